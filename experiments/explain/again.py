@@ -40,6 +40,8 @@ NAMES = (
     "provenance",
 )
 """Of summary.json, that a run follows from."""
+_NAMED = 5
+"""Runs of a folder that an error names."""
 _CODE = "the result names this file of code: --allow-code runs it, if you trust the result's author"
 
 
@@ -206,8 +208,13 @@ def _plan(summary: Mapping[str, Any]) -> Plan:
 def _summary(place: Path) -> Mapping[str, Any]:
     """Returns the summary of a run that can be repeated."""
     if not (place / SUMMARY).is_file():
+        runs = sorted(path.parent for path in place.glob(f"*/{SUMMARY}"))
+        among = f"name the run: {', '.join(map(str, runs[:_NAMED]))}"
+        if len(runs) > _NAMED:
+            among += f", or {len(runs) - _NAMED} more"
         raise ExperimentError(
-            f"{place} has no {SUMMARY}: name the folder of one run, of `pcn run --clock virtual`"
+            f"{place} has no {SUMMARY}: "
+            + (among if runs else "name the folder of one run, of `pcn run --clock virtual`")
         )
     try:
         summary: Mapping[str, Any] = json.loads(inputs.read_text(place / SUMMARY))

@@ -17,6 +17,7 @@ from pcn.experiments.explain.flow_log import FlowLog
 from pcn.experiments.explain.lines import CONTROL, Line, Lines
 from pcn.experiments.explain.over_time import OverTime, over_time
 from pcn.experiments.explain.pauses import Pauses, Root
+from pcn.experiments.explain.received_rate import ReceivedRate, received_rate
 from pcn.lab.virtual.native import PARTS
 from pcn.topologies.model import FlowSpec
 
@@ -86,7 +87,7 @@ class Explanation:
     `blame_ps`: by root, which sums to it; `through`: by port, the share of it that waited there,
     for this port or for PAUSEs behind it. `path`: ports of its last packet. `decisions`: of
     `marks.decisions`. `rate_set_by`: of the time in which its rate held it, the shares of the ports
-    whose marks had set that."""
+    whose marks had set that. `received_rate`: what PAUSE did to those that a PCN sender took."""
 
     id: int
     src: str
@@ -107,6 +108,7 @@ class Explanation:
     decisions: dict[str, int]
     packets: int
     rate_set_by: dict[str, float]
+    received_rate: ReceivedRate | None
     pause_ps: int
     blame_ps: dict[str, float]
     through: dict[str, float]
@@ -116,6 +118,8 @@ class Explanation:
     over_time: OverTime | None
     why: str = ""
     role: str = ""
+    ends: dict[str, str] = field(default_factory=dict)
+    """By port of `bottleneck` and `origins`, the node to which it leads."""
     names: dict[int, str] = field(default_factory=dict)
     groups: dict[int, str] = field(default_factory=dict)
     """Of the flows that are named: `h0 > r0`, and their groups."""
@@ -183,12 +187,14 @@ def explain_flow(
         marked=marked, decisions=decisions if again.marks else {},
         packets=len(np.unique(used["serial"])),
         rate_set_by=_rate_set_by(again, log, first, last, names),
+        received_rate=received_rate(again, pauses, log, (start, end), names),
         pause_ps=pause_ps, blame_ps=_by_name(blame, names),
         through={names[port]: ps / pause_ps for port, ps in through.items()},
         origins=origins, tree=tree,
         path=[names[log.nic], *(names[int(hop["link"])] for hop in log.of_packet(last))],
         over_time=over_time(log, pauses, (start, end), names),
     )  # fmt: skip
+    result = replace(result, ends=_ends(again, result))
     why, role = _why(result)
     named = _named(again, result)
     names_of = {flow.id: f"{flow.src} > {flow.dst}" for flow in named}
@@ -378,6 +384,16 @@ def _named(again: Again, result: Explanation) -> list[FlowSpec]:
     return [flow for flow in again.plan.topology.flows if flow.id in named or flow.id == result.id]
 
 
+def _ends(again: Again, result: Explanation) -> dict[str, str]:
+    topology, named = again.plan.topology, {origin.port for origin in result.origins}
+    named |= {result.bottleneck.port} if result.bottleneck else set()
+    return {
+        str(port): topology.peer(port.node, port.port).node
+        for port in again.logs.ports
+        if str(port) in named
+    }
+
+
 def _why(result: Explanation) -> tuple[str, str]:
     """Returns the largest reason for what the flow took beyond its least time, in words, and its
     role in it."""
@@ -430,23 +446,24 @@ def _held(result: Explanation, limit: str, share: str) -> tuple[str, str]:
     port, begin = result.bottleneck, f"its scheme's {limit} ({share})"
     if port is None:
         return begin, ""
+    name = f"{port.port} of its NIC" if port.port == result.path[0] else port.port
     if port.idle > _IDLE:
         paused = f", and was PAUSEd for {port.paused:.0%}" if port.paused > 0.02 else ""
         return (
-            f"{begin}, for no reason in the network: the busiest port of its path, {port.port}, "
-            f"sent nothing for {port.idle:.0%} of its life{paused}"
+            f"{begin}, for no reason in the network: the busiest port of its path, "
+            f"{name.rstrip(',')}, sent nothing for {port.idle:.0%} of its life{paused}"
         ), ""
     got = f"it got {port.got:.1%} where {port.fair:.1%} were fair"
     if port.got < _BELOW * port.fair and port.above:
         return (
             (
-                f"{begin}: {port.port} was busy with others, {len(port.above)} of them above their "
+                f"{begin}: {name} was busy with others, {len(port.above)} of them above their "
                 f"fair shares; {got}"
             ),
             VICTIM,
         )
     if port.got > _ABOVE * port.fair:
-        return f"{begin}: {port.port} was busy, and {got}", CULPRIT
+        return f"{begin}: {name} was busy, and {got}", CULPRIT
     if port.got < _BELOW * port.fair:
-        return f"{begin}: no flow at {port.port} had more than a fair share; {got}", CONTRIBUTOR
-    return f"{begin}: {port.port} was shared about fairly; {got}", CONTRIBUTOR
+        return f"{begin}: no flow at {name} had more than a fair share; {got}", CONTRIBUTOR
+    return f"{begin}: {name} was shared about fairly; {got}", CONTRIBUTOR

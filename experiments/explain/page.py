@@ -51,6 +51,7 @@ def _of(item: Explanation, answer: Answer, topology: Topology) -> dict[str, Any]
         "window_names": words.WINDOW_PARTS,
         "us": words.us,
         "network": Markup(_network(item, topology)),
+        "received_rate": [line.strip() for line in words.received_rates(item)],
         "pause": words.us(item.pause_ps) if item.pause_ps else "",
         "roots": [_root(item, origin) for origin in item.origins[:_ROWS]],
         "more_roots": len(item.origins[_ROWS:]),

@@ -35,6 +35,7 @@ _OF_MARK = {
 }
 _MOST = 5
 """Flows, roots and rows of a tree that are named."""
+_LEAST_SHARE = 0.001
 
 
 def lines_of(answer: Answer) -> Iterator[str]:
@@ -134,7 +135,8 @@ def _shared(item: Explanation) -> Iterator[str]:
         f"{_name(item, flow)} {share:.1%}" for flow, share in list(port.by_flow.items())[:_MOST]
     )
     yield (
-        f"  the busiest port of its path, {port.port}, in that time: own frames {port.got:.1%}, "
+        f"  the busiest port of its path, {port.port} (to {item.ends[port.port]}), in that time: "
+        f"own frames {port.got:.1%}, "
         f"{len(port.by_flow)} other{'s' * (len(port.by_flow) != 1)} "
         f"{sum(port.by_flow.values()):.1%}, nothing "
         f"{port.idle:.1%}" + (f" (PAUSEd {port.paused:.1%})" if port.paused else "")
@@ -154,7 +156,9 @@ def _marks(item: Explanation) -> Iterator[str]:
         ports = ", ".join(
             f"{port} {n:,}" for port, n in sorted(item.marked.items(), key=lambda item: -item[1])
         )
-        yield f"  marked {sum(item.marked.values()):,} times on {item.packets:,} packets: {ports}"
+        n = sum(item.marked.values())
+        times = "once" if n == 1 else f"{n:,} times"
+        yield f"  marked {times} on {item.packets:,} packet{'s' * (item.packets != 1)}: {ports}"
     if item.decisions:
         yield f"    by the queue without PAUSE: {_decided(item.decisions)}"
     if item.rate_set_by:
@@ -162,6 +166,34 @@ def _marks(item: Explanation) -> Iterator[str]:
             f"{port} {share:.1%}" for port, share in list(item.rate_set_by.items())[:_MOST]
         )
         yield f"    while its rate held it, that had been set by marks of {ports}"
+    yield from received_rates(item)
+
+
+def received_rates(item: Explanation) -> Iterator[str]:
+    """Yields what PAUSE did to the rates by which a PCN sender slowed down."""
+    of = item.received_rate
+    if of is None or not of.decreases:
+        return
+    times = "once" if of.decreases == 1 else f"{of.decreases:,} times"
+    changed = of.longer.n + of.shorter.n
+    share = f"{changed:,} of these:" if changed else "none of these"
+    yield f"  slowed down to the receiving rate {times}; PAUSE had changed {share}"
+    for shift, text in (
+        (of.longer, "in all {time} longer between packets that PAUSE kept back"),
+        (of.shorter, "in all {time} shorter between packets that came in a burst behind it"),
+    ):
+        if shift.n:
+            roots = ", ".join(
+                f"{port} {share:.1%}"
+                for port, share in list(shift.roots.items())[:_MOST]
+                if share >= _LEAST_SHARE
+            )
+            rates = (
+                f"{shift.reported_bps / 1e9:.2f} Gb/s on average, "
+                f"{shift.without_bps / 1e9:.2f} without"
+            )
+            yield f"    {shift.n:,} {text.format(time=us(abs(shift.ps)))}: {rates}"
+            yield f"      by root: {roots}"
 
 
 def _job(job: Job) -> Iterator[str]:
@@ -245,7 +277,8 @@ def _roots(item: Explanation) -> Iterator[str]:
             if origin.crossed
             else "the flow does NOT cross it"
         )
-        yield f"    {origin.share:6.1%}  {origin.port}, congested and not PAUSEd; {crossing}"
+        name = f"{origin.port} (to {item.ends[origin.port]})"
+        yield f"    {origin.share:6.1%}  {name}, congested and not PAUSEd; {crossing}"
         texts = [f"{name} {share:.1%}" for name, share in filled(item, origin)]
         if texts:
             yield f"            its queue at those PAUSEs: {', '.join(texts)}"

@@ -7,7 +7,8 @@ it has any credit, and pays for each packet, repeated ones too. A packet demands
 flow, at most `maxwnd`. The receiver grants `mtus_per_pull` segments a turn, up to what was
 demanded; a host's turns come one after the other, each when its line, at the part `pull_rate` of
 its rate, has carried what the one before granted. Who has what it demanded gets turns that no other
-flow wants, up to `maxwnd` beyond its demand.
+flow wants, up to `maxwnd` beyond its demand. Who sent nothing for `rto` gets no turns until its
+next packet.
 
 What the specification leaves open is as uet-htsim runs it (ultraethernet/uet-htsim 40ccb05,
 uec.cpp, BSD 2-clause), whose names the parameters have, without its congestion control for
@@ -15,7 +16,9 @@ oversubscribed networks; as there, `maxwnd` is 1.5 bandwidth-delay products. Its
 `nscc` does. Here a demand isn't divided among a sender's flows; a flow waits once in each of a
 host's lists; and where the retransmission timer finds no credit, a packet goes out where there the
 headers of one do. So does one where no answer came for `rto`: the last grant may be lost when
-nothing is in flight. Virtual time alone has it."""
+nothing is in flight. There a flow that has ended gets its turns up to `maxwnd` all the same, which
+is little; here, where `maxwnd` may be any size and flows may be stopped, turns end with the flow,
+as Homa's receiver drops a message whose sender is silent. Virtual time alone has it."""
 
 from __future__ import annotations
 
@@ -182,16 +185,25 @@ class RcccNotificationPoint(NotificationPoint):
         self._pull_bytes = max(int(segments_bytes // _UNIT), 1) * _UNIT
         self._most_unasked_bytes = int(parameters.maxwnd_bytes // _UNIT) * _UNIT
         self._pull_rate = parameters.pull_rate
+        self._rto_s = parameters.rto_s
         self._demanded_bytes = self._granted_bytes = 0
+        self._heard_s = 0.0
+        self._silent = False  # a turn found nothing new for `rto`
 
     def on_demand(self, demand: Demand, now_s: float) -> None:
-        self.turn = Turn.NONE
-        if demand.demanded_bytes > self._demanded_bytes or demand.trimmed:
-            self.turn = Turn.ACTIVE
+        # what it had demanded when its turns ended, it demands still
+        before = self._granted_bytes if self._silent else self._demanded_bytes
         self._demanded_bytes = max(self._demanded_bytes, demand.demanded_bytes)
+        wants = self._demanded_bytes > before or demand.trimmed
+        self.turn = Turn.ACTIVE if wants else Turn.NONE
+        self._heard_s, self._silent = now_s, False
 
     def on_turn(self, turn: Turn, now_s: float) -> int:
         before = self._granted_bytes
+        if now_s - self._heard_s > self._rto_s:
+            self._silent, self.turn = True, Turn.NONE
+            self.pace_bytes = _EMPTY_TURN_BYTES / self._pull_rate
+            return before
         self._granted_bytes += self._pull_bytes
         if turn is Turn.ACTIVE:
             self._granted_bytes = max(min(self._granted_bytes, self._demanded_bytes), before)

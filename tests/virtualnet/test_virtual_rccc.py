@@ -90,6 +90,31 @@ def test_flow_that_misses_grants_goes_on_by_timers() -> None:
         assert seen[1].complete_s < seen[0].complete_s
 
 
+@pytest.mark.parametrize("in_c", [True, False])
+def test_grants_end_with_a_flow_whatever_maxwnd_is(in_c: bool) -> None:
+    """Flow 1 is stopped, of flow 2 all has come, flow 3 has lost its last packets, which
+    nothing repeats; each may have 10^12 bytes unasked, 25 s of grants."""
+    parameters = {"network_rtt_s": RTT, "maxwnd_bytes": 1e12, "rto_s": 1e-4, "paths": 1}
+    scheme = find_scheme("rccc").configure(parameters)
+    once = {CLASS: Reliability(Repeats.NOTHING)}
+    flows = [
+        FlowSpec(1, "h0", "r0", rate_bps=LINE / 4, traffic_class=CLASS),
+        FlowSpec(2, "h1", "r0", size_bytes=SIZE, rate_bps=LINE / 4, traffic_class=CLASS),
+        FlowSpec(3, "h2", "r0", size_bytes=SIZE, rate_bps=LINE / 4, traffic_class=CLASS),
+    ]
+    with VirtualNetwork(star(3, LINE), scheme, reliability=once, in_c=in_c) as network:
+        with_flows(network, flows)
+        network.run(until_s=5e-5)
+        network.disturb("h2", 0, "data", lose=2)
+        network.run(until_s=2e-4)
+        network.stop_flow(1)
+        network.run(until_s=4e-4)
+        assert network.totals().packets == 0
+        sent = [flow.stats() for flow in network.flows.values()]
+        network.run(until_s=1.0)
+        assert [flow.stats() for flow in network.flows.values()] == sent
+
+
 def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"threads": 2}):

@@ -80,6 +80,7 @@ int vn_explain_log(struct vn_context *context, const uint8_t *flows, uint32_t n_
     explain->from = from_ps;
     explain->to = to_ps;
     explain->causes = causes;
+    explain->inspects = explain->logged_flows != NULL || marks;
     return 0;
 }
 

@@ -149,7 +149,7 @@ static void vn_explain_answers(const struct vn_context *context, const struct vn
     uint64_t idle = 0; /* PAUSE doesn't stop it */
     if (link->paid)
         idle = idle_until(link, line_of(context, link, class), class, context->now) & TIME_MASK;
-    note->came = context->now << 8 | class;
+    note->came = context->now << 8 | IN_QUEUE | class;
     store_queue(note,
                 (struct queue_state){.idle = idle, .behind = MOST_WORK, .without = MOST_WORK});
     note->way = cause != VN_NONE ? note_of(context, cause)->way : (struct way){0};

@@ -11,18 +11,26 @@ static inline bool is_ordered(const struct vn_link *link)
     return !port->scheduled && !port->weighted && !port->trims;
 }
 
-/* Work at the port that a packet of the class finds, or would find. */
-static uint64_t work_of(const struct vn_context *context, const struct vn_link *link,
-                        uint32_t class)
+static __attribute__((noinline, cold)) uint64_t work_in_fabric(const struct vn_context *context,
+                                                               const struct vn_link *link,
+                                                               uint32_t class)
 {
-    uint64_t work = link->free_at > context->now ? link->free_at - context->now : 0;
-    for (uint32_t left = link->waiting & ~((1u << class) - 1); left != 0; left &= left - 1) {
-        work += vn_duration(link, link->classes[__builtin_ctz(left)].queued_bytes);
-    }
-    if (!vn_port_of(link)->fabric) return work;
+    uint64_t work = 0;
     for (uint32_t above = class; above < VN_CLASSES; above++) {
         work += vn_duration(link, vn_output_bytes(context, link, above));
     }
+    return work;
+}
+
+/* Work at the port that a packet of the class finds, or would find. */
+VN_ALWAYS uint64_t work_of(const struct vn_context *context, const struct vn_link *link,
+                           uint32_t class)
+{
+    uint64_t work = link->free_at > context->now ? link->free_at - context->now : 0;
+    for (uint32_t left = link->waiting & ~0u << class; left != 0; left &= left - 1) {
+        work += vn_duration(link, link->classes[__builtin_ctz(left)].queued_bytes);
+    }
+    if (__builtin_expect(vn_port_of(link)->fabric, 0)) work += work_in_fabric(context, link, class);
     return work;
 }
 
@@ -45,15 +53,32 @@ static void add_work(const struct vn_context *context, const struct vn_link *lin
     }
 }
 
-/* The first gate of a port is about to close: until now there was no PAUSE. */
+/* The first gate of a port is about to close: until now there was no PAUSE. The highest class has an
+ * account in any case: of flow control's frames. */
 static void accounts_begin(const struct vn_context *context, const struct vn_link *link)
 {
     bool at_switch = vn_near(context, link)->kind->holds;
+    explain_of(context)->used[link - context->links] = link->waiting | 1u << (VN_CLASSES - 1);
     for (uint32_t class = 0; at_switch && class < VN_CLASSES; class++) {
         struct line_class *of = line_of(context, link, class);
         of->without = work_of(context, link, class);
         of->at = of->busy = context->now;
     }
+}
+
+/* The first packet of a class comes since then: only higher ones had work. */
+static void class_begins(const struct vn_context *context, const struct vn_link *link,
+                         uint32_t class)
+{
+    uint8_t *used = &explain_of(context)->used[link - context->links];
+    if (*used >> class & 1) return;
+    struct line_class *of = line_of(context, link, class);
+    const struct line_class *above =
+        line_of(context, link, class + (uint32_t)__builtin_ctz(*used >> class));
+    of->without = above->without;
+    of->at = above->at;
+    of->busy = above->busy;
+    *used |= (uint8_t)(1u << class);
 }
 
 static void vn_explain_gate(const struct vn_context *context, const struct vn_link *link,
@@ -80,49 +105,61 @@ static void vn_explain_gate(const struct vn_context *context, const struct vn_li
                                        .what = closes ? VN_EXPLAIN_CLOSES : VN_EXPLAIN_OPENS};
 }
 
+/* What a packet finds that comes to a port where a gate was closed, and what it adds. */
+static __attribute__((noinline)) struct queue_state
+queue_of_stopped(const struct vn_context *context, const struct vn_link *link, uint32_t class,
+                 uint64_t work, uint32_t bytes)
+{
+    class_begins(context, link, class);
+    struct line_class *of = line_of(context, link, class);
+    uint64_t now = context->now, without = work_without(of, now);
+    if (work == 0) of->busy = now;
+    if (without == 0 && link->free_at > now && vn_port_of(link)->last_class < class) {
+        without = link->free_at - now; /* no frame gives way to a higher class */
+        of->without = without;
+        of->at = now;
+    }
+    add_work(context, link, (2u << class) - 1, vn_duration(link, bytes));
+    return (struct queue_state){idle_until(link, of, class, now) & TIME_MASK, work, without};
+}
+
+/* Its mark will be looked at, or it is logged. */
+static __attribute__((noinline, cold)) void
+inspect(const struct vn_context *context, const struct vn_link *link, uint32_t class, uint32_t id)
+{
+    const struct explain *explain = explain_of(context);
+    struct vn_packet *packet = vn_packet_at(context, id);
+    struct note *note = note_of(context, id);
+    bool logged = is_logged(explain, packet->flow);
+    if (!is_data(packet) || (!logged && explain->marks == NULL)) return;
+    const struct line_class *of = line_of(context, link, class);
+    note->came |= (vn_frame(context, packet)[WIRE_TOS] & 3u) << ECN_SHIFT;
+    if (link->classes[class].queued_bytes == 0) note->came |= FOUND_EMPTY;
+    if (of->opened == context->now) note->came |= JUST_OPENED;
+    if (!logged) return;
+    struct trace *trace = trace_of(context, id);
+    trace->busy = explain->stopped[link - context->links] ? of->busy : context->now;
+    trace->queue_bytes = (uint32_t)link->classes[class].queued_bytes;
+}
+
 static void vn_explain_queued(const struct vn_context *context, const struct vn_link *link,
                               uint32_t class, uint32_t id)
 {
-    const struct vn_packet *packet = vn_packet_at(context, id);
+    const struct explain *explain = explain_of(context);
     struct note *note = note_of(context, id);
-    uint32_t number = (uint32_t)(link - context->links);
-    uint64_t now = context->now, work = work_of(context, link, class), without = work, idle = 0;
-    explain_of(context)->used[number] |= (uint8_t)(1u << class);
-    if (explain_of(context)->stopped[number]) {
-        struct line_class *of = line_of(context, link, class);
-        if (work == 0) of->busy = now;
-        idle = idle_until(link, of, class, now) & TIME_MASK;
-        without = work_without(of, now);
-        if (without == 0 && link->free_at > now && vn_port_of(link)->last_class < class) {
-            without = link->free_at - now; /* no frame gives way to a higher class */
-            of->without = without;
-            of->at = now;
-        }
-        add_work(context, link, (2u << class) - 1, vn_duration(link, packet->bytes));
+    uint64_t now = context->now, work = work_of(context, link, class), before = note->came;
+    struct queue_state queue = {0, work, work};
+    if (explain->stopped[link - context->links])
+        queue = queue_of_stopped(context, link, class, work, vn_packet_at(context, id)->bytes);
+    if (__builtin_expect(!is_ordered(link), 0)) queue.behind = queue.without = MOST_WORK;
+    if (__builtin_expect((queue.behind | queue.without) > MOST_WORK, 0)) {
+        queue.behind = queue.behind < MOST_WORK ? queue.behind : MOST_WORK;
+        queue.without = queue.without < MOST_WORK ? queue.without : MOST_WORK;
     }
-    if (!is_ordered(link)) work = without = MOST_WORK;
-    uint64_t before = note->came;
     note->came = now << 8 | IN_QUEUE | class;
-    store_queue(note, (struct queue_state){
-                          .idle = idle,
-                          .behind = work < MOST_WORK ? work : MOST_WORK,
-                          .without = without < MOST_WORK ? without : MOST_WORK,
-                      });
-    if (before & IN_QUEUE) { /* it left a queue by no line: it was recirculated */
-        struct waited waited = load_waited(&note->way);
-        waited.contention += now - (before >> 8);
-        store_waited(&note->way, waited);
-    } else {
-        note->way.inside += now;
-    }
-    if (!is_data(packet)) return;
-    bool logged = is_logged(explain_of(context), packet->flow);
-    if (__builtin_expect(!logged && explain_of(context)->marks == NULL, 1)) return;
-    note->came |= (vn_frame(context, (struct vn_packet *)packet)[WIRE_TOS] & 3u) << ECN_SHIFT;
-    if (link->classes[class].queued_bytes == 0) note->came |= FOUND_EMPTY;
-    if (line_of(context, link, class)->opened == now) note->came |= JUST_OPENED;
-    if (!logged) return;
-    struct trace *trace = trace_of(context, id);
-    trace->busy = explain_of(context)->stopped[number] ? line_of(context, link, class)->busy : now;
-    trace->queue_bytes = (uint32_t)link->classes[class].queued_bytes;
+    store_queue(note, queue);
+    if (__builtin_expect(before & IN_QUEUE, 0)) /* it left a queue by no line: was recirculated */
+        add_waited(&note->way, now - (before >> 8), 0);
+    else note->way.inside += now;
+    if (__builtin_expect(explain->inspects, 0)) inspect(context, link, class, id);
 }

@@ -67,6 +67,13 @@ static inline void store_waited(struct way *way, struct waited waited)
     way->waited[2] = waited.paused << 48 | waited.overtaken;
 }
 
+/* Likewise, of what was in queues where nothing was PAUSEd: their sums are at the ends of words. */
+static inline void add_waited(struct way *way, uint64_t contention, uint64_t overtaken)
+{
+    way->waited[0] += contention << 16;
+    way->waited[2] += overtaken;
+}
+
 static inline struct waited load_waited(const struct way *way)
 {
     return (struct waited){
@@ -99,7 +106,7 @@ static inline uint32_t class_of(const struct note *note) { return note->came & (
 #define ECN_SHIFT 3
 #define FOUND_EMPTY 0x20
 #define JUST_OPENED 0x40
-#define IN_QUEUE 0x80 /* of each packet in a queue: until it starts */
+#define IN_QUEUE 0x80 /* of each packet in a switch's queue, or ACK at its host: until it starts */
 #define ECN_CE 3
 
 /* Of a packet whose flow is logged, or whose packets may overtake each other. */
@@ -156,15 +163,16 @@ static const size_t entry_bytes[VN_EXPLAIN_LOGS] = {
 
 struct explain {
     struct line_class (*lines)[VN_CLASSES]; /* by link */
-    uint8_t *used; /* likewise: bit mask of the classes that had packets there */
-    /* likewise: a gate was ever closed there; only from then on there is a line_class */
+    /* likewise: a gate was ever closed there; only from then on there is a line_class ... */
     bool *stopped;
+    uint8_t *used; /* ... which is kept up for these classes, a bit mask: see class_begins */
     struct sender *senders; /* by flow ... */
     struct window *windows;
     struct vn_explained *flows; /* ... as are these */
     struct trace *traces; /* by packet */
     uint32_t most_flows, most_packets, most_links;
     bool unordered, causes, whole;
+    bool inspects; /* hops of flows are logged, or marks are counted */
     uint8_t *logged_flows, *logged_links; /* NULL: none */
     uint32_t *serials; /* by flow, of those that are logged */
     struct vn_explain_marks *marks; /* by link; NULL: they aren't counted */

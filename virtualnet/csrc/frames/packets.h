@@ -15,7 +15,8 @@ struct vn_fifo {
  * the run has failed. */
 static bool vn_pool_init(struct vn_context *, uint32_t between);
 static void vn_pool_free(struct vn_pool *);
-/* Between rounds: whether packets take more than so many cache lines. */
+/* Between rounds: whether packets take more than so many cache lines, those of observers not
+ * counted, so that one changes nothing of how a run goes. */
 static bool vn_pool_exceeds(const struct vn_pool *, uint32_t lines);
 /* Counts what is lost of this flow, too, from now on. False: no memory. */
 VN_OFFERED bool vn_pool_counts(struct vn_pool *, uint32_t flow);

@@ -165,5 +165,5 @@ void vn_packets_full(struct vn_context *context)
 
 bool vn_pool_exceeds(const struct vn_pool *pool, uint32_t lines)
 {
-    return (uint64_t)pool->depot->n_packets * pool->lines > lines;
+    return (uint64_t)pool->depot->n_packets * (pool->lines - VN_OBSERVED_LINES) > lines;
 }
