@@ -224,6 +224,8 @@ def run(
 
         extras.require("web")
     network = network_at(place, program, rate, topology=topology, hosts=hosts)
+    for text in network.notes:
+        note(text)
     if coverage is not None:
         from pcn.p4net.coverage import Coverage
 

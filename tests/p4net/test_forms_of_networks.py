@@ -74,6 +74,20 @@ def test_exercise_of_2018_has_derived_addresses(tmp_path: Path) -> None:
     assert entries(exercise, "s1") == ["< s1.txt"]
 
 
+def test_exercise_of_2018_has_hosts_that_only_links_name(tmp_path: Path) -> None:
+    """run_exercise.py made hosts of links, whatever the list had."""
+    folder = folder_of(tmp_path / "old")
+    (folder / "topology.json").write_text(
+        json.dumps({"hosts": ["h1"], "switches": {"s1": {}}, "links": [["h1", "s1"], ["s1", "h3"]]})
+    )
+    network = read_exercise(folder, folder / "router.json")
+    assert addresses(network) == {
+        "h1": ("10.0.1.1", 24, "00:00:00:00:01:01"),
+        "h3": ("10.0.1.3", 24, "00:00:00:00:01:03"),
+    }
+    assert network.topology.ports("s1") == (1, 2)
+
+
 ROUTES = """\
 table_add routes forward 10.0.1.1/32 => 00:00:0a:00:01:01 1
 table_add routes forward 10.0.1.2/32 => 00:00:0a:00:01:02 2
