@@ -20,8 +20,8 @@ _MAIN = b"V1Switch"
 @dataclass
 class Programs:
     """Programs of an exercise's folder. `chosen`: what the user names, x.p4 or x.json, which goes
-    before one of the folder with the same name, and is the default. Where a program that a file names
-    is missing, the chosen one runs, or the only one of the folder, with a note."""
+    before one of the folder with the same name, and is the default. Where a program that a file
+    names is missing, the chosen one runs, or the only one of the folder, with a note."""
 
     folder: Path
     chosen: Path | None = None
