@@ -220,7 +220,7 @@ class _Types:
         return index - sum(place < index for place in empty.values())
 
     def _type_of(self, value: Any) -> str | None:
-        """Returns the type of a header that an expression has; None: it is none that we know."""
+        """Returns the type of a header that an expression has; None: none that is declared."""
         while isinstance(value, dict) and value.get("type") == "expression":
             value = value.get("value")
             if isinstance(value, dict) and "op" in value:
