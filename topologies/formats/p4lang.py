@@ -103,7 +103,7 @@ def _with_addresses(
         *sorted(between, key=lambda link: link[1]),
     ):
         shown = [end if end in names else f"{end}-p{ports.take(end)}" for end in ends]
-        at[ends[0]] = ends[1]
+        at.setdefault(ends[0], ends[1])
         exercise.link(
             link.line, shown, *(words[place] if len(words) > place else None for place in (2, 3))
         )
