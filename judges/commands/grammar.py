@@ -179,7 +179,7 @@ def value_difference(bmv2: Parser, text: str, width: int) -> str:
 
 
 def _explained(text: str, width: int, theirs: int | None, ours: object) -> bool:
-    """BMv2 takes values of as many bytes as a field has, where its last bits are of nobody; takes
+    """BMv2 takes values of as many bytes as a field has, beyond its bits; takes
     what else Python's int() takes (_, +, 0o), -1 as 0, and bytes of an address with zeros before
     them, which others read as octal. Here a number may have such zeros, and a MAC may have -."""
     if theirs is not None and ours is None:

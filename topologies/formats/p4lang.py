@@ -97,7 +97,7 @@ def _with_addresses(
     exercise, ports = Exercise(line), Ports()
     of_hosts = [link for link in links if link[1][0] in names]
     between = [link for link in links if link[1][0] not in names]
-    at = {}
+    at = dict[str, str]()
     for link, ends, words in (
         *sorted(of_hosts, key=lambda host: host[1]),
         *sorted(between, key=lambda link: link[1]),
