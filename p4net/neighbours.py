@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
 
-from pcn.p4net.errors import P4NetError
+from pcn.p4net.errors import NoRouteError, P4NetError
 from pcn.p4net.network import P4Network
 
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
@@ -53,7 +53,7 @@ class Neighbours:
 
     def next_hop(self, address: IPv4Address) -> IPv4Address:
         """Returns the address whose MAC a frame needs: by the longest prefix, or a group's. Raises
-        P4NetError without a route."""
+        NoRouteError without a route."""
         if group_mac(address) is not None:
             return address
         routes = [
@@ -62,7 +62,7 @@ class Neighbours:
         if address in self.subnet:
             routes.append((self.subnet.prefixlen, None))
         if not routes:
-            raise P4NetError(
+            raise NoRouteError(
                 f"{self.host} has no route to {address}: its commands lack a default route"
             )
         hop = max(routes, key=lambda route: route[0])[1]

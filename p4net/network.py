@@ -47,12 +47,14 @@ class P4Host:
 class P4Network:
     """`topology`: names, addresses and links; `switches` and `hosts` by name: each switch, and
     hosts that differ from `P4Host()`. `unlimited`: links that have no rate of a file; live they are
-    unshaped, in virtual time they have the topology's."""
+    unshaped, in virtual time they have the topology's. `notes`: what of a file was left out, or
+    runs in place of what it names."""
 
     topology: Topology
     switches: Mapping[str, P4Switch]
     hosts: Mapping[str, P4Host] = field(default_factory=dict)
     unlimited: frozenset[Link] = frozenset()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [switch.name for switch in self.topology.switches]

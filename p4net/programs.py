@@ -11,17 +11,23 @@ from pcn.softswitch import p4c
 
 BUILD = "build"
 """Where the tutorials' Makefile puts p4c's output."""
+_MOST_SOURCES, _MOST_BYTES = 64, 2**20
+"""Of a folder, among which its program is searched, and of each of them."""
+_MAIN = b"V1Switch"
+"""In a program, but not in the files that it includes."""
 
 
 @dataclass
 class Programs:
     """Programs of an exercise's folder. `chosen`: what the user names, x.p4 or x.json, which goes
-    before one of the folder with the same name, and is the default."""
+    before one of the folder with the same name, and is the default. Where a program that a file
+    names is missing, the chosen one runs, or the only one of the folder, with a note."""
 
     folder: Path
     chosen: Path | None = None
     default: str = ""
     """The stem of the program of switches that name none; empty: the folder's only one."""
+    notes: list[str] = field(default_factory=list)
     _programs: dict[str, Program] = field(default_factory=dict)
 
     def named(self, program: str) -> Program:
@@ -45,6 +51,8 @@ class Programs:
         stem = self.default
         if not stem:
             stems = sorted(path.stem for path in self.folder.glob("*.p4"))
+            if len(stems) > 1:
+                stems = [path.stem for path in _mains(self.folder)] or stems
             stems = stems or sorted(path.stem for path in (self.folder / BUILD).glob("*.json"))
             if len(stems) != 1:
                 reason = f"{', '.join(stems)} are there" if stems else "there is none"
@@ -66,9 +74,36 @@ class Programs:
                 f"{source} isn't compiled: install p4c (package p4lang-p4c, "
                 f"github.com/p4lang/p4c), or compile it elsewhere into {compiled}"
             )
-        raise P4NetError(
-            f"neither {compiled} nor {source} exists: name the program with --program FILE.p4"
-        )
+        fault = f"neither {compiled} nor {source} exists"
+        if self.chosen is not None:
+            self.notes.append(f"{fault}: {self.chosen} runs instead")
+            return _read(self.chosen)
+        if (only := self._only(source)) is None:
+            raise P4NetError(f"{fault}: name the program with --program FILE.p4")
+        program = self.named(str(only.absolute()))
+        self.notes.append(f"{fault}: {only}, the only program there, runs instead")
+        return program
+
+    def _only(self, source: Path) -> Path | None:
+        """Returns the only program of the folder in which a missing source would be, or else of
+        the network's folder."""
+        for folder in (source.parent, self.folder):
+            if len(programs := _mains(folder)) == 1:
+                return programs[0]
+        return None
+
+
+def _mains(folder: Path) -> list[Path]:
+    """Returns the sources of a folder that are programs, and not what programs include."""
+    return [path for path in sorted(folder.glob("*.p4"))[:_MOST_SOURCES] if _is_main(path)]
+
+
+def _is_main(path: Path) -> bool:
+    try:
+        with path.open("rb") as source:
+            return _MAIN in source.read(_MOST_BYTES)
+    except OSError:
+        return False
 
 
 def is_file(path: Path) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 
 from pcn.p4net import tcp, traffic
 from pcn.p4net.arp import ARP
-from pcn.p4net.errors import P4NetError
+from pcn.p4net.errors import NoRouteError, P4NetError
 from pcn.p4net.packets import NO_MAC, UDP_BYTES, udp
 from pcn.p4net.ping import FRAME_BYTES, ping
 from pcn.p4net.virtual import JUMBO_BYTES, VirtualP4
@@ -217,10 +217,16 @@ def _algorithm(value: str) -> str:
     return value
 
 
-def each_to_each(network: VirtualP4, gap_s: float = 1e-3) -> None:
-    """Each host sends a datagram to each other one, one after the other. Raises LabError."""
+def each_to_each(network: VirtualP4, gap_s: float = 1e-3) -> list[NoRouteError]:
+    """Sends a datagram from each host to each other one, one after the other. Returns the reasons
+    for those that aren't sent: hosts without a route. Raises LabError."""
     names = [host.name for host in network.topology.hosts]
     pairs = [(src, dst) for src in names for dst in names if src != dst]
+    unreachable = list[NoRouteError]()
     for number, (src, dst) in enumerate(pairs):
         frame = udp(network.value, src, dst, bytes(_SHORTEST - UDP_BYTES), mac=NO_MAC)
-        network.arp.send(src, network.now_s + number * gap_s, dst, frame)
+        try:
+            network.arp.send(src, network.now_s + number * gap_s, dst, frame)
+        except NoRouteError as error:
+            unreachable.append(error)
+    return unreachable

@@ -7,15 +7,17 @@ p4app in its form.
                          "program": "build/basic.json", "cpu_port": 510}},
      "links": [["h1", "s1-p1"], ["s1-p2", "s2-p2", LATENCY, BANDWIDTH]]}
 
-Paths in it are relative to the exercise's folder, in which its Makefile runs. Device ids count from
-0, as there.
+Paths in it are relative to the exercise's folder, in which its Makefile runs, or, where nothing is
+there, to one of those above it. Device ids count from 0, as there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +40,10 @@ _MOST_FILES, _MOST_BYTES = 64, 4 * 2**20
 """Of a folder, among which its network is searched."""
 _USUAL = ("topology.json", "p4app.json")
 _FORMS = "p4lang/tutorials' topology.json, p4app.json"
+_MOST_ABOVE = 4
+"""Folders above a network's, in which the files that it names are searched."""
+_MOST_NOTES = 20
+"""On keys that are left out: a file may have thousands of names."""
 _ASSIGNED = re.compile(r"^[ \t]*(TOPO|DEFAULT_PROG)[ \t]*:?=[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 
 
@@ -122,7 +128,8 @@ def read(
     source = Source.of(path)
     source = EXERCISES[_form(source) or "p4lang"](source)
     topology = FORMATS["p4lang"].read(source)
-    switches, hosts, stated = source.read(_read_parts)
+    strange = dict[str, str]()
+    switches, hosts, stated = source.read(partial(_read_parts, strange))
     links = [
         replace(
             link,
@@ -139,17 +146,42 @@ def read(
             replace(switch, device_id=number) for number, switch in enumerate(topology.switches)
         ),
     )
+    notes = [f"{path}: left out: {fault}" for fault in islice(strange.values(), _MOST_NOTES)]
+    if (above := _folder_above(folder, switches)) is not None:
+        folder = above
+        default = default or Path(_makefile(above).get("DEFAULT_PROG", "")).stem
+        notes.append(f"{path}: its files are those in {above}")
     programs = Programs(folder, program, default)
+    read_switches = {
+        name: _switch(switch, path, folder, programs) for name, switch in switches.items()
+    }
     return P4Network(
         topology,
-        {name: _switch(switch, path, folder, programs) for name, switch in switches.items()},
+        read_switches,
         hosts,
         frozenset(link for link, (_, has_rate) in zip(links, stated, strict=True) if not has_rate),
+        (*notes, *programs.notes),
     )
 
 
+def _folder_above(folder: Path, switches: Mapping[str, _Switch]) -> Path | None:
+    """Returns the folder above a network's own to which its paths are relative: the nearest that
+    has the first of its files, where its own has none. A file names its entries so where a
+    repository's Makefile runs at its top."""
+    named = [
+        name
+        for switch in switches.values()
+        for name in (switch.runtime, switch.commands, switch.p4runtime)
+        if name
+    ]
+    if not named or any(is_file(folder / name) for name in named):
+        return None
+    above = folder.absolute().parents[:_MOST_ABOVE]
+    return next((place for place in above if is_file(place / named[0])), None)
+
+
 def _read_parts(
-    node: Node,
+    strange: dict[str, str], node: Node
 ) -> tuple[dict[str, _Switch], dict[str, P4Host], tuple[tuple[bool, bool], ...]]:
     parts = {
         name: part
@@ -157,8 +189,8 @@ def _read_parts(
         if (part := node.get(name)) is not None
     }
     return (
-        parts["switches"].entries(str, _read_switch),
-        parts["hosts"].entries(str, _read_host),
+        parts["switches"].entries(str, partial(_read_switch, strange)),
+        parts["hosts"].entries(str, partial(_read_host, strange)),
         parts["links"].elements(_has_delay_and_rate),
     )
 
@@ -189,8 +221,15 @@ _SWITCH = {
 }
 
 
-def _read_switch(node: Node) -> _Switch:
-    fields = node.fields(_SWITCH)
+_HOST = {
+    "ip": optional(Node.text, ""),
+    "mac": optional(Node.text, ""),
+    "commands": optional(lambda commands: commands.elements(Node.text, least=0), ()),
+}
+
+
+def _read_switch(strange: dict[str, str], node: Node) -> _Switch:
+    fields = node.fields(_SWITCH, strange)
     settings = {
         name: fields[name]
         for name in ("priority_queues", "queue_depth", "queue_rate")
@@ -205,14 +244,8 @@ def _read_switch(node: Node) -> _Switch:
     return _Switch(fields["program"], *entries, fields["cpu_port"], settings)
 
 
-def _read_host(node: Node) -> P4Host:
-    fields = node.fields(
-        {
-            "ip": optional(Node.text, ""),
-            "mac": optional(Node.text, ""),
-            "commands": optional(lambda commands: commands.elements(Node.text, least=0), ()),
-        }
-    )
+def _read_host(strange: dict[str, str], node: Node) -> P4Host:
+    fields = node.fields(_HOST, strange)
     _, slash, prefix = fields["ip"].partition("/")
     try:
         length = values.whole(prefix, 0, 32) if slash else P4Host.prefix

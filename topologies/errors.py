@@ -26,6 +26,8 @@ class TopologyError(LabError):
 _NEAR, _ALIKE, _MANY = 3, 0.1, 12
 """Names that are offered at most, how much less near than the nearest they may be, and how many
 aren't all listed."""
+_LIKE = 0.6
+"""The ratio of `difflib` from which a name is near to another."""
 _COMPARED, _LONGEST = 10_000, 200
 """How many names are compared, and their characters: the time grows with the square of these, and a
 file may have names of any length."""
@@ -35,7 +37,7 @@ def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
     """Returns the end of a message about an unknown name: the nearest known names, all where they
     are few, or `listed`, the command that lists them."""
     names = list(dict.fromkeys(known))
-    offered = _near(name, names, 0.6)
+    offered = _near(name, names, _LIKE)
     if offered:
         return f"did you mean {' or '.join(map(repr, offered))}?"
     if len(names) > _MANY:
@@ -44,6 +46,11 @@ def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
         compared = min(len(names), _COMPARED)
         return f"none of {'the first ' * (compared < len(names))}{compared} is like it"
     return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names) or 'none'}"
+
+
+def is_near(name: str, known: Iterable[str]) -> bool:
+    """Returns whether an unknown name is like a known one, as `nearest` offers it."""
+    return bool(_near(name, known, _LIKE))
 
 
 def _near(name: str, names: Iterable[str], cutoff: float) -> list[str]:

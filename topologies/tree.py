@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pcn.softswitch import inputs
-from pcn.topologies.errors import LabError, nearest
+from pcn.topologies.errors import LabError, is_near, nearest
 from pcn.topologies.tree_parts import ComposeError, ListOf, MappingOf, Scalar, Tree
 
 T = TypeVar("T")
@@ -151,16 +151,21 @@ class Node:
         values = self._all([(read, value) for _, value in pairs])
         return dict(zip(keys, values, strict=True))
 
-    def fields(self, known: Mapping[str, Field]) -> dict[str, Any]:
-        """Returns a mapping with known keys: the values by key, or all faults."""
+    def fields(
+        self, known: Mapping[str, Field], strange: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Returns a mapping with known keys: the values by key, or all faults. `strange`: keys that
+        are like no known one are no faults, and get the first place of each there."""
         pairs = {key.text(): (key, value) for key, value in self.pairs()}
         bad = False
         for name, (key, _) in pairs.items():
             if name not in known:
-                self.faults.add(
-                    key.line, f"{self._under(name)}: no such field; {nearest(name, list(known))}"
-                )
-                bad = True
+                fault = f"{self._under(name)}: no such field; {nearest(name, list(known))}"
+                if strange is not None and not is_near(name, known):
+                    strange.setdefault(name, shortened(fault, _LONGEST_FAULT))
+                else:
+                    self.faults.add(key.line, fault)
+                    bad = True
         result = {}
         for name, how in known.items():
             if name not in pairs:

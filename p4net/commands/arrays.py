@@ -285,7 +285,8 @@ def _members(value_set: Any, entities: Sequence[p4r.Entity]) -> str:
 
 
 def _no_step(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    """Ports are those of the network's links."""
+    """Returns no step: ports are those of the network's links, and commands that only show or save
+    something print nothing here."""
     return []
 
 
@@ -304,6 +305,23 @@ COMMANDS = {
     "pvs_remove": Command("VALUE_SET VALUE", _pvs_remove, 2, 2),
     "pvs_clear": Command("VALUE_SET", _pvs_clear, 1, 1),
     "pvs_get": Command("VALUE_SET", _pvs_get, 1, 1),
+    "show_pvs": Command("", _no_step, 0, 0),
+    "show_tables": Command("", _no_step, 0, 0),
+    "show_actions": Command("", _no_step, 0, 0),
+    "show_ports": Command("", _no_step, 0, 0),
+    "switch_info": Command("", _no_step, 0, 0),
+    "get_time_elapsed": Command("", _no_step, 0, 0),
+    "get_time_since_epoch": Command("", _no_step, 0, 0),
+    "table_info": Command("TABLE", _no_step, 1, 1),
+    "table_show_actions": Command("TABLE", _no_step, 1, 1),
+    "table_dump_entry": Command("TABLE HANDLE", _no_step, 2, 2),
+    "table_dump_entry_from_key": Command("TABLE MATCH... [PRIORITY]", _no_step, 1),
+    "table_dump_member": Command("TABLE MEMBER", _no_step, 2, 2),
+    "table_dump_group": Command("TABLE GROUP", _no_step, 2, 2),
+    "act_prof_dump_member": Command("PROFILE MEMBER", _no_step, 2, 2),
+    "act_prof_dump_group": Command("PROFILE GROUP", _no_step, 2, 2),
+    "write_config_to_file": Command("FILE", _no_step, 1, 1),
+    "serialize_state": Command("FILE", _no_step, 1, 1),
     "port_add": Command("INTERFACE PORT [PCAP]", _no_step, 2, 3),
     "port_remove": Command("PORT", _no_step, 1, 1),
     "set_queue_depth": Command(f"PACKETS {_PORT}", _queue_depth, 1, 3),

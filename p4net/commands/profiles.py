@@ -141,6 +141,29 @@ def _set_default(group: bool) -> Callable[[Session, Sequence[str]], Sequence[Ste
 
 
 _MEMBER, _GROUP = "PROFILE ACTION", "PROFILE MEMBER GROUP"
+_LEGACY = (
+    "create_member",
+    "modify_member",
+    "delete_member",
+    "create_group",
+    "delete_group",
+    "add_member_to_group",
+    "remove_member_from_group",
+)
+"""Commands that BMv2 also has by the name of a table, whose profile they mean."""
+
+
+def _of_table(command: Command) -> Command:
+    """Returns the command of a profile as that of a table."""
+
+    def run(session: Session, words: Sequence[str]) -> Sequence[Step]:
+        table = tables.find(session, words[0])
+        if table.action_profile is None:
+            raise ValueError(f"{table.name} has no action profile")
+        return command.run(session, [table.action_profile.name, *words[1:]])
+
+    usage = command.usage.replace("PROFILE", "TABLE", 1)
+    return Command(usage, run, command.least, command.most)
 
 
 def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -169,7 +192,7 @@ def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
     ]
 
 
-COMMANDS = {
+_COMMANDS = {
     "act_prof_dump": Command("PROFILE", _dump, 1, 1),
     "act_prof_create_member": Command(f"{_MEMBER} ARGUMENT...", _create_member, 2),
     "act_prof_modify_member": Command(f"{_MEMBER} MEMBER ARGUMENT...", _modify_member, 3),
@@ -185,4 +208,9 @@ COMMANDS = {
     "table_indirect_set_default": Command("TABLE MEMBER", _set_default(False), 2, 2),
     "table_indirect_set_default_with_group": Command("TABLE GROUP", _set_default(True), 2, 2),
 }
-COMMANDS["table_indirect_delete"] = tables.COMMANDS["table_delete"]
+
+COMMANDS = {
+    **_COMMANDS,
+    "table_indirect_delete": tables.COMMANDS["table_delete"],
+    **{f"table_indirect_{name}": _of_table(_COMMANDS[f"act_prof_{name}"]) for name in _LEGACY},
+}

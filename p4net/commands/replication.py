@@ -175,7 +175,7 @@ COMMANDS = {
     "mc_mgrp_create": Command("GROUP", _create_group, 1, 1),
     "mc_mgrp_destroy": Command("GROUP", _destroy_group, 1, 1),
     "mc_node_create": Command("RID PORT...", _create_node, 1),
-    "mc_node_update": Command("NODE PORT...", _update_node, 1),
+    "mc_node_update": Command("NODE PORT...", _update_node, 2),
     "mc_node_destroy": Command("NODE", _destroy_node, 1, 1),
     "mc_node_associate": Command("GROUP NODE", _associate, 2, 2),
     "mc_node_dissociate": Command("GROUP NODE", _dissociate, 2, 2),

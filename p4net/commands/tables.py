@@ -245,6 +245,7 @@ COMMANDS = {
     "table_add": Command("TABLE ACTION MATCH... => ARGUMENT... [PRIORITY]", _add, 3),
     "table_set_default": Command("TABLE ACTION ARGUMENT...", _set_default, 2),
     "table_reset_default": Command("TABLE", _reset_default, 1, 1),
+    "table_indirect_reset_default": Command("TABLE", _reset_default, 1, 1),
     "table_modify": Command("TABLE ACTION HANDLE [=>] ARGUMENT...", _modify, 3),
     "table_delete": Command("TABLE HANDLE", _delete, 2, 2),
     "table_clear": Command("TABLE", _clear, 1, 1),

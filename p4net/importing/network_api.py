@@ -343,7 +343,9 @@ class NetworkAPI(Topo):
         }
         spare = (address for address in self.ipv4_net.hosts() if str(address) not in addresses)
         records = {}
-        sides = {host: side for host, _, side in self._host_sides()}
+        sides = dict[str, tuple[dict[str, Any], str, str]]()
+        for host, _, side in self._host_sides():
+            sides.setdefault(host, side)  # a host has the address of its first link
         ordered = sorted(
             sides, key=lambda host: [natural(sides[host][0][end]) for end in ("node1", "node2")]
         )

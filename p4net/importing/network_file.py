@@ -30,7 +30,7 @@ class NetworkFile:
 def network_file(record: NetworkRecord, script: Path, out: Path) -> NetworkFile:
     """Returns the file of a script's network. Raises P4NetError for a network that `pcn p4` can't
     run."""
-    _require_single_links(record, script)
+    further = _further_links(record, script)
     names = {host.name for host in record.hosts}
     paths = _Paths(script, out)
     document = {
@@ -53,6 +53,8 @@ def network_file(record: NetworkRecord, script: Path, out: Path) -> NetworkFile:
             f"{script}: its network isn't one that `pcn p4` can run: {error}"
         ) from None
     left_out = dict(record.left_out)
+    if further:
+        left_out["addresses at further links of hosts"] = further
     if plain := [
         f"{switch.name} ({switch.kind})" for switch in record.switches if not switch.program
     ]:
@@ -62,20 +64,23 @@ def network_file(record: NetworkRecord, script: Path, out: Path) -> NetworkFile:
     )
 
 
-def _require_single_links(record: NetworkRecord, script: Path) -> None:
+def _further_links(record: NetworkRecord, script: Path) -> list[str]:
+    """Returns hosts that have more than the one link by which they send. Raises P4NetError for a
+    network without hosts or switches, and for a host without a link."""
     if not record.switches or not record.hosts:
         raise P4NetError(
             f"{script}: the network has {len(record.hosts)} hosts and {len(record.switches)} "
             "switches: one of each is the least"
         )
+    further = list[str]()
     for host in record.hosts:
         ends = [link.ends for link in record.links if host.name in link.ends]
-        if len(ends) != 1:
-            far = [name for names in ends for name in names if name != host.name]
-            shown = f" ({', '.join(far)})" if far else ""
-            raise P4NetError(
-                f"{script}: {host.name} has {len(ends)} links{shown}: hosts have one in `pcn p4`"
-            )
+        far = [name for names in ends for name in names if name != host.name]
+        if not far:
+            raise P4NetError(f"{script}: {host.name} has no link: in `pcn p4` a host has one")
+        if len(far) > 1:
+            further.append(f"{host.name}: {', '.join(far[1:])}")
+    return further
 
 
 def _switch(switch: SwitchRecord, paths: _Paths) -> dict[str, Any]:

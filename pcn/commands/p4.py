@@ -224,6 +224,8 @@ def run(
 
         extras.require("web")
     network = network_at(place, program, rate, topology=topology, hosts=hosts)
+    for text in network.notes:
+        note(text)
     if coverage is not None:
         from pcn.p4net.coverage import Coverage
 
@@ -329,7 +331,9 @@ def prepare(
             raise LabError(f"{script} has no function start(network)")
         start(network)
     if not sends and script is None:
-        sending.each_to_each(network)
+        unreachable = sending.each_to_each(network)
+        if unreachable:
+            note(f"{len(unreachable):,} datagrams aren't sent: {unreachable[0]}")
 
 
 def complain(network: VirtualP4) -> None:

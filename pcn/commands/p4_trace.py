@@ -165,6 +165,8 @@ def trace(
     if logs is not None:
         refuse("not beside --logs", "until", "sends", "script", "seed", "strict", "jumbo")
     network = network_at(place, program, rate, topology=topology, hosts=hosts)
+    for text in network.notes:
+        note(text)
     wanted = Wanted(packets, at, match)
     wanted.require(network)
     with text_output(Path(steps)) if steps else nullcontext() as target:

@@ -8,6 +8,7 @@ before any code is generated.
 from __future__ import annotations
 
 from pcn.softswitch.program import limits
+from pcn.softswitch.program.empty_fields import without_empty_fields
 from pcn.softswitch.program.json_cursor import Place, parse
 from pcn.softswitch.program.load_controls import ControlLoader
 from pcn.softswitch.program.load_expressions import ExpressionLoader
@@ -70,6 +71,7 @@ def load_program(json_text: str) -> Program:
     """
     root = parse(json_text)
     _check_version(root)
+    root = without_empty_fields(root)
     names = Names()
     load_headers(root, names)
     _refuse(root, "extern_instances", "extern object")

@@ -193,6 +193,10 @@ REFUSED = [
     ),
     ("table_delete l2", "write it as table_delete TABLE HANDLE"),
     ("table_indirect_add l2 1 => 0", "l2 has no action profile: use table_add"),
+    ("table_indirect_create_group l2", "l2 has no action profile"),
+    ("table_indirect_create_member", "write it as table_indirect_create_member TABLE ACTION"),
+    ("set_crc32_parameters c 1 0 0 false false", "no such command is supported"),
+    ("table_info", "write it as table_info TABLE"),
     ("act_prof_create_member p forward 1", "no action profile 'p'; there are none"),
     ("register_write cells 4096 1", "a whole number from 0 to 4095"),
     ("register_write cels 0 1", "no register 'cels'; did you mean 'cells'?"),
@@ -326,8 +330,12 @@ def test_commands_of_queues_come_to_the_target(tmp_path: Path) -> None:
     ]
 
 
-def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path: Path) -> None:
-    """Handles count from 0, and a freed one is given again; in P4Runtime they are one higher."""
+@pytest.mark.parametrize("by_table", [False, True])
+def test_commands_of_profiles_number_members_and_groups_as_bmv2(
+    tmp_path: Path, by_table: bool
+) -> None:
+    """Handles count from 0, and a freed one is given again; in P4Runtime they are one higher.
+    BMv2 has the commands by a profile's name, and by that of its table."""
     with switch(INDIRECT) as control:
         table = next(table for table in control.schema.tables if table.alias == "crc16_table")
         profile, action = table.action_profile.alias, next(iter(table.actions)).alias
@@ -347,6 +355,11 @@ def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path: Path) 
             table_indirect_modify crc16_table 0 => 1
             table_indirect_modify_with_group crc16_table 0 0
         """
+        if by_table:
+            text = text.replace(f" {profile} ", " crc16_table ").replace(
+                f" {profile}\n", " crc16_table\n"
+            )
+            text = text.replace("act_prof_", "table_indirect_")
         text += f"act_prof_dump {profile}\ntable_dump crc16_table"
         parameters = control.schema.actions[action].params
         shown = f"{action}({', '.join(f'{param.name}=0x1' for param in parameters)})"
@@ -360,6 +373,20 @@ def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path: Path) 
         entry, _default = control.read_table("crc16_table")
         assert entry.action == TableActions(group_id=1)
         assert written(control, file(tmp_path, "")) == []
+
+
+def test_commands_that_only_show_something_change_nothing(tmp_path: Path) -> None:
+    """A command file of an author's tests has them; what they would print is left out."""
+    text = """
+        show_tables
+        table_info l2
+        table_dump_entry l2 0
+        act_prof_dump_member p 1
+        switch_info
+        get_time_elapsed
+    """
+    with switch() as control:
+        assert written(control, file(tmp_path, text)) == []
 
 
 def test_timeout_of_an_entry_stays_when_its_action_changes(tmp_path: Path) -> None:

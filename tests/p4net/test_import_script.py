@@ -364,9 +364,44 @@ def test_program_that_is_nowhere_is_noted(scripts: Scripts) -> None:
 # ---- what can't be a network here ----
 
 
-def test_host_with_two_links_is_refused(scripts: Scripts) -> None:
-    text = PAIR + 'net.addLink(h1, net.addSwitch("s2"))\nnet.start()\n'
-    assert scripts.refused(text).endswith("h1 has 2 links (s1, s2): hosts have one in `pcn p4`")
+def test_host_has_its_address_at_the_first_of_two_links(scripts: Scripts) -> None:
+    text = PAIR + 's2 = net.addSwitch("s2", json_path="router.json")\n'
+    text += "net.addLink(h1, s2)\nnet.addLink(s1, s2)\nnet.start()\n"
+    out, _ = scripts.imported(text)
+    assert out.endswith("left out: addresses at further links of hosts (h1: s2)\n")
+    network = read(scripts.folder / "net.json", scripts.folder)
+    assert [link.other("h1").node for link in network.topology.host_links("h1")] == ["s1", "s2"]
+
+
+def test_host_without_a_link_is_refused(scripts: Scripts) -> None:
+    text = PAIR + 'net.addHost("h3")\nnet.start()\n'
+    assert scripts.refused(text).endswith("h3 has no link: in `pcn p4` a host has one")
+
+
+def test_host_of_p4_utils_has_the_address_of_its_first_link(scripts: Scripts) -> None:
+    network = scripts.network(
+        """
+from p4utils.mininetlib.network_API import NetworkAPI
+net = NetworkAPI()
+for name in ("s1", "s2"):
+    net.addP4Switch(name)
+    net.setP4Source(name, "router.json")
+net.addHost("h1")
+net.addHost("h2")
+net.addLink("s1", "h1")
+net.addLink("s2", "h1")
+net.addLink("s2", "h2")
+net.setIntfIp("h1", "s1", "10.1.1.1/24")
+net.setIntfIp("h1", "s2", "10.2.1.1/24")
+net.setIntfIp("h2", "s2", "10.2.1.2/24")
+net.startNetwork()
+"""
+    )
+    assert {host.name: host.ip for host in network.topology.hosts} == {
+        "h1": "10.1.1.1",
+        "h2": "10.2.1.2",
+    }
+    assert network.topology.peer("h1", 0).node == "s1"
 
 
 def test_script_without_a_network_is_refused(scripts: Scripts) -> None:

@@ -42,6 +42,22 @@ def test_run_without_traffic_sends_a_datagram_between_each_pair(
     assert (report["traversals"], report["dropped_by_programs"], report["inside"]) == (10, 0, 0)
 
 
+def test_run_notes_datagrams_for_which_hosts_have_no_route(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A kernel reports that a network is unreachable, and others are reached."""
+    folder = write_exercise(tmp_path / "exercise")
+    topology = json.loads((folder / "topology.json").read_text())
+    del topology["hosts"]["h1"]["commands"]
+    (folder / "topology.json").write_text(json.dumps(topology))
+    assert run(["p4", "run", str(folder), "--clock", "virtual", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert hosts(json.loads(printed.out)) == {"h1": (0, 2), "h2": (2, 1), "h3": (2, 1)}
+    assert "note: 2 datagrams aren't sent: h1 has no route to 10.0.2.2" in printed.err
+    words = ["--send", "h1,h2"]
+    assert run(["p4", "run", str(folder), "--clock", "virtual", *words]) == 1
+
+
 def test_run_counts_what_queues_refuse(capsys: pytest.CaptureFixture[str]) -> None:
     """10 Mbit/s for a second into a link of 8: 250 frames too many, of which the queue holds 64."""
     report = result(capsys, "--send", "h1,h3,rate=10M,length=1000")

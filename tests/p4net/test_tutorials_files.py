@@ -126,8 +126,8 @@ def test_reader_names_both_ways_out_without_a_compiler(
 
 CHANGES: list[tuple[Any, str]] = [
     (
-        lambda net: net["switches"]["s1"].update(cpu="1"),
-        "switches.s1.cpu: no such field; there are program",
+        lambda net: net["switches"]["s1"].update(cpu_prt="1"),
+        "switches.s1.cpu_prt: no such field; did you mean 'cpu_port'",
     ),
     (lambda net: net["switches"]["s1"].update(runtime_json="\0"), "embedded null "),
     (lambda net: net["switches"]["s1"].update(cpu_port=511), "a whole number from 0 to 510"),
@@ -153,6 +153,67 @@ def test_reader_names_what_is_wrong_with_a_network(tmp_path: Path, change: Any, 
     with pytest.raises(LabError) as caught:
         read_exercise(folder)
     assert why in str(caught.value)
+
+
+def test_reader_notes_keys_that_are_like_none_of_ours(tmp_path: Path) -> None:
+    """run_exercise.py passes them: a repository has its controller there, for a script of its
+    own."""
+    folder = write_exercise(tmp_path / "exercise", controller="../controller.py")
+    topology = json.loads((folder / "topology.json").read_text())
+    topology["switches"]["s2"]["controller"] = "../controller.py"
+    topology["hosts"]["h1"]["x" * 5000] = 1
+    (folder / "topology.json").write_text(json.dumps(topology))
+    of_switch, of_host = read_exercise(folder).notes
+    assert "topology.json: left out: switches.s1.controller: no such field; there are" in of_switch
+    assert "topology.json: left out: hosts.h1.xxx" in of_host
+    assert len(of_host) < 1500
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_files_are_those_of_the_folder_above_that_has_them(tmp_path: Path, depth: int) -> None:
+    """A repository's Makefile runs at its top, and its networks have folders."""
+    folder = write_exercise(tmp_path / "exercise")
+    below = folder.joinpath(*"abcd"[:depth])
+    below.mkdir(parents=True)
+    (folder / "topology.json").rename(below / "topology.json")
+    network = read_exercise(below)
+    assert network.notes == (f"{below / 'topology.json'}: its files are those in {folder}",)
+    assert {switch.program.json for switch in network.switches.values()} == {
+        folder / "build/router.json"
+    }
+    s1 = network.switches["s1"]
+    assert [len(entries.steps(s1.program.schema)) for entries in s1.entries] == [4]
+
+
+def test_files_far_above_a_network_arent_searched(tmp_path: Path) -> None:
+    folder = write_exercise(tmp_path / "exercise")
+    below = folder / "a/b/c/d/e"
+    below.mkdir(parents=True)
+    (folder / "topology.json").rename(below / "topology.json")
+    with pytest.raises(LabError, match=r"s1-runtime\.json: No such file"):
+        read_exercise(below)
+
+
+def test_only_program_runs_in_place_of_a_missing_one(tmp_path: Path) -> None:
+    folder = write_exercise(tmp_path / "exercise")
+    for name in ("router.json", "router.p4.p4info.txtpb"):
+        (folder / "build" / name).rename(folder / "build" / name.replace("router", "renamed"))
+    (folder / "headers.p4").write_text("header h_t { bit<8> x; }\n")
+    with pytest.raises(P4NetError, match=r"neither .*router.json nor .*router.p4 exists: name"):
+        read_exercise(folder)
+    (folder / "renamed.p4").write_text("V1Switch(P(), V(), I(), E(), C(), D()) main;\n")
+    network = read_exercise(folder)
+    assert {switch.program.name for switch in network.switches.values()} == {"renamed"}
+    (note,) = network.notes
+    assert note.endswith("renamed.p4, the only program there, runs instead")
+    (folder / "second.p4").write_text("V1Switch(P(), V(), I(), E(), C(), D()) main;\n")
+    with pytest.raises(P4NetError, match="name the program with --program"):
+        read_exercise(folder)
+    network = read_exercise(folder, EXAMPLE / "router.json")  # which isn't missing: its name is
+    assert not network.notes
+    shutil.copy(EXAMPLE / "router.json", folder / "other.json")
+    (note,) = read_exercise(folder, folder / "other.json").notes
+    assert note.endswith("other.json runs instead")
 
 
 def test_value_refuses_a_switch_without_a_program(tmp_path: Path) -> None:

@@ -194,9 +194,9 @@ PROGRAMS: dict[str, tuple[Callable[[Json], None], str]] = {
         lambda p: p["pipelines"][0]["tables"][0].update(type="magic"),
         "table 't' is implemented by 'magic'",
     ),
-    "a field without bits": (
-        lambda p: p["header_types"][1]["fields"].append(["none", 0, False]),
-        "field 'none' of width 0",
+    "a key without bits": (
+        lambda p: p["header_types"][1]["fields"].__setitem__(0, ["a", 0, False]),
+        "a key of width 0",
     ),
     "a length of P4_14": (
         lambda p: p["header_types"][2].update(length_exp={"type": "field", "value": ["h", "a"]}),

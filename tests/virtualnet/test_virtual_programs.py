@@ -148,7 +148,8 @@ def test_program_that_resubmits_without_end_is_refused(tmp_path: Path) -> None:
     ) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
         with pytest.raises(
-            VirtualError, match="us: s0: a packet was resubmitted 64 times without time going on"
+            VirtualError,
+            match="us: s0, a packet that came by port 0: it was resubmitted 64 times without time",
         ):
             network.run(until_s=1e-3)
 

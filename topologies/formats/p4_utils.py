@@ -80,7 +80,7 @@ def _app(node: Node) -> Exercise:
         ends = [word.text() for word in words[:2]]
         for name, far in (ends, ends[::-1]):
             if name in names:
-                at[name] = far
+                at.setdefault(name, far)
         shown = [
             end if end in names else f"{end}-p{ports.take(end, _port(options, f'port{place}'))}"
             for place, end in enumerate(ends, start=1)

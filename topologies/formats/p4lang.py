@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pcn.softswitch.units import quantity
@@ -23,6 +24,7 @@ from pcn.topologies.tree import Node
 from pcn.topologies.tree_parts import ListOf, MappingOf
 
 _PORT = re.compile(r"(.+)-p([0-9]{1,3})\Z")
+_HOST = re.compile(r"h[0-9]{1,6}\Z")
 
 
 def read(
@@ -66,29 +68,46 @@ def _derived(node: Node) -> Exercise:
     hosts, switches, listed = (node.get(name) for name in ("hosts", "switches", "links"))
     if hosts is None or switches is None or listed is None:
         raise node.fail("the file has hosts, switches and links")
-    names = hosts.elements(lambda host: (host.line, host.text()))
-    known = {name for _, name in names}
+    names = {host.text(): host.line for host in hosts.elements(lambda host: host)}
+    bridges = {key.text() for key, _ in switches.pairs()}
     links = []
     for link in listed.elements(lambda element: element):
         words = link.elements(lambda word: word)
         if not 2 <= len(words) <= 4:
             raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", LATENCY, BANDWIDTH]')
+        for word in words[:2]:  # run_exercise.py made hosts of links alone
+            if _HOST.match(name := word.text()) and name not in bridges:
+                names.setdefault(name, word.line)
+        links.append((link, words))
+    return _with_addresses(node.line, hosts, switches, names, links)
+
+
+def _with_addresses(
+    line: int,
+    hosts: Node,
+    switches: Node,
+    names: Mapping[str, int],
+    listed: Sequence[tuple[Node, Sequence[Node]]],
+) -> Exercise:
+    """`names`: lines of hosts."""
+    links = []
+    for link, words in listed:
         ends = sorted(word.text() for word in words[:2])
-        links.append((link, [*reversed(ends)] if ends[1] in known else ends, words))
-    exercise, ports = Exercise(node.line), Ports()
-    of_hosts = [link for link in links if link[1][0] in known]
-    between = [link for link in links if link[1][0] not in known]
-    at = {}
+        links.append((link, [*reversed(ends)] if ends[1] in names else ends, words))
+    exercise, ports = Exercise(line), Ports()
+    of_hosts = [link for link in links if link[1][0] in names]
+    between = [link for link in links if link[1][0] not in names]
+    at = dict[str, str]()
     for link, ends, words in (
         *sorted(of_hosts, key=lambda host: host[1]),
         *sorted(between, key=lambda link: link[1]),
     ):
-        shown = [end if end in known else f"{end}-p{ports.take(end)}" for end in ends]
-        at[ends[0]] = ends[1]
+        shown = [end if end in names else f"{end}-p{ports.take(end)}" for end in ends]
+        at.setdefault(ends[0], ends[1])
         exercise.link(
             link.line, shown, *(words[place] if len(words) > place else None for place in (2, 3))
         )
-    for line, name in names:
+    for name, line in names.items():
         host, switch = number(name) or 0, number(at.get(name, "")) or 0
         if not (host < 255 and switch < 256):
             raise hosts.fail(

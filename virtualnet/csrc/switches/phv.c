@@ -196,8 +196,11 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
         return;
     }
     if (visit->passes >= MAX_PASSES) {
-        vn_fail(context, "node %u: a packet went through port %u %u times without time going on",
-                (uint32_t)(visit->node - context->nodes), number, visit->passes);
+        vn_fail(context,
+                "node %u, a packet that came by port %u: it went through port %u %u times without "
+                "time going on",
+                (uint32_t)(visit->node - context->nodes),
+                phv_packet_of(context, id)->p.std.ingress_port, number, visit->passes);
     }
     if (number >= SW_MAX_PORTS) drop_unlinked(visit, id);
     else if (context->failed || queue >= VN_CLASSES) rules_drop(visit, id);
@@ -210,8 +213,11 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
 {
     struct visit again = *visit;
     if (type == SW_RESUBMIT && again.passes++ >= MAX_PASSES) {
-        vn_fail(visit->context, "node %u: a packet was resubmitted %u times without time going on",
-                (uint32_t)(visit->node - visit->context->nodes), visit->passes);
+        vn_fail(visit->context,
+                "node %u, a packet that came by port %u: it was resubmitted %u times without time "
+                "going on",
+                (uint32_t)(visit->node - visit->context->nodes),
+                phv_packet_of(visit->context, id)->p.std.ingress_port, visit->passes);
         rules_drop(visit, id);
         return;
     }
