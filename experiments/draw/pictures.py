@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import itertools
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from pcn.experiments.define.charts import (
     highest,
     part,
     shown,
+    standard_error,
     values,
 )
 from pcn.experiments.define.looks import Look
@@ -271,7 +271,7 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
             color=theme.colour(look.colour),
             lw=line.width * (PALE_WIDTH if line.pale else 1),
             alpha=PALE_OPACITY if line.pale else 1.0,
-            marker=look.mark if line.points or line.scheme else None,
+            marker=look.mark if line.points or line.scheme or count > 1 else None,
             markevery=None if line.points else _MARK_EVERY,
             ms=4.5,
             clip_on=not (line.points and places.size),  # a mark on the axis is whole
@@ -357,7 +357,7 @@ def _draw_seeds(
     """Each seed's value, and the standard error of their mean."""
     if len(seeds) < 2:
         return
-    error = statistics.stdev(seeds) / math.sqrt(len(seeds))
+    error = standard_error(seeds)
     x, y = ([place] * len(seeds), seeds) if not across else (seeds, [place] * len(seeds))
     axes.plot(x, y, ls="", marker="o", ms=2, color=theme.ink, alpha=0.5, zorder=4)
     if across:
