@@ -20,7 +20,7 @@ STATIC = Path(__file__).resolve().parent / "static"
 
 def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[str, Any]:
     """Returns what the page needs of a network before its first frame; `about` is what its title
-    shows. `scheme`: its hosts run one; without, it is any P4 network, whose rates are in Mb/s."""
+    shows. `scheme`: its hosts run one; without, it is any P4 network, whose rates are in Mbit/s."""
     ports = [
         Endpoint(switch.name, port)
         for switch in topology.switches

@@ -25,7 +25,7 @@
   // Numbers have thousands separated, and as many digits as the others of their column
   const formats = [0, 1, 2, 3].map((digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
   const fixed = (value, factor, digits) => (value === null || value === undefined ? "–" : formats[digits].format(value / factor));
-  const rate = (value, digits) => fixed(value, state.network.rate_unit === "Mb/s" ? 1e6 : 1e9, digits);
+  const rate = (value, digits) => fixed(value, state.network.rate_unit === "Mbit/s" ? 1e6 : 1e9, digits);
   const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(1)}%`);
 
   const PORT_COLUMNS = [
@@ -485,7 +485,7 @@
       const lines = all.filter(([label]) => allowed(label));
       if (!state.network.scheme && OF_SCHEMES.includes(lines[0][1])) return;
       if (better && seen.some((one) => one[better] !== null && one[better] !== undefined)) return;
-      const unit = named === "RATE" ? state.network.rate_unit : named, scale = named !== "RATE" ? 1 : unit === "Mb/s" ? 1e6 : 1e9;
+      const unit = named === "RATE" ? state.network.rate_unit : named, scale = named !== "RATE" ? 1 : unit === "Mbit/s" ? 1e6 : 1e9;
       const data = [times, ...lines.map(([, field, factor]) => seen.map((one) => (one[field] === null || one[field] === undefined ? null : one[field] / factor / scale)))];
       if (data.slice(1).every((values) => values.every((value) => value === null))) return;
       let made = state.plots.find(([, place]) => place === number);

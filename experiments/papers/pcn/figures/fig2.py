@@ -65,7 +65,7 @@ class Fig2(Experiment):
         "state at time 0. TIMELY takes an RTT each 16 KB, its smallest segment; its steps are in "
         "proportion to the time between two and no decrease is of more than a half, as in its "
         "authors' code, which PCN's authors used (7). What is open there decides about what is "
-        "lost: rates grow by 10 Mb/s in each least RTT, or in each segment where that takes "
+        "lost: rates grow by 10 Mbit/s in each least RTT, or in each segment where that takes "
         "longer. In the picture each panel has a separate time axis."
     )
 
