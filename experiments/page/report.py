@@ -421,7 +421,7 @@ def _flows(result: Result) -> list[dict[str, Any]]:
     rows = [_flow(colours[flow.entity], str(flow.id), [flow], result) for flow in singles]
     ordered = [group for group in colours if group in groups]
     rows += [
-        _flow(colours[name], f"{len(groups[name])} {name}", groups[name], result)
+        _flow(colours[name], f"{len(groups[name]):,} {name}", groups[name], result)
         for name in ordered
     ]
     return rows
