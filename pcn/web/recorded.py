@@ -49,11 +49,14 @@ def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[
 def recorded(place: Path) -> History:
     """Returns the frames of the run that a folder keeps. Raises LabError."""
     from pcn.experiments.results.kept_run import read_run
+    from pcn.web.members import members
     from pcn.web.packed import packed
 
     run, history = read_run(place), History()
     title = f"{run.topology.name}: {run.scheme}, {run.clock} clock, k = {run.k:g}"
-    history.begin(described(run.topology, title=title, network=None, live=False, control=False))
+    about = described(run.topology, title=title, network=None, live=False, control=False)
+    nodes = frozenset(node.name for node in (*run.topology.hosts, *run.topology.switches))
+    history.begin({**about, "members": members(place, nodes)})
     history.add_packed(packed(run.columns()))
     history.over("the end of the recording")
     return history
