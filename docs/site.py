@@ -22,7 +22,7 @@ from typing import Any
 
 import click
 import yaml
-from markdown.extensions.toc import slugify
+from markdown.extensions.toc import slugify  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -116,8 +116,8 @@ def stage(folder: Path) -> None:
             page.write_text(linked(page, results, figures), encoding="utf-8")
     generated = {"commands/": commands(), "api/": api()}
     for name, texts in generated.items():
-        for page, text in texts.items():
-            target = inside / name / f"{page}.md"
+        for title, text in texts.items():
+            target = inside / name / f"{title}.md"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())

@@ -69,6 +69,7 @@ _BELOW_IN, _LINE_IN = 0.36, 0.17
 _FULL, _FAINT, _FEW = 0.7, 0.3, 6
 """Opacity of intervals: of as many lines at most, and of more."""
 _SEEDS = "points and bars: means over the seeds, with standard errors; dots: each seed"
+_ASIDE = "points of one x stand side by side, moved by a part of a step"
 
 
 def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
@@ -137,8 +138,12 @@ def _drawn(charts: Sequence[Chart]) -> Figure:
         if view is None or axes is drawn[0]:
             axes.set_ylabel(chart.y_label, color=LIGHT.ink)
     _name(figure, drawn, charts, LIGHT)
-    if any(len(values) > 1 for chart in charts for line in chart.lines for values in line.seeds):
-        figure.supxlabel(_SEEDS, fontsize=8, color=LIGHT.muted, x=0.01, ha="left")
+    seeds = any(
+        len(values) > 1 for chart in charts for line in chart.lines for values in line.seeds
+    )
+    aside = any(sum(line.points for line in chart.lines) > 1 for chart in charts)
+    if notes := [_SEEDS] * seeds + [_ASIDE] * aside:
+        figure.supxlabel("; ".join(notes), fontsize=8, color=LIGHT.muted, x=0.01, ha="left")
     return figure
 
 

@@ -217,7 +217,7 @@ def _check_table(
     for row in rows:
         check = next(iter(row.values()))
         expected = [number(check.paper), number(check.theory)] * judged
-        cells = (
+        cells: list[str | Text] = (
             [number(check.measured), check.unit, _verdict(check)]
             if alone
             else [check.unit, *(_measured(row.get(name)) for name in names)]

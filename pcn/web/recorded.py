@@ -55,7 +55,8 @@ def recorded(place: Path) -> History:
     run, history = read_run(place), History()
     title = f"{run.topology.name}: {run.scheme}, {run.clock} clock, k = {run.k:g}"
     about = described(run.topology, title=title, network=None, live=False, control=False)
-    nodes = frozenset(node.name for node in (*run.topology.hosts, *run.topology.switches))
+    names = {host.name for host in run.topology.hosts}
+    nodes = frozenset(names | {switch.name for switch in run.topology.switches})
     history.begin({**about, "members": members(place, nodes)})
     history.add_packed(packed(run.columns()))
     history.over("the end of the recording")

@@ -520,6 +520,11 @@ const charts = (() => {
     for (const [name, from, to] of data.zooms || []) zoom(name, [from, to]);
     const watch = new ResizeObserver((entries) => entries.forEach((entry) => draw(entry.target)));
     plots.forEach((plot) => { draw(plot); watch.observe(plot); });
+    // What scrolls sideways does so by keys, too
+    const reach = new ResizeObserver((entries) => entries.forEach(({ target }) => {
+      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0; else target.removeAttribute("tabindex");
+    }));
+    document.querySelectorAll(".scroll").forEach((part) => reach.observe(part));
   };
   return { data, plots, start };
 })();

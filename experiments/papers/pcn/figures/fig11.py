@@ -14,7 +14,7 @@ from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.steady_state import aggregate_rate, drained, mean_between, steady_state
 from pcn.experiments.define import recording_numbers, theory
-from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.charts import Chart, Line, Mark, curve
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
@@ -314,6 +314,7 @@ class Fig11(Experiment):
                     ],
                     level=level,
                     level_text="" if level is None else "capacity",
+                    marks=_paper(kind, scheme),
                     top=top,
                     columns=len(schemes),
                 )
@@ -324,6 +325,15 @@ class Fig11(Experiment):
             *row("queue", "queue", "Bottleneck queue (KB)", None),
             *row("rate", "sum of the rates", "Sending rates (Gbit/s)", CAPACITY_GBPS),
         ]
+
+
+def _paper(kind: str, scheme: str) -> tuple[Mark, ...]:
+    """Returns when the paper's queue is drained, and its sum of rates at capacity."""
+    text, claim = {
+        "queue": ("the paper's is drained", DRAINED),
+        "rate": ("the paper's is at capacity", CAPACITY),
+    }[kind]
+    return (Mark(text, claim[scheme]),) if scheme in claim else ()
 
 
 def _of_seed(place: int, x: Sequence[float], y: Sequence[float]) -> Line:

@@ -157,7 +157,15 @@ class Fig17(Experiment):
             ]
 
         return [
-            Chart("Mean queue", "Flows", "Queue (KB)", lines("queue_kb"), log_x=True),
+            Chart(
+                "Mean queue",
+                "Flows",
+                "Queue (KB)",
+                lines("queue_kb"),
+                log_x=True,
+                level=MANY_FLOWS["queue"],
+                level_text="the paper's PCN: at most",
+            ),
             Chart("PFC", "Flows", "PAUSE frames (1/s)", lines("pause_per_s"), log_x=True),
             Chart("Bottleneck", "Flows", "Utilisation", lines("utilisation"), log_x=True, top=1.05),
             Chart(
