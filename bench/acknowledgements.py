@@ -3,8 +3,8 @@ Not a test.
 
     .venv/bin/python bench/acknowledgements.py [--repetitions 5] [--duration 3.6e-3]
 
-16 flows cross a k = 4 fat-tree of 40 Gb/s and 1 us a link, each to the host half the network and
-one away: of 9 Gb/s each, so that no queue decides, and at line rate, where paths collide. Prints
+16 flows cross a k = 4 fat-tree of 40 Gbit/s and 1 us a link, each to the host half the network and
+one away: of 9 Gbit/s each, so that no queue decides, and at line rate, where paths collide. Prints
 medians, and ratios to a rate alone.
 """
 
@@ -21,7 +21,7 @@ from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec
 
 HOSTS = 16
-RATES_BPS = {"9 Gb/s each": 9e9, "line rate": None}
+RATES_BPS = {"9 Gbit/s each": 9e9, "line rate": None}
 BEGIN_S = 0.4e-3
 RUNS: dict[str, tuple[str, bool, dict[str, float]]] = {
     "a rate alone (pfc)": ("pfc", True, {}),

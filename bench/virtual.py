@@ -6,7 +6,7 @@ machine's load beside it, which has to be small for the figures to mean much. Ea
 without prefetching, too: "prefetching x" is the median of their ratios. CPU time is given, too, of
 what comes before a run: making the network, and adding a flow.
 
-    incast   15 hosts send to one, k=4 fat-tree, 40 Gb/s, PCN with T = 50 us, 1000 B
+    incast   15 hosts send to one, k=4 fat-tree, 40 Gbit/s, PCN with T = 50 us, 1000 B
     clos     512 hosts, the paper's Clos at a load of 0.6: 51,200 flows, each host's one after the
              other to hosts at random, sizes Pareto with a mean of 50 KB
     few      the same network and load in 512 flows, one a host, each to the host half the network
@@ -17,7 +17,7 @@ what comes before a run: making the network, and adding a flow.
     near     clos, but all links have a delay of 1 us
     pods     4,096 hosts, the same Clos with 64 pods; flows as in clos
     wide     8,192 hosts, the same with 128 pods
-    large    8,192 hosts, k=32 fat-tree, 10 Gb/s; flows as in clos
+    large    8,192 hosts, k=32 fat-tree, 10 Gbit/s; flows as in clos
 """
 
 from __future__ import annotations

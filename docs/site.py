@@ -8,6 +8,7 @@ that `nav` of mkdocs.yml doesn't have, and links and headings that are missing, 
 from __future__ import annotations
 
 import argparse
+import html
 import inspect
 import os
 import re
@@ -15,12 +16,13 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 import yaml
+from markdown.extensions.toc import slugify  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -34,9 +36,14 @@ FILES = (
     "CITATION.cff",
     "docs/papers.bib",
     "docs/assets/iframe-worker.js",
+    "docs/assets/options.js",
     "docs/assets/iframe-worker.LICENSE",
 )
 """What pages use, beside pages and pictures."""
+
+
+_FIRST = "---\nsearch:\n  boost: 4\n---\n\n"
+"""Of a page that the search has before others: who types an option means the command's."""
 
 
 def pages() -> Iterator[Path]:
@@ -49,7 +56,7 @@ def pages() -> Iterator[Path]:
 def commands() -> dict[str, str]:
     """Returns a page for each command of `pcn`, with its help and that of its subcommands."""
     return {
-        name: "\n".join(_help(f"pcn {name}", command, 1))
+        name: _FIRST + "\n".join(_help(f"pcn {name}", command, 1))
         for name in cli.pcn.list_commands(click.Context(cli.pcn))
         if (command := cli.pcn.get_command(click.Context(cli.pcn), name)) is not None
     }
@@ -58,11 +65,20 @@ def commands() -> dict[str, str]:
 def _help(words: str, command: click.Command, level: int) -> Iterator[str]:
     context = click.Context(command, info_name=words, terminal_width=80, max_content_width=80)
     yield from (f"{'#' * level} `{words}`", "", "```text", command.get_help(context), "```", "")
+    yield from _options(command, level + 1)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None
             yield from _help(f"{words} {name}", inner, level + 1)
+
+
+def _options(command: click.Command, level: int) -> Iterator[str]:
+    """Yields a heading for each option, which the search finds by its name."""
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and parameter.help and not parameter.hidden:
+            names = ", ".join([*parameter.opts, *parameter.secondary_opts])
+            yield from (f"{'#' * level} `{names}`", "", html.escape(parameter.help), "")
 
 
 def api() -> dict[str, str]:
@@ -94,11 +110,14 @@ def stage(folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
     results = inside / "docs/results.md"
-    results.write_text(with_pictures(results), encoding="utf-8")
+    figures = split(results)
+    for page in inside.rglob("*.md"):
+        if page.parent != results.with_suffix(""):
+            page.write_text(linked(page, results, figures), encoding="utf-8")
     generated = {"commands/": commands(), "api/": api()}
     for name, texts in generated.items():
-        for page, text in texts.items():
-            target = inside / name / f"{page}.md"
+        for title, text in texts.items():
+            target = inside / name / f"{title}.md"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
@@ -106,6 +125,10 @@ def stage(folder: Path) -> None:
     lists = {
         **{name: [f"{name}{page}.md" for page in texts] for name, texts in generated.items()},
         "docs/notebook/": [f"docs/notebook/{name}" for name in notebook],
+        "docs/results/": [
+            "docs/results.md",
+            *dict.fromkeys(f"docs/results/{name}.md" for name in figures.values()),
+        ],
     }
     config["nav"] = list(_filled(config["nav"], lists))
     config |= {"docs_dir": "pages", "site_dir": "site"}
@@ -113,13 +136,52 @@ def stage(folder: Path) -> None:
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
-def with_pictures(page: Path) -> str:
-    """Returns a page with those of its pictures that `make figures` has drawn: git hasn't them."""
+def with_pictures(text: str, folder: Path) -> str:
+    """Returns a page of a folder with those of its pictures that `make figures` has drawn: git
+    hasn't them."""
     return re.sub(
         r"<!-- (figures/.+?\.png): (.*) -->",
-        lambda match: f"![{match[2]}]({match[1]})" if (page.parent / match[1]).is_file() else "",
-        page.read_text(encoding="utf-8"),
+        lambda match: f"![{match[2]}]({match[1]})" if (folder / match[1]).is_file() else "",
+        text,
     )
+
+
+def split(results: Path) -> dict[str, str]:
+    """Gives each figure of the page of results its own page in a folder beside it, and leaves an
+    index with thumbnails. Returns the names of the pages by their anchors."""
+    head, *sections = re.split(r"^(?=## )", results.read_text(encoding="utf-8"), flags=re.M)
+    folder = results.with_suffix("")
+    folder.mkdir()
+    names, thumbnails = {}, []
+    for section in sections:
+        heading = section.partition("\n")[0].removeprefix("## ")
+        anchor = slugify(heading, "-")
+        picture = re.search(r"figures/(.+?)\.png", section)
+        names[anchor] = name = picture[1] if picture else anchor
+        if picture and (results.parent / picture[0]).is_file():
+            thumbnails.append(f"[![{heading}]({picture[0]}){{ width=240 }}](#{anchor})")
+        section = with_pictures(section.removeprefix("#"), results.parent)
+        text = re.sub(r"\]\((?!https?:|#)", "](../", section)
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    results.write_text("\n\n".join([head.rstrip(), *thumbnails]) + "\n", encoding="utf-8")
+    for page in folder.iterdir():
+        page.write_text(linked(page, results, names), encoding="utf-8")
+    return names
+
+
+def linked(page: Path, results: Path, names: Mapping[str, str]) -> str:
+    """Returns a page with its links to parts of the page of results led to the pages of these."""
+    place = os.path.relpath(results, page.parent)
+    # what was a part of the page of results has its own links, too
+    inside = results in (page, page.parent.with_suffix(".md"))
+    here = rf"(?:{re.escape(place)})?" if inside else re.escape(place)
+    folder = place.removesuffix(".md")
+
+    def target(match: re.Match[str]) -> str:
+        name = names.get(match[1])
+        return f"]({folder}/{name}.md)" if name else match[0]
+
+    return re.sub(rf"\]\({here}#([^)]+)\)", target, page.read_text(encoding="utf-8"))
 
 
 def _filled(nav: Iterable[Any], lists: dict[str, list[str]]) -> Iterator[Any]:

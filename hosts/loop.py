@@ -19,8 +19,8 @@ _NO_DESCRIPTOR = -1
 # Incoming frames may wait so long where they are dense (nominal, and at least real)
 _RECEIVE_GAP_S = 2e-6
 _LEAST_RECEIVE_GAP_REAL_S = 300e-6
-# Outgoing ones leave so rarely: two at a time at 40 Gb/s and k = 400; the more exactly, the larger
-# k is
+# Outgoing ones leave so rarely: two at a time at 40 Gbit/s and k = 400; the more exactly, the
+# larger k is
 _TRANSMIT_GAP_REAL_S = 150e-6
 _RETRY_REAL_S = 200e-6
 

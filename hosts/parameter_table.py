@@ -22,10 +22,10 @@ from .recommended import PAYLOAD_BYTES, recommended, recommended_at_ports
 def networks() -> dict[str, tuple[Topology, int]]:
     """Returns the table's networks by its headings, each with the bytes of a packet's payload."""
     return {
-        "dumbbell, 10 Gb/s, 503 us": (dumbbell(), PAYLOAD_BYTES),
-        "fat-tree, 40 Gb/s, 61 us": (fat_tree(), PAYLOAD_BYTES),
-        "clos, 100 and 400 Gb/s, 12.3 us": (clos(5, 4, 4, 16, 100e9, 400e9, 1e-6), PAYLOAD_BYTES),
-        "star, 400 Gb/s, 3.2 us, 4,098 B": (star(2, 1, 400e9, 0.75e-6), 4038),
+        "dumbbell, 10 Gbit/s, 503 us": (dumbbell(), PAYLOAD_BYTES),
+        "fat-tree, 40 Gbit/s, 61 us": (fat_tree(), PAYLOAD_BYTES),
+        "clos, 100 and 400 Gbit/s, 12.3 us": (clos(5, 4, 4, 16, 100e9, 400e9, 1e-6), PAYLOAD_BYTES),
+        "star, 400 Gbit/s, 3.2 us, 4,098 B": (star(2, 1, 400e9, 0.75e-6), 4038),
     }
 
 

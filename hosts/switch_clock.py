@@ -7,8 +7,9 @@ from pcn.topologies.model import Topology
 from .algorithms import Configured
 
 LEAST_TICKS = 40
-"""A round trip of fewer makes long flows' rates unequal: HPCC with 3 to 8 flows of 100 and 400 Gb/s
-has a Jain index of 0.93 and more with 30 ticks and more, and of 0.2 to 0.8 with 12 and fewer."""
+"""A round trip of fewer makes long flows' rates unequal: HPCC with 3 to 8 flows of 100 and 400
+Gbit/s has a Jain index of 0.93 and more with 30 ticks and more, and of 0.2 to 0.8 with 12 and
+fewer."""
 # ticks: a longer time between two records can't be distinguished from a shorter one before
 _HALF_RANGE = 2**23
 _COUNTED_BYTES = 128 * 2**20
@@ -36,7 +37,7 @@ def unfit(topology: Topology, scheme: Configured, tick_s: float) -> str:
     if rtt_s * rate_bps / 8 > _COUNTED_BYTES:
         return (
             f"telemetry counts a port's bytes up to {_COUNTED_BYTES / 1e6:.0f} MB: {name} can't "
-            f"measure a link of {rate_bps / 1e9:g} Gb/s by round trips of {rtt_s * 1e3:.3g} ms, in "
-            f"which {rtt_s * rate_bps / 8e6:.0f} MB pass"
+            f"measure a link of {rate_bps / 1e9:g} Gbit/s by round trips of {rtt_s * 1e3:.3g} ms, "
+            f"in which {rtt_s * rate_bps / 8e6:.0f} MB pass"
         )
     return ""

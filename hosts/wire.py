@@ -2,7 +2,7 @@
 
 Data is RoCEv2 (InfiniBand Architecture Specification 1.2.1, Annexes A16 and A17): Ethernet / IPv4 /
 UDP 4791 / BTH / payload / ICRC, as an unreliable connection's SEND Only. A CNP is Annex A17.9.3's:
-BTH opcode 0x81, BECN set, 16 reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big
+BTH opcode 0x81, BECN set, 16 reserved bytes; PCN's section 5.2 adds RecRate, in Mbit/s and big
 endian, in the first four of these, and means "decrease" by CE in the IP header; ECT(1) there means
 UE, as in data packets and acknowledgements. An acknowledgement is a reliable connection's; data
 packets request it by BTH's AckReq, if a scheme measures round trips. A congestion notification
@@ -423,7 +423,7 @@ def encode_ack(packet: AckPacket) -> bytes:
 
 
 def rec_rate_mbps(rec_rate_bps: float) -> int:
-    """RecRate as a CNP carries it: 0, for none, is 0; any other is rounded, to 1 Mb/s at least.
+    """RecRate as a CNP carries it: 0, for none, is 0; any other is rounded, to 1 Mbit/s at least.
     Raises WireError."""
     if not 0 <= rec_rate_bps < 2**32 * REC_RATE_UNIT_BPS:
         raise WireError(f"rec_rate_bps is {rec_rate_bps:g}: bit/s, from 0 (none) to {2**32 - 1}e6")

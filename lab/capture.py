@@ -105,7 +105,7 @@ def capture(
             ),
         ]
         output = stack.enter_context(_opened(file, overwrite)) if isinstance(file, Path) else file
-        description = f"{end} to {peer} in {lab.record.name}, {link.rate_bps / 1e9:g} Gb/s"
+        description = f"{end} to {peer} in {lab.record.name}, {link.rate_bps / 1e9:g} Gbit/s"
         writer = PcapngWriter(output, end.interface, description, clock.explanation)
         kinds: Counter[str] = Counter()
         start_ns = time.time_ns()

@@ -109,7 +109,7 @@ def start(
     line_bps = max(topology.link_at(src, port).rate_bps for port in topology.ports(src))
     if rate_bps is not None and rate_bps > line_bps:
         raise FlowError(
-            f"a rate of {rate_bps / 1e9:g} Gb/s: the link of {src} has {line_bps / 1e9:g} Gb/s"
+            f"a rate of {rate_bps / 1e9:g} Gbit/s: the link of {src} has {line_bps / 1e9:g} Gbit/s"
         )
     if scheme is not None and (why := without_signal(topology, scheme, traffic_class)):
         raise FlowError(why)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SLACK_S, SLACK_REAL_S = 0.1e-6, 40e-6
 """Nominal: how late an embedded switch's frames may leave, so that one wake-up serves several. Half
-a packet's time at 40 Gb/s, a twentieth of what would show in a queue (docs/hosts.md)."""
+a packet's time at 40 Gbit/s, a twentieth of what would show in a queue (docs/hosts.md)."""
 
 
 class NetworkError(LabError):

@@ -108,8 +108,8 @@ def settings(
     rate = line_rate_bps or min(USUAL_RATE_BPS, nic.speed_bps or USUAL_RATE_BPS)
     if nic.speed_bps is not None and rate > nic.speed_bps:
         raise NicError(
-            f"{nic.interface} has {nic.speed_bps / 1e9:g} Gb/s: {rate / 1e9:g} Gb/s can't be its "
-            "line rate"
+            f"{nic.interface} has {nic.speed_bps / 1e9:g} Gbit/s: {rate / 1e9:g} Gbit/s can't be "
+            "its line rate"
         )
     return HostSettings(nic, address, rate, loaded_scheme.reference, chosen, log)
 
@@ -250,7 +250,7 @@ def _ip(interface: str) -> str | None:
 
 
 def _speed_bps(interface: str) -> float | None:
-    """Returns the driver's value, in ethtool's older form: 16 bits of Mb/s, and 16 more further
+    """Returns the driver's value, in ethtool's older form: 16 bits of Mbit/s, and 16 more further
     on."""
     command = (ctypes.c_uint32 * 11)(_ETHTOOL_GSET)
     if _ask(interface, _SIOCETHTOOL, struct.pack("P", ctypes.addressof(command))) is None:

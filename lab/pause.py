@@ -4,7 +4,7 @@ pause(lab, "s1", 3, duration_s=2e-3)     # returns when it is over
 resume(lab, "s1", 3)
 
 The frames are put on the link at the neighbour's end and arrive at once. A PAUSE lasts 65,535
-quanta of 512 bit times at most (IEEE 802.1Qbb; 3.4 ms at 10 Gb/s), so it is sent again at half of
+quanta of 512 bit times at most (IEEE 802.1Qbb; 3.4 ms at 10 Gbit/s), so it is sent again at half of
 its time. The last frame has the exact rest: a program that is killed leaves the port paused for at
 most the time of its last frame."""
 

@@ -1,11 +1,11 @@
-"""Rates as watchers show them: Gb/s of networks with a scheme, Mb/s of any P4 network, whose links
-often have few."""
+"""Rates as watchers show them: Gbit/s of networks with a scheme, Mbit/s of any P4 network, whose
+links often have few."""
 
 from __future__ import annotations
 
 
 def rate_unit(scheme: bool) -> str:
-    return "Gb/s" if scheme else "Mb/s"
+    return "Gbit/s" if scheme else "Mbit/s"
 
 
 def rate_text(rate_bps: float | None, scheme: bool, digits: int) -> str:

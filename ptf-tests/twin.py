@@ -27,7 +27,7 @@ MOST_GAP_NS = 2**31 - 1
 
 def lab(ports: tuple[int, ...], mtu: int, lossless: int) -> TofinoLab:
     """Returns the switch as `pcn deploy` describes one: the tests' ports are device ports, each a
-    lane of 10 Gb/s."""
+    lane of 10 Gbit/s."""
     pfc = Pfc(100_000, 90_000, 2 * mtu)
     return TofinoLab(
         "ptf",

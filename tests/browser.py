@@ -135,9 +135,12 @@ class Browser:
         return answer["result"].get("value")
 
     def key(self, name: str) -> None:
-        for kind in ("rawKeyDown", "keyUp"):
+        # Enter presses a button by its character alone
+        text = {"text": "\r"} if name == "Enter" else {}
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
             self.call(
                 "Input.dispatchKeyEvent",
+                **text,
                 type=kind,
                 key=name,
                 code=name,
@@ -229,6 +232,6 @@ def page(offline: bool = True) -> contextlib.AbstractContextManager[Browser]:
 
 
 _KEYS = {
-    **{"Tab": 9, "Enter": 13, "End": 35, "Home": 36, "+": 187, "-": 189, "0": 48},
+    **{"Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "+": 187, "-": 189, "0": 48},
     **{"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40},
 }

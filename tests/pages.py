@@ -34,8 +34,8 @@ def load_saved(
     chromium: Browser, page: Path, width: int = 1400, height: int = 900, dark: bool = False
 ) -> None:
     chromium.open(page, width, height, dark)
-    state = "document.getElementById('state').textContent"
-    wait_until(lambda: chromium.ask(state).startswith("the end"), "all frames")
+    over = "document.getElementById('state').dataset.over || ''"
+    wait_until(lambda: chromium.ask(over).startswith("the end"), "all frames")
     drawn(chromium)
 
 

@@ -58,11 +58,37 @@ def test_site_has_every_page_and_command(built: Path, site: ModuleType) -> None:
 
 
 def test_site_shows_figures_that_are_drawn(site: ModuleType, tmp_path: Path) -> None:
-    page = tmp_path / "results.md"
-    page.write_text("".join(f"<!-- figures/{name}.png: T -->\n" for name in ("a", "b")))
+    text = "".join(f"<!-- figures/{name}.png: T -->\n" for name in ("a", "b"))
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures/b.png").touch()
-    assert site.with_pictures(page) == "\n![T](figures/b.png)\n"
+    assert site.with_pictures(text, tmp_path) == "\n![T](figures/b.png)\n"
+
+
+def test_results_have_a_page_a_figure_and_an_index(site: ModuleType, tmp_path: Path) -> None:
+    results = tmp_path / "docs/results.md"
+    (results.parent / "figures").mkdir(parents=True)
+    (results.parent / "figures/a.png").touch()
+    results.write_text(
+        "# Results\n\n[A](#a-1)\n\n"
+        "## A (1)\n\n[B](#b-2) [c](claims.md#x)\n\n<!-- figures/a.png: A -->\n\n"
+        "## B (2)\n\n[A](#a-1)\n\n<!-- figures/b.png: B -->\n"
+    )
+    tutorial = tmp_path / "docs/tutorial/1.md"
+    tutorial.parent.mkdir()
+    tutorial.write_text("[b](../results.md#b-2) [all](../results.md) [x](other.md#b-2)")
+    names = site.split(results)
+    assert names == {"a-1": "a", "b-2": "b"}
+    first = (tmp_path / "docs/results/a.md").read_text()
+    assert (
+        first == "# A (1)\n\n[B](../results/b.md) [c](../claims.md#x)\n\n![A](../figures/a.png)\n\n"
+    )
+    assert site.linked(tutorial, results, names) == (
+        "[b](../results/b.md) [all](../results.md) [x](other.md#b-2)"
+    )
+    index = site.linked(results, results, names)
+    assert "[A](results/a.md)" in index
+    assert "[![A (1)](figures/a.png){ width=240 }](results/a.md)" in index
+    assert "b.png" not in index
 
 
 def test_site_loads_nothing_from_elsewhere(built: Path) -> None:
@@ -95,6 +121,25 @@ def test_site_opens_and_searches_on_a_file_system(built: Path) -> None:
         )
         results = "document.querySelectorAll('.md-search-result__item').length"
         wait_until(lambda: chromium.ask(results) > 0, "results of a search")
+
+
+def test_search_finds_an_option_as_it_is_typed(built: Path) -> None:
+    with browser.page() as chromium:
+        chromium.open(built / "index.html", 1280)
+        chromium.ask(
+            "(field => { field.focus(); field.value = '--queues'; field.dispatchEvent(new "
+            "Event('keyup')); "
+            "field.dispatchEvent(new InputEvent('input', {bubbles: true})); })"
+            "(document.querySelector('input[data-md-component=search-query]'))"
+        )
+        links = (
+            "[...document.querySelectorAll('.md-search-result__link')].map(one => one.href)"
+            ".join('\\n')"
+        )
+        wait_until(lambda: "html" in chromium.ask(links), "results of a search")
+        assert any("commands/run.html" in link for link in chromium.ask(links).splitlines()[:6])
+        chromium.open(built / "docs/results.html", 1280)
+        assert chromium.ask("document.documentElement.scrollHeight") < 8000
 
 
 def test_site_with_dead_links_and_orphans_is_refused(site: ModuleType, tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """The Clos network of section 7.4: 8 pods of 2 leaves, 4 ToRs and 64 hosts each, joined by 8
 spines; 1:1 everywhere.
 
-16 hosts of 10 Gb/s a ToR need 160 Gb/s up, and there are 2 leaves and links of 40 Gb/s: so two
-links to each leaf. A leaf then has 8 x 40 Gb/s down, and one link to each of the 8 spines up. Both
-numbers can be given instead: a pod alone has no spines.
+16 hosts of 10 Gbit/s a ToR need 160 Gbit/s up, and there are 2 leaves and links of 40 Gbit/s: so
+two links to each leaf. A leaf then has 8 x 40 Gbit/s down, and one link to each of the 8 spines
+up. Both numbers can be given instead: a pod alone has no spines.
 
 ToRs are t0, t1, ... in order of their pods, leaves l0, l1, ..., spines p0, p1, ..., hosts h0, h1,
 ... from left to right; a ToR's hosts are a subnet, and so are a pod's. A switch's ports count its

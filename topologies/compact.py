@@ -5,7 +5,7 @@ receivers, two switches.
           s0 3 ----- s1               nothing behind it; F1 (flow 1): h1 -> r1
     h1 --2              3-- r0        h2 to h15: where the bursts to r1 come from
                       4 ... 17
-                     h2 ... h15       every link 40 Gb/s, 5 us each way
+                     h2 ... h15       every link 40 Gbit/s, 5 us each way
 
 The paper names switch ports by number and switch. P0/S0, where F0 and F1 leave for S1, is s0:3
 here; P1/S1, where they come in, is s1:1; P2/S1, the way to R1 and the real congestion, is s1:2;

@@ -160,7 +160,7 @@ class Report:
                 SOFTSWITCH, one_cpu(SWITCH_CPU), self._options.program, through, options
             ):
                 shaped = [under_test.shaping(rate, size) for _ in range(self._options.runs)]
-            name = f"{rate / 1e6:.0f} Mb/s"
+            name = f"{rate / 1e6:.0f} Mbit/s"
             share = 100 * statistics.median(shaping.rate for shaping in shaped) / rate
             self._line(f"shaped to {name}: % of it", share, goal="within 0.5 over a second")
             burst = statistics.median_high(shaping.burst for shaping in shaped)

@@ -84,8 +84,8 @@ def port_settings(lab: TofinoLab) -> list[Setting]:
 
 
 def _fec(port: Port) -> str:
-    """Returns the code of the port's speed: lanes of 10 Gb/s have FireCode, others Reed-Solomon; of
-    the driver's two names for each the one that it reads back."""
+    """Returns the code of the port's speed: lanes of 10 Gbit/s have FireCode, others Reed-Solomon;
+    of the driver's two names for each the one that it reads back."""
     if not port.fec:
         return "BF_FEC_TYP_NONE"
     return (

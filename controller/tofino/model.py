@@ -201,7 +201,7 @@ class TofinoLab:
                 port.line,
                 (
                     f"port {port.number}: {port.speed_bps / 1e9:g}G needs `fec: yes`: its lanes "
-                    "have 50 Gb/s"
+                    "have 50 Gbit/s"
                 ),
             )
         for neighbour in self.ports:

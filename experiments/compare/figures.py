@@ -11,6 +11,30 @@ from pcn.experiments.define.charts import Chart, Line
 from pcn.experiments.define.samples import interval_note
 from pcn.experiments.results.over_time import PAUSE, QUEUE
 
+OVER_TIME = "over_time"
+_LITTLE, _ROOM = 0.01, 1.1
+_MOST = 0.8
+"""A share of the highest value, after which nothing happens any more; how much more is shown; the
+share of the time from which all of it is."""
+
+
+def shown_ms(charts: Sequence[Chart]) -> tuple[float, float] | tuple[()]:
+    """Returns the part of the time in which something happens: runs are of other lengths, and some
+    begin long before the others. Empty where that is nearly all."""
+    lines = [line for chart in charts for line in chart.lines if line.x.size]
+    if not lines:
+        return ()
+    first, last = min(line.x[0] for line in lines), max(line.x[-1] for line in lines)
+    start = max(line.x[0] for line in lines)
+    ends = [
+        float(line.x[line.y > _LITTLE * max(other.y.max() for other in chart.lines)][-1])
+        for chart in charts
+        for line in chart.lines
+        if line.x.size and (line.y > _LITTLE * max(other.y.max() for other in chart.lines)).any()
+    ]
+    end = min(start + _ROOM * (max(ends, default=last) - start), last)
+    return (float(start), float(end)) if start < end < first + _MOST * (last - first) else ()
+
 
 def figures(groups: Sequence[Group]) -> Mapping[str, list[Chart]]:
     """Returns charts by the picture's name; without those of which no group has a curve."""
@@ -28,7 +52,7 @@ def figures(groups: Sequence[Group]) -> Mapping[str, list[Chart]]:
     chart_lists = {
         "slowdown": slowdown,
         "completion": flows_by_size.completion(by_group, looks),
-        "over_time": list(_over_time(groups, looks)),
+        OVER_TIME: list(_over_time(groups, looks)),
     }
     return {name: charts for name, charts in chart_lists.items() if charts}
 

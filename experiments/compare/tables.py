@@ -242,11 +242,11 @@ def _change(mean: float, below: float, change: Difference | None) -> str:
     ratio = mean / below
     if ratio >= _FACTOR:
         return f"\u00d7{ratio:,.0f}"
-    text = f"{ratio - 1:+.0%}"
+    text = f"{ratio - 1:+,.0%}"
     if change is None or change.low == change.high:
         return text
     low, high = sorted((change.low / below, change.high / below))
-    return f"{text}, {low:+.0%} to {high:+.0%}"
+    return f"{text}, {low:+,.0%} to {high:+,.0%}"
 
 
 def _scenario_tables(groups: Sequence[Group]) -> list[Table]:

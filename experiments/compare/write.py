@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from markupsafe import Markup
-
 from pcn.experiments.compare import tables
-from pcn.experiments.compare.figures import figures
+from pcn.experiments.compare.figures import OVER_TIME, figures, shown_ms
 from pcn.experiments.compare.groups import Group
-from pcn.experiments.page.report import environment
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.page import plots
+from pcn.experiments.page.report import environment, script
 from pcn.experiments.results.atomic_folder import COMPARED, result_directory, whole
 from pcn.topologies import extras
 
 PAGE = "comparison.html"
+_TITLES = {
+    "slowdown": "Slowdown by size",
+    "completion": "Completion times",
+    OVER_TIME: "Over time",
+}
+_WHERE = (
+    "Shown from {0:.4g} to {1:.4g} ms: from where the last run begins to where the last one has a "
+    "hundredth of what is highest."
+)
 
 
 def write(groups: Sequence[Group], place: Path) -> list[str]:
     """Writes them into `place`; returns their names. Raises ExperimentError."""
-    drawn = _pictures(groups) if extras.installed("figures") else {}
+    charts = figures(groups)
+    drawn = _pictures(charts) if extras.installed("figures") else {}
     files = {
         COMPARED: tables.as_csv(groups).encode(),
-        PAGE: render(
-            groups, {name: kinds["svg"].decode() for name, kinds in drawn.items()}
-        ).encode(),
+        PAGE: render(groups, charts).encode(),
         **{f"{name}.{kind}": data for name, kinds in drawn.items() for kind, data in kinds.items()},
     }
     with result_directory(place) as work:
@@ -35,17 +42,24 @@ def write(groups: Sequence[Group], place: Path) -> list[str]:
     return list(files)
 
 
-def _pictures(groups: Sequence[Group]) -> dict[str, dict[str, bytes]]:
+def _pictures(charts: Mapping[str, Sequence[Chart]]) -> dict[str, dict[str, bytes]]:
     from pcn.experiments.draw.pictures import pictures  # an extra, and slow to load
 
-    return {name: pictures(charts, pdf=True) for name, charts in figures(groups).items()}
+    return {name: pictures(beside, pdf=True) for name, beside in charts.items()}
 
 
-def render(groups: Sequence[Group], drawn: Mapping[str, str]) -> str:
-    """Returns the page; `drawn` are its pictures as SVG, by name."""
+def render(groups: Sequence[Group], charts: Mapping[str, Sequence[Chart]]) -> str:
+    """Returns the page; `charts` are those of `figures`, by name."""
     scenarios = dict.fromkeys(
         run.scenario for group in groups for run in group.runs if run.scenario
     )
+    over_time = charts.get(OVER_TIME, ())
+    shown = shown_ms(over_time)
+    notes = [_WHERE.format(*shown)] if shown else []
+    drawn = [
+        plots.section(name, _TITLES[name], beside, notes if name == OVER_TIME else ())
+        for name, beside in charts.items()
+    ]
     page = {
         "title": f"Comparison: {', '.join(scenarios) or 'sweeps'}",
         "places": [
@@ -53,15 +67,17 @@ def render(groups: Sequence[Group], drawn: Mapping[str, str]) -> str:
         ],
         "tables": tables.all_tables(groups),
         "equal": tables.equal(groups),
-        "pictures": [Markup(_inline(name, text)) for name, text in drawn.items()],
+        "drawn": drawn,
+        "script": script("charts.js"),
+        "data": plots.as_json(
+            {
+                "charts": {
+                    key: chart
+                    for name, beside in charts.items()
+                    for key, chart in plots.alone(beside, name).items()
+                },
+                "zooms": [[plots.axis_name(over_time[0]), *shown]] if shown else [],
+            }
+        ),
     }
     return environment().get_template("comparison.html.j2").render(page)
-
-
-def _inline(name: str, text: str) -> str:
-    """Returns an SVG file as an element: without its prolog, with its own ids, as wide as there is
-    room."""
-    element = text[text.index("<svg") :]
-    element = re.sub(r'\bid="', f'id="{name}-', element)
-    element = re.sub(r'(href="|url\()#', rf"\1#{name}-", element)
-    return element.replace("<svg", '<svg class="picture"', 1)

@@ -7,6 +7,8 @@ Time is nominal, in ms; colours are names of `pcn.experiments.draw.palette`: `fl
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -295,15 +297,23 @@ def shown(panels: Sequence[Chart]) -> list[tuple[Line, ...]]:
             )
             for chart in panels
         ]
-    return [
-        tuple(
-            replace(line, width=line.width + _UNDER * (len(group) - 1 - group.index(index)))
-            for index, line in enumerate(chart.lines)
-            for group in alike
-            if index in group
-        )
-        for chart, alike in zip(panels, groups, strict=True)
-    ]
+    return [wider(chart) for chart in panels]
+
+
+def wider(chart: Chart) -> tuple[Line, ...]:
+    """Returns a chart's lines, such as others of the same values lie on wider than these."""
+    alike = _alike(chart.lines)
+    return tuple(
+        replace(line, width=line.width + _UNDER * (len(group) - 1 - group.index(index)))
+        for index, line in enumerate(chart.lines)
+        for group in alike
+        if index in group
+    )
+
+
+def standard_error(seeds: Sequence[float]) -> float:
+    """Returns that of the seeds' mean; NaN of fewer than two."""
+    return statistics.stdev(seeds) / math.sqrt(len(seeds)) if len(seeds) > 1 else math.nan
 
 
 def _alike(lines: Sequence[Line]) -> list[list[int]]:

@@ -13,6 +13,9 @@ _DIGIT_SPACE, _POINT_SPACE = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"
 """As wide as a digit, and as a point: no zero claims a digit that wasn't measured."""
 
 
+_NONE = "–"
+
+
 @dataclass(frozen=True)
 class Table:
     """Texts in rows; the first column names the row, all others are numbers."""
@@ -38,8 +41,13 @@ class Measured:
 
 def aligned(cells: Sequence[str]) -> list[str]:
     """Returns a column's texts with room behind shorter numbers, so that right-aligned points stand
-    below each other. Texts that aren't one number stay as they are."""
+    below each other. Texts that aren't one number stay as they are, and so do all where some have
+    a number in it, as units differ there."""
     numbers = [_NUMBER.fullmatch(cell) for cell in cells]
+    if any(
+        any(map(str.isdigit, cell)) for cell, match in zip(cells, numbers, strict=True) if not match
+    ):
+        return list(cells)
     digits = [len(match[1] or "") if match else 0 for match in numbers]
     most = max(digits, default=0)
     pointed = [bool(match) and "." in cell for match, cell in zip(numbers, cells, strict=True)]
@@ -61,9 +69,11 @@ def aligned_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def with_unit(heading: str, cells: Sequence[str]) -> tuple[str, list[str]]:
-    """Returns a column whose cells have all one unit with it in the heading, and aligned."""
+    """Returns a column whose cells have all one unit with it in the heading, and aligned; a dash
+    has none."""
     parts = [cell.partition(" ") for cell in cells]
-    units = {unit for _, _, unit in parts}
-    if len(units) == 1 and "" not in units and all(_NUMBER.fullmatch(part) for part, _, _ in parts):
+    known = [(part, unit) for part, _, unit in parts if part != _NONE]
+    units = {unit for _, unit in known}
+    if len(units) == 1 and "" not in units and all(_NUMBER.fullmatch(part) for part, _ in known):
         return f"{heading}, {units.pop()}", aligned([number for number, _, _ in parts])
     return heading, aligned(cells)

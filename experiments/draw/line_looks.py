@@ -50,8 +50,16 @@ def looks(lines: Sequence[Line]) -> list[Look]:
 
 def _look_of(line: Line) -> Look | None:
     if line.colour:
-        return Look(palette_name(line.colour), MARKS[0], stroke_of(line.colour))
+        return Look(palette_name(line.colour), _mark_of(line.colour), stroke_of(line.colour))
     return LOOKS.get(line.scheme)
+
+
+def _mark_of(colour: str) -> str:
+    """Returns the mark that goes with a colour's name, so that no two of a chart differ by colour
+    alone; those of ports and links follow those of flows."""
+    number = colour.lstrip("abcdefghijklmnopqrstuvwxyz")
+    first = len(LIGHT.flows) if colour.startswith("other") else 0
+    return MARKS[(first + int(number)) % len(MARKS)] if number else MARKS[-1]
 
 
 def apart(panels: Sequence[Chart]) -> list[Chart]:

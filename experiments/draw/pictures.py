@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import itertools
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from pcn.experiments.define.charts import (
     highest,
     part,
     shown,
+    standard_error,
     values,
 )
 from pcn.experiments.define.looks import Look
@@ -69,6 +69,7 @@ _BELOW_IN, _LINE_IN = 0.36, 0.17
 _FULL, _FAINT, _FEW = 0.7, 0.3, 6
 """Opacity of intervals: of as many lines at most, and of more."""
 _SEEDS = "points and bars: means over the seeds, with standard errors; dots: each seed"
+_ASIDE = "points of one x stand side by side, moved by a part of a step"
 
 
 def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
@@ -137,8 +138,12 @@ def _drawn(charts: Sequence[Chart]) -> Figure:
         if view is None or axes is drawn[0]:
             axes.set_ylabel(chart.y_label, color=LIGHT.ink)
     _name(figure, drawn, charts, LIGHT)
-    if any(len(values) > 1 for chart in charts for line in chart.lines for values in line.seeds):
-        figure.supxlabel(_SEEDS, fontsize=8, color=LIGHT.muted, x=0.01, ha="left")
+    seeds = any(
+        len(values) > 1 for chart in charts for line in chart.lines for values in line.seeds
+    )
+    aside = any(sum(line.points for line in chart.lines) > 1 for chart in charts)
+    if notes := [_SEEDS] * seeds + [_ASIDE] * aside:
+        figure.supxlabel("; ".join(notes), fontsize=8, color=LIGHT.muted, x=0.01, ha="left")
     return figure
 
 
@@ -271,7 +276,7 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
             color=theme.colour(look.colour),
             lw=line.width * (PALE_WIDTH if line.pale else 1),
             alpha=PALE_OPACITY if line.pale else 1.0,
-            marker=look.mark if line.points or line.scheme else None,
+            marker=look.mark if line.points or line.scheme or count > 1 else None,
             markevery=None if line.points else _MARK_EVERY,
             ms=4.5,
             clip_on=not (line.points and places.size),  # a mark on the axis is whole
@@ -357,7 +362,7 @@ def _draw_seeds(
     """Each seed's value, and the standard error of their mean."""
     if len(seeds) < 2:
         return
-    error = statistics.stdev(seeds) / math.sqrt(len(seeds))
+    error = standard_error(seeds)
     x, y = ([place] * len(seeds), seeds) if not across else (seeds, [place] * len(seeds))
     axes.plot(x, y, ls="", marker="o", ms=2, color=theme.ink, alpha=0.5, zorder=4)
     if across:

@@ -57,7 +57,9 @@ class Change:
         return self != Change()
 
     def __str__(self) -> str:
-        rates = ", ".join(f"{port} at {rate / 1e9:g} Gb/s" for port, rate in self.rates_bps.items())
+        rates = ", ".join(
+            f"{port} at {rate / 1e9:g} Gbit/s" for port, rate in self.rates_bps.items()
+        )
         names = ", ".join(f"flow {name}" if name.isdecimal() else name for name in self.without)
         return " and ".join([f"with {rates}"] * bool(rates) + [f"without {names}"] * bool(names))
 

@@ -85,7 +85,8 @@ def _flow(item: Explanation) -> Iterator[str]:
         yield f"  completion {us(item.time_ps)}{times}"
     else:
         rate = 8e3 * item.sent_bytes / item.time_ps if item.time_ps else 0.0
-        yield f"  {us(item.time_ps)} from {us(item.from_ps)} on: {rate:.2f} Gb/s of its frames left"
+        since = f"{us(item.time_ps)} from {us(item.from_ps)} on"
+        yield f"  {since}: {rate:.2f} Gbit/s of its frames left"
     for name, text in PARTS.items():
         if ps := item.parts_ps.get(name, 0):
             yield f"    {us(ps):>14} {ps / item.time_ps:6.1%}  {text}"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import textwrap
 from collections import Counter
@@ -14,15 +13,18 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pcn.experiments.data.failures import Failures
+from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import VERDICTS, Check
 from pcn.experiments.define.experiment import Experiment
+from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.define.tables import Table
-from pcn.experiments.page import claims_page
+from pcn.experiments.page import claims_page, plots
 from pcn.experiments.page.report import environment, known, number, row, script
 from pcn.experiments.papers import FIGURES, PAPERS
 from pcn.experiments.results.atomic_folder import held, replacing
 from pcn.experiments.results.documents import anchor, html
-from pcn.experiments.sweep.figures import PICTURE, read
+from pcn.experiments.sweep.figures import PICTURE, kept, read
 from pcn.softswitch import inputs
 
 _WHAT = (
@@ -65,6 +67,9 @@ class Section:
     summary: Mapping[str, Any]
     picture: bytes | None
     """None: it couldn't be drawn, or had no room."""
+    charts: Sequence[Chart] = ()
+    missing: str = ""
+    """Why there are no charts."""
 
     @property
     def count(self) -> int:
@@ -105,8 +110,16 @@ def sections(root: Path) -> list[Section]:
     for name, figure in FIGURES.items():
         summary = read(root / name)
         if summary is not None:
-            run_sections.append(Section(figure, summary, _picture(root / name)))
+            charts, missing = _charts(figure, root / name)
+            run_sections.append(Section(figure, summary, _picture(root / name), charts, missing))
     return run_sections
+
+
+def _charts(figure: Experiment, place: Path) -> tuple[Sequence[Chart], str]:
+    """Returns a figure's charts of the runs that are kept there, or why there are none."""
+    failures = Failures()
+    charts = failures.attempt("charts", lambda: figure.charts(Outcomes(kept(place))))
+    return charts or (), "; ".join(failures.lines())
 
 
 def _picture(place: Path) -> bytes | None:
@@ -237,6 +250,14 @@ def _linked(check: Check) -> list[str]:
     return [check.claim, check.what, *numbers, check.unit, check.verdict + link]
 
 
+def _drawn(section: Section) -> dict[str, Any]:
+    drawn = plots.section(section.figure.name, "", section.charts)
+    return {
+        **{name: drawn[name] for name in ("titles", "together", "heights", "notes")},
+        "missing": section.missing,
+    }
+
+
 def page(sections: Sequence[Section]) -> str:
     """report.html: everything in one file, with the look of a run's report."""
     checks = {
@@ -252,7 +273,7 @@ def page(sections: Sequence[Section]) -> str:
             "story": [Markup(html(text)) for text in section.summary.get("story", ())],
             "tables": section.tables,
             "runs": section.runs,
-            "picture": base64.b64encode(section.picture).decode() if section.picture else "",
+            **_drawn(section),
             "counts": Counter(check.verdict for check in checks[section.figure.name]),
             "checks": [row(check) for check in checks[section.figure.name]],
         }
@@ -266,6 +287,15 @@ def page(sections: Sequence[Section]) -> str:
             verdicts=VERDICTS,
             sections=parts,
             known=known(check for figure_checks in checks.values() for check in figure_checks),
-            script=script("known.js"),
+            script=script("known.js", "charts.js"),
+            data=plots.as_json(
+                {
+                    "charts": {
+                        key: chart
+                        for section in sections
+                        for key, chart in plots.alone(section.charts, section.figure.name).items()
+                    }
+                }
+            ),
         )
     )

@@ -3,13 +3,26 @@ is replayed."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from markupsafe import Markup
+
 from pcn.experiments.data.series_math import Array
-from pcn.experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, shown
+from pcn.experiments.define.charts import (
+    PALE_OPACITY,
+    PALE_WIDTH,
+    Chart,
+    Line,
+    View,
+    shown,
+    standard_error,
+    wider,
+)
 from pcn.experiments.define.experiment import RunPage
 from pcn.experiments.define.looks import Look
 from pcn.experiments.define.samples import RunSamples
@@ -21,6 +34,14 @@ from pcn.topologies.picture.load import STEPS
 
 TOGETHER = "slowdown_by_size"
 """The name of the charts that have lines of all runs."""
+_ROW_PX, _AXIS_PX = 22, 60
+"""Of a bar to the right, and of what is beside all of them."""
+_SEEDS = (
+    "Values are means over the seeds, with standard errors (at the pointer: in brackets); rings "
+    "are each seed's."
+)
+_ROOM, _LOG_ROOM = 0.03, 1.25
+"""Beside points: of the axis's length, and a factor where it is logarithmic."""
 
 
 def drawn(results: Sequence[Result]) -> list[tuple[Chart, ...]]:
@@ -70,16 +91,87 @@ def data(results: Sequence[Result]) -> dict[str, Any]:
     return {"charts": charts, "replay": replay.data(results), "steps": STEPS}
 
 
+def alone(charts: Sequence[Chart], name: str) -> dict[str, Any]:
+    """Returns what the script draws of charts that stand beside each other: each with its own axes,
+    by `name` and its place. Lines of equal values lie on wider ones."""
+    return {
+        f"{name}-{place}": _chart(
+            [replace(chart, views=chart.views or (whole(chart),))], [wider(chart)]
+        )
+        for place, chart in enumerate(charts)
+    }
+
+
+def section(
+    name: str, title: str, charts: Sequence[Chart], notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Returns what a template needs of charts that stand beside each other."""
+    seeds = any(len(each) > 1 for chart in charts for line in chart.lines for each in line.seeds)
+    return {
+        "name": name,
+        "title": title,
+        "titles": [chart.title or chart.y_label for chart in charts],
+        "together": same_looks(charts),
+        "heights": [_ROW_PX * len(chart.rows) + _AXIS_PX if chart.rows else 0 for chart in charts],
+        "notes": [*notes, *[_SEEDS] * seeds],
+    }
+
+
+def axis_name(chart: Chart) -> str:
+    """Returns the name of the x axis: charts of equal names show the same part of it."""
+    return "time" if chart.x_label.startswith("Time") else "|".join([chart.x_label, *_names(chart)])
+
+
+def as_json(value: Any) -> Markup:
+    """Returns what a page's script reads, within an element of the page."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def same_looks(charts: Sequence[Chart]) -> bool:
+    """Returns whether a name means the same look in all charts, so that one legend serves them."""
+    known: dict[str, Look] = {}
+    return all(
+        known.setdefault(line.label, look) == look
+        for chart in charts
+        for line, look in zip(chart.lines, looks(chart.lines), strict=True)
+    )
+
+
+def whole(chart: Chart) -> View:
+    """Returns all of a chart that has no views, with room beside its points and bars."""
+    places = [float(x) for line in chart.lines for x in line.x]
+    if names := _names(chart):
+        aside = 0.5 if chart.bars or chart.rows else 0.3
+        return View("", -aside, len(names) - 1 + aside, chart.top)
+    first, last = min(places, default=0.0), max(places, default=1.0)
+    if chart.log_x:
+        return View("", first / _LOG_ROOM, last * _LOG_ROOM, chart.top)
+    room = _ROOM * (last - first) if any(line.points for line in chart.lines) else 0.0
+    if last + room <= first - room:
+        return View("", first - 0.5, last + 0.5, chart.top)
+    return View("", first - room, last + room, chart.top)
+
+
+def _names(chart: Chart) -> Sequence[str]:
+    return chart.ticks or chart.bars or chart.rows
+
+
 def _chart(panels: Sequence[Chart], lines: Sequence[Sequence[Line]]) -> dict[str, Any]:
     return {
         "x": panels[0].x_label,
         "y": panels[0].y_label,
-        "overTime": panels[0].over_time,
+        "axis": axis_name(panels[0]),
+        "overTime": panels[0].x_label.startswith("Time (ms"),
+        "stops": bool(_names(panels[0]) or panels[0].bins)
+        or all(line.points for chart in panels for line in chart.lines),
         "logX": panels[0].log_x,
         "logY": panels[0].log_y,
         "bottom": panels[0].bottom,
         "ticks": list(panels[0].ticks),
         "bins": list(panels[0].bins),
+        "bars": list(panels[0].bars),
+        "rows": list(panels[0].rows),
         "panels": [
             _panel(chart, chart_lines) for chart, chart_lines in zip(panels, lines, strict=True)
         ],
@@ -99,6 +191,8 @@ def _panel(chart: Chart, lines: Sequence[Line]) -> dict[str, Any]:
         "bands": [[band.label, band.start, band.end] for band in chart.bands],
         "marks": [[mark.label, mark.x] for mark in chart.marks],
         "empty": chart.empty,
+        "level": chart.level,
+        "levelText": chart.level_text,
     }
 
 
@@ -108,11 +202,13 @@ def _line(line: Line, look: Look) -> dict[str, Any]:
         "colour": look.colour,
         "steps": line.shape == "steps",
         "stroke": look.stroke,
-        "mark": look.mark if line.points else "",
+        "mark": look.mark,
+        "points": line.points,
         "counts": list(line.counts),
-        "ends": []
-        if line.low is None or line.high is None
-        else [_numbers(line.low, 4), _numbers(line.high, 4)],
+        "ends": _ends(line),
+        "seeds": [[_number(seed) for seed in seeds] for seeds in line.seeds]
+        if any(len(seeds) > 1 for seeds in line.seeds)
+        else [],
         "width": line.width * (PALE_WIDTH if line.pale else 1),
         "opacity": PALE_OPACITY if line.pale else 1,
         "x": _numbers(line.x, 4),
@@ -120,7 +216,29 @@ def _line(line: Line, look: Look) -> dict[str, Any]:
     }
 
 
+def _ends(line: Line) -> list[list[float | None]]:
+    """Returns both ends of each value's interval: its own, or a standard error of the seeds' mean
+    to either side; none where there are none."""
+    if line.low is not None and line.high is not None:
+        return [_numbers(line.low, 4), _numbers(line.high, 4)]
+    if not any(len(seeds) > 1 for seeds in line.seeds):
+        return []
+    errors = np.array([standard_error(seeds) for seeds in line.seeds])
+    return [_numbers(line.y - errors, 4), _numbers(line.y + errors, 4)]
+
+
+def _number(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
 def _numbers(values: Array, digits: int) -> list[float | None]:
-    """Returns the digits after the point to which values are rounded: 0.1 us, and less than a
-    line's width."""
-    return [None if math.isnan(value) else round(float(value), digits) for value in values]
+    """Returns values with `digits` after the point, 0.1 us and less than a line's width; small ones
+    with six digits in all, as shares of a logarithmic axis have."""
+    return [
+        None
+        if math.isnan(value)
+        else round(float(value), digits)
+        if abs(value) >= 1
+        else _number(float(value))
+        for value in values
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -137,12 +136,8 @@ def render(
         "title": first.experiment.title,
         "source": first.experiment.source,
         "clock_text": _clock_text(results),
-        "script": script("known.js", "report.js"),
-        "data": Markup(
-            json.dumps(
-                {**plots.data(results), "loads": loads}, separators=(",", ":"), allow_nan=False
-            ).replace("<", "\\u003c")
-        ),
+        "script": script("known.js", "charts.js", "report.js"),
+        "data": plots.as_json({**plots.data(results), "loads": loads}),
         "views": [view.title for view in charts[0].views] if charts else [],
         "replayed": replayed,
         "drawings": pictures_of[:1] if loads else pictures_of,
@@ -426,7 +421,7 @@ def _flows(result: Result) -> list[dict[str, Any]]:
     rows = [_flow(colours[flow.entity], str(flow.id), [flow], result) for flow in singles]
     ordered = [group for group in colours if group in groups]
     rows += [
-        _flow(colours[name], f"{len(groups[name])} {name}", groups[name], result)
+        _flow(colours[name], f"{len(groups[name]):,} {name}", groups[name], result)
         for name in ordered
     ]
     return rows

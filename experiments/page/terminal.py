@@ -10,6 +10,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -25,8 +26,8 @@ from pcn.softswitch import inputs
 
 _STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
 _MOST_FLOWS = 16
-_LEAST_WHAT = 24
-"""Characters of a check's text, in a line: where they have no room, each run has its own table."""
+_LEAST_WHAT = 40
+"""Characters of a check's text, in a line: where they have no room, checks are paragraphs."""
 
 
 def stdout(quiet: bool = False) -> Console:
@@ -123,10 +124,8 @@ def unmet(summary: Mapping[str, Any]) -> list[str]:
 
 def _show_runs(summary: Mapping[str, Any], console: Console) -> None:
     by_run = {name: run["checks"] for name, run in summary["runs"].items()}
-    if not _show_checks_together(f"{summary['scenario']}: checks", by_run, console):
-        for name, rows in by_run.items():
-            show_checks(f"{summary['scenario']}, {name}: checks", rows, console)
-    show_checks("across the runs", summary["checks"], console)
+    across = {"across the runs": summary["checks"]} if summary["checks"] else {}
+    _show_checks_of(f"{summary['scenario']}: checks", {**by_run, **across}, console)
     lost = ", ".join(
         f"{name} {run['packets']['lost']} of {run['packets']['sent']:,}"
         for name, run in summary["runs"].items()
@@ -160,68 +159,109 @@ def _show_flows(summary: Mapping[str, Any], console: Console) -> None:
         console.print(f"and {more} more in summary.json", highlight=False)
 
 
-def _show_checks_together(
+def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> None:
+    """Prints checks, as summaries have them; nothing where there are none."""
+    if rows:
+        _show_checks_of(title, {"measured": rows}, console)
+
+
+def _show_checks_of(
     title: str, by_run: Mapping[str, Sequence[Mapping[str, Any]]], console: Console
-) -> bool:
-    """Prints the checks of several runs as one table, with a column a run. False: their rows aren't
-    the same, or would be too wide."""
-    first, *rest = columns = [[Check(**row) for row in rows] for rows in by_run.values()]
-    row_keys, *further = ([_expected(check) for check in checks] for checks in columns)
-    if not (rest and row_keys and all(keys == row_keys for keys in further)):
-        return False
-    claimed = any(check.claim for check in first)
-    judged = any(value is not None for check in first for value in (check.paper, check.theory))
-    table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    texts = ("claim", "what", "unit")
-    for heading in (*["claim"] * claimed, "what", *["paper", "theory"] * judged, "unit", *by_run):
+) -> None:
+    """Prints the checks of runs as one table, with a row a check and a column a run; where that has
+    no room, with a paragraph a check."""
+    columns = {name: [Check(**row) for row in rows] for name, rows in by_run.items()}
+    checks = [check for run_checks in columns.values() for check in run_checks]
+    if not checks:
+        return
+    # A run may have a check twice, as of two figures that are alike
+    rows: dict[tuple[object, ...], dict[str, Check]] = {}
+    for name, run_checks in columns.items():
+        for check in run_checks:
+            key, number = _expected(check), 0
+            while name in rows.get((*key, number), {}):
+                number += 1
+            rows.setdefault((*key, number), {})[name] = check
+    table = _check_table(title, list(rows.values()), list(columns))
+    # what it needs, not what a narrow terminal makes of it: columns that don't fit are left out
+    if console.measure(table, options=console.options.update(width=10_000)).minimum > console.width:
+        _print_checks(title, list(rows.values()), console)
+    else:
+        console.print(table)
+    _show_known(checks, console)
+
+
+def _check_table(
+    title: str, rows: Sequence[Mapping[str, Check]], names: Sequence[str]
+) -> RichTable:
+    checks = [check for row in rows for check in row.values()]
+    claimed = any(check.claim for check in checks)
+    judged = any(value is not None for check in checks for value in (check.paper, check.theory))
+    table = RichTable(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+    )
+    texts = ("claim", "what", "unit", "verdict")
+    alone = len(names) == 1
+    for heading in (
+        *["claim"] * claimed,
+        "what",
+        *["paper", "theory"] * judged,
+        *(["unit", *names] if not alone else [*names, "unit", "verdict"]),
+    ):
         table.add_column(
             heading,
             justify="left" if heading in texts else "right",
             no_wrap=heading != "what",
             min_width=_LEAST_WHAT if heading == "what" else None,
         )
-    for row in zip(*columns, strict=True):
-        check, known = row[0], [", known" if of.explained else "" for of in row]
+    for row in rows:
+        check = next(iter(row.values()))
         expected = [number(check.paper), number(check.theory)] * judged
-        verdicts = [
-            Text.assemble(f"{number(of.measured)} ", (of.verdict, _STYLES[of.verdict]), why)
-            for of, why in zip(row, known, strict=True)
+        cells: list[str | Text] = (
+            [number(check.measured), check.unit, _verdict(check)]
+            if alone
+            else [check.unit, *(_measured(row.get(name)) for name in names)]
+        )
+        table.add_row(*[check.claim] * claimed, Text(check.what), *expected, *cells)
+    return table
+
+
+def _print_checks(title: str, rows: Sequence[Mapping[str, Check]], console: Console) -> None:
+    console.print(Text(title, "italic"))
+    for row in rows:
+        check = next(iter(row.values()))
+        expected = [
+            f"{name} {number(value)}"
+            for name, value in (("paper", check.paper), ("theory", check.theory))
+            if value is not None
         ]
-        table.add_row(*[check.claim] * claimed, check.what, *expected, check.unit, *verdicts)
-    # what it needs, not what a narrow terminal makes of it: columns that don't fit are left out
-    if console.measure(table, options=console.options.update(width=10_000)).minimum > console.width:
-        return False
-    console.print(table)
-    _show_known([check for checks in columns for check in checks], console)
-    return True
+        cells = [
+            Text.assemble(
+                *([f"{name} "] if len(row) > 1 or name != "measured" else []), _measured(of)
+            )
+            for name, of in row.items()
+        ]
+        values = Text("; ").join([*cells, *map(Text, expected)])
+        if check.unit:
+            values.append(f" ({check.unit})")
+        what = Text(" ".join([*[check.claim] * bool(check.claim), check.what]))
+        console.print(what, highlight=False)
+        console.print(Padding(values, (0, 0, 0, 4)), highlight=False)
+
+
+def _measured(check: Check | None) -> Text:
+    if check is None:
+        return Text("–", "dim")
+    return Text.assemble(f"{number(check.measured)} ", _verdict(check))
+
+
+def _verdict(check: Check) -> Text:
+    known = ", known" if check.explained else ""
+    return Text.assemble((check.verdict, _STYLES[check.verdict]), known)
 
 
 def _expected(check: Check) -> tuple[object, ...]:
     return check.claim, check.what, check.paper, check.theory, check.unit
-
-
-def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> None:
-    """Prints checks, as summaries have them, as a table; nothing where there are none."""
-    if not rows:
-        return
-    checks = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    claimed = any(row["claim"] for row in rows)
-    for heading in (*["claim"] * claimed, "what", "paper", "theory", "measured", "unit", "verdict"):
-        checks.add_column(
-            heading,
-            justify="right" if heading in ("paper", "theory", "measured") else "left",
-            no_wrap=heading != "what",
-        )
-    for check in (Check(**row) for row in rows):
-        values = (number(value) for value in (check.paper, check.theory, check.measured))
-        style = _STYLES[check.verdict]
-        known = ", known" if check.explained else ""
-        first = [check.claim] * claimed
-        checks.add_row(
-            *first, check.what, *values, check.unit, f"[{style}]{check.verdict}[/{style}]{known}"
-        )
-    console.print(checks)
-    _show_known([Check(**row) for row in rows], console)
 
 
 def _show_known(checks: Sequence[Check], console: Console) -> None:

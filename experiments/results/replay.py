@@ -43,7 +43,7 @@ def times(result: Result) -> Array:
 def data(results: Sequence[Result]) -> dict[str, Any]:
     """Returns what the page's script replays: moments in ms, and of each run at each of them the
     PAUSE frames that each link sent since the moment before, whether it is held (0 or 1), queues in
-    KB by port, and rates in Gb/s by flow since the moment before; `queueMax` in KB."""
+    KB by port, and rates in Gbit/s by flow since the moment before; `queueMax` in KB."""
     edges = times(results[0])
     if edges.size < 3:
         return {"times": [], "runs": []}

@@ -105,6 +105,7 @@ class ConsoleProgress:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=28),
+            TextColumn("{task.fields[share]}"),
             TextColumn("{task.fields[seen]}"),
             TimeElapsedColumn(),
             console=console,
@@ -134,11 +135,14 @@ class ConsoleProgress:
             return
         if self._task is not None:
             self._finish()
-        self._task = self._progress.add_task(text, total=None, seen="")
+        self._task = self._progress.add_task(text, total=None, share="", seen="")
 
     def advance(self, share: float, text: str) -> None:
         if self._moving and self._task is not None:
-            self._progress.update(self._task, total=1.0, completed=min(share, 1.0), seen=text)
+            done = min(share, 1.0)
+            self._progress.update(
+                self._task, total=1.0, completed=done, share=f"{done:4.0%}", seen=text
+            )
         elif not self._moving and share >= self._told + self._EVERY:
             self._told = share
             self._console.print(f"  {min(share, 1):.0%}  {text}", highlight=False)
@@ -148,7 +152,8 @@ class ConsoleProgress:
 
     def _finish(self) -> None:
         assert self._task is not None
-        self._progress.update(self._task, total=1.0, completed=1.0)
+        share = "100%" if self._progress.tasks[-1].total is not None else ""
+        self._progress.update(self._task, total=1.0, completed=1.0, share=share)
         self._progress.stop_task(self._task)
 
 

@@ -44,7 +44,7 @@ UE, NONE, CE = Mark
 @dataclass(slots=True)
 class Cnp:
     """A congestion notification for one flow: its mark, and the rate at which data arrives (0: the
-    scheme sends none; any other arrives in whole Mb/s, rounded, at least 1).
+    scheme sends none; any other arrives in whole Mbit/s, rounded, at least 1).
 
     An NP makes one a period and flow, in half the time that a named tuple takes.
     """

@@ -125,7 +125,7 @@ def _any_cnp(rp: ReactionPoint, rng: random.Random) -> Cnp:
 
 
 def _on_the_wire(cnp: Cnp) -> Cnp:
-    """Returns the CNP as the RP gets it: its rate in whole Mb/s, at least 1."""
+    """Returns the CNP as the RP gets it: its rate in whole Mbit/s, at least 1."""
     if not 0 < cnp.rec_rate_bps < math.inf:
         return cnp
     return dataclasses.replace(cnp, rec_rate_bps=max(1, round(cnp.rec_rate_bps / 1e6)) * 1e6)

@@ -33,7 +33,7 @@ class DcqcnParameters(RedParameters):
     """RP, NP and RED. g, f, N, K, T, B: eq. 1 and 2, Fig. 7. What the paper states: "initial value
     of alpha is 1", f is "fixed at 5", N "50 us in our deployment", K 55 us "in our implementation"
     (it has to exceed N), R_AI "fixed at 40 Mbps"; the rest is the tuning that its section 5 arrives
-    at. It names no least rate; NICs count in 1 Mb/s."""
+    at. It names no least rate; NICs count in 1 Mbit/s."""
 
     g: float = parameter(
         1 / 256, "number", "DCQCN: how fast alpha follows the CNPs", least=1e-6, most=1
@@ -164,7 +164,7 @@ class DcqcnNotificationPoint(NotificationPoint):
 
 _AI_SHARE, _HAI_SHARE, _BYTES_S = 1e-3, 5e-3, 2e-3
 """The steps over the line's rate, and the byte counter as a time of the line, of the paper's 40
-Gb/s."""
+Gbit/s."""
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
@@ -183,9 +183,9 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
 
 RULES = {
     **red.RULES,
-    "r_ai_bps": Rule("a thousandth of the host's rate", "section 3.1: 40 Mb/s at 40 Gb/s"),
-    "r_hai_bps": Rule("five thousandths of the host's rate", "200 Mb/s at 40 Gb/s"),
-    "byte_counter_bytes": Rule("2 ms of the host's rate", "section 5: 10 MB at 40 Gb/s"),
+    "r_ai_bps": Rule("a thousandth of the host's rate", "section 3.1: 40 Mbit/s at 40 Gbit/s"),
+    "r_hai_bps": Rule("five thousandths of the host's rate", "200 Mbit/s at 40 Gbit/s"),
+    "byte_counter_bytes": Rule("2 ms of the host's rate", "section 5: 10 MB at 40 Gbit/s"),
 }
 
 DCQCN = Scheme(

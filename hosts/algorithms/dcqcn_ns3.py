@@ -1,7 +1,7 @@
 """DCQCN as HPCC's ns-3 simulation has it (alibaba-edu's repository, rdma-hw.cc, "Mellanox's
 version"; CC_MODE 1).
 
-Its defaults are those that HPCC's run.py sets for NICs of 100 Gb/s. What differs from the paper's
+Its defaults are those that HPCC's run.py sets for NICs of 100 Gbit/s. What differs from the paper's
 DCQCN (dcqcn.py):
 
 - Each marked packet is reported, in ns-3 by its ACK, here by a CNP; the RP collects them.
@@ -181,12 +181,12 @@ _K_MIN_S, _K_MAX_S, _AI_SHARE, _HAI_SHARE, _LEAST_SHARE, _LEAST_BPS = (
     1e9,
 )
 """Of run.py: thresholds as times of the port, steps as shares of the host's rate, the least rate
-and its share of 100 Gb/s."""
+and its share of 100 Gbit/s."""
 _MADE_FOR_BPS = 40e9
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """Returns run.py's thresholds and steps; its least rate belongs to hosts of 100 Gb/s, slower
+    """Returns run.py's thresholds and steps; its least rate belongs to hosts of 100 Gbit/s, slower
     ones have less."""
     rate_bps = network.rate_bps
     if not rate_bps:
@@ -219,12 +219,12 @@ DCQCN_NS3 = Scheme(
     marking=("red_ecn",),
     recommended=recommended,
     by_network={
-        "k_min_bytes": Rule("32 us of the port", "run.py: 4 KB for each Gb/s", of_port=True),
-        "k_max_bytes": Rule("128 us of the port", "run.py: 16 KB for each Gb/s", of_port=True),
-        "r_ai_bps": Rule("a five thousandth of the host's rate", "run.py: 5 Mb/s at 25 Gb/s"),
-        "r_hai_bps": Rule("a five hundredth of the host's rate", "run.py: 50 Mb/s at 25 Gb/s"),
+        "k_min_bytes": Rule("32 us of the port", "run.py: 4 KB for each Gbit/s", of_port=True),
+        "k_max_bytes": Rule("128 us of the port", "run.py: 16 KB for each Gbit/s", of_port=True),
+        "r_ai_bps": Rule("a five thousandth of the host's rate", "run.py: 5 Mbit/s at 25 Gbit/s"),
+        "r_hai_bps": Rule("a five hundredth of the host's rate", "run.py: 50 Mbit/s at 25 Gbit/s"),
         "min_rate_bps": Rule(
-            "1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"
+            "1 Gbit/s, at most a hundredth of the host's rate", "run.py; below 100 Gbit/s ours"
         ),
     },
     unfit=unfit,

@@ -174,7 +174,7 @@ DCTCP = Scheme(
     by_network={
         "k_bytes": Rule(
             "C RTT / 7 of the port, at least 20 frames",
-            "eq. 13; the 20 of its ports of 1 Gb/s (4)",
+            "eq. 13; the 20 of its ports of 1 Gbit/s (4)",
             of_port=True,
         ),
         "frame_bytes": Rule("a data packet's frame", "section 3.1: a segment"),

@@ -14,8 +14,8 @@ Where the paper leaves a choice:
   only in a period of one packet; a period of several packets after a silence (for example a PAUSE)
   is divided by T, so that the silence doesn't hide the rate.
 - "95% packets": at least 95%. Below 20 packets a period this means all of them.
-- RecRate, "normalized by 1Mbps", is rounded to the nearest Mb/s and at least 1: rounding down would
-  take 8% from flows of 10 Mb/s.
+- RecRate, "normalized by 1Mbps", is rounded to the nearest Mbit/s and at least 1: rounding down
+would take 8% from flows of 10 Mbit/s.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REC_RATE_UNIT_BPS = 1e6
 PERIOD_FRAMES = 20
 """Of a flow in a period, at least, where it is known how many flows share a link: from as many on
 the 95% rule tolerates an unmarked packet. Of 16 flows Jain's index is 0.998 and more then, on seven
-stars of 10 to 400 Gb/s and 3 to 60 us; with 15 it is 0.93 to 1.00, with 5 0.40 to 0.74
+stars of 10 to 400 Gbit/s and 3 to 60 us; with 15 it is 0.93 to 1.00, with 5 0.40 to 0.74
 (docs/fairness.md)."""
 
 
@@ -120,7 +120,7 @@ RULES = period_text(PERIOD_FRAMES)
 
 
 class PcnReactionPoint(ReactionPoint):
-    """Algorithm 1. Its NP's CNPs have a RecRate of 1 Mb/s at least."""
+    """Algorithm 1. Its NP's CNPs have a RecRate of 1 Mbit/s at least."""
 
     in_c = "pcn.c"
     needs_rec_rate = True

@@ -48,7 +48,7 @@ class PcnWParameters(PcnParameters):
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
     """Returns PCN's, T for the round trip, and the network's frame. Windows of fewer frames than T
-    needs are as unequal as rates are with a shorter T: with 2 round trips of 16 flows at 25 Gb/s
+    needs are as unequal as rates are with a shorter T: with 2 round trips of 16 flows at 25 Gbit/s
     and 20 us, seven frames each, Jain's index is 0.54."""
     values = pcn.recommended(network)
     rtt_s = values["period_s"] if network.round_trip_s else PcnWParameters.rtt_s

@@ -2,7 +2,7 @@
 measures what it does.
 
 PCN is fair while flows are few. With N flows on a bottleneck a flow has C T / N / packet size
-packets in a period (at 10 Gb/s, T = 500 us and N = 64: nine), and this goes wrong:
+packets in a period (at 10 Gbit/s, T = 500 us and N = 64: nine), and this goes wrong:
 
 1. "Congested if 95% are marked" then means all of them: one unmarked packet stops the decrease, and
    a flow with more packets is likelier to have one. Increases become proportional to the rate,
@@ -11,7 +11,7 @@ packets in a period (at 10 Gb/s, T = 500 us and N = 64: nine), and this goes wro
 2. Bytes / T counts whole packets, so RecRate is up to one packet in T too low, more than w_min when
    these are few. Here the time runs from the last packet of the period before to the last one of
    this period: no fraction of a gap is lost. RecRate is rounded up, since its unit on the wire, 1
-   Mb/s, is much for a slow flow.
+   Mbit/s, is much for a slow flow.
 3. RecRate is a loop old when it arrives. PCN's min{sendRate, RecRate (1 - w_min)} takes back an
    increase whose effect it hasn't seen, which costs a slow flow more of its rate than a fast one.
    Here RecRate is compared with the rate that it is about: the lower of the present one and the one

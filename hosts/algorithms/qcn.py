@@ -71,7 +71,7 @@ class CommonParameters(Parameters):
 @dataclass(frozen=True)
 class QcnParameters(CommonParameters):
     """Defaults are those of IEEE 802.1Qau, which PCN's paper uses. Elsewhere: a timer of 10 ms at
-    10 Gb/s (the Unbiased QCN paper); 2 ms, R_AI 15 and R_HAI 250 Mb/s, Q_eq 60 KB at 100 Gb/s
+    10 Gbit/s (the Unbiased QCN paper); 2 ms, R_AI 15 and R_HAI 250 Mbit/s, Q_eq 60 KB at 100 Gbit/s
     (there too)."""
 
     byte_counter_bytes: float = parameter(
@@ -142,13 +142,13 @@ class QcnReactionPoint(ReactionPoint):
 
 _IEEE_BPS = 10e9
 _TENFOLD = {"timer_s": 1 / 5, "r_ai_bps": 3.0, "r_hai_bps": 5.0, "q_eq_bytes": 60 / 26}
-"""By how much a parameter is larger at 100 Gb/s than at 10: RZ 3880's Table I, and its Q_eq over
+"""By how much a parameter is larger at 100 Gbit/s than at 10: RZ 3880's Table I, and its Q_eq over
 IEEE's."""
 
 
 def _by_rate(field: str, usual: float, rate_bps: float) -> float:
-    """Returns IEEE's value up to 10 Gb/s, and above on the straight line, in logarithms, to that of
-    100 Gb/s."""
+    """Returns IEEE's value up to 10 Gbit/s, and above on the straight line, in logarithms, to that
+    of 100 Gbit/s."""
     decades = max(math.log10(rate_bps / _IEEE_BPS), 0.0)
     return usual * math.pow(_TENFOLD[field], decades)
 
@@ -165,7 +165,7 @@ def recommended_common(network: NetworkFacts) -> dict[str, float]:
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """Returns IEEE's values for 10 Gb/s, and RZ 3880's for 100, by rate."""
+    """Returns IEEE's values for 10 Gbit/s, and RZ 3880's for 100, by rate."""
     if not network.rate_bps:
         return {}
     usual = QcnParameters()
@@ -178,11 +178,11 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
 
 COMMON_RULES = {
     "r_ai_bps": Rule(
-        "5 Mb/s up to 10 Gb/s of the host, 3 times as much at 100, a power between",
+        "5 Mbit/s up to 10 Gbit/s of the host, 3 times as much at 100, a power between",
         "802.1Qau; RZ 3880",
     ),
     "q_eq_bytes": Rule(
-        "26 KB up to 10 Gb/s of the port, 60 KB at 100, a power between",
+        "26 KB up to 10 Gbit/s of the port, 60 KB at 100, a power between",
         "802.1Qau; RZ 3880",
         of_port=True,
     ),
@@ -190,10 +190,10 @@ COMMON_RULES = {
 RULES = {
     **COMMON_RULES,
     "timer_s": Rule(
-        "15 ms up to 10 Gb/s of the host, a fifth at 100, a power between", "802.1Qau; RZ 3880"
+        "15 ms up to 10 Gbit/s of the host, a fifth at 100, a power between", "802.1Qau; RZ 3880"
     ),
     "r_hai_bps": Rule(
-        "50 Mb/s up to 10 Gb/s of the host, 5 times as much at 100, a power between",
+        "50 Mbit/s up to 10 Gbit/s of the host, 5 times as much at 100, a power between",
         "802.1Qau; RZ 3880",
     ),
 }

@@ -8,7 +8,7 @@ timer alone all take as many steps.
 The text at hand doesn't describe the modified timer. Here it has QCN's cycles: five of fast
 recovery, then ones of half the length with active increase. Hyper-active increase, for which QCN
 waits for both counters, there is none. The timer's length decides how steady the queue is
-(docs/choices.md). The default is what the byte counter's 150 KB take at 1 Gb/s.
+(docs/choices.md). The default is what the byte counter's 150 KB take at 1 Gbit/s.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class RedParameters(Parameters):
 
 
 _K_MIN_S, _K_MAX_S, _FRAMES = 1e-6, 40e-6, 2
-"""The paper's thresholds as times of its 40 Gb/s; frames that K_min lets wait at least."""
+"""The paper's thresholds as times of its 40 Gbit/s; frames that K_min lets wait at least."""
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
@@ -55,9 +55,9 @@ def holds(network: NetworkFacts, parameters: Any) -> dict[str, float]:
 
 RULES = {
     "k_min_bytes": Rule(
-        "1 us of the port, at least two frames", "DCQCN, section 5: 5 KB at 40 Gb/s", of_port=True
+        "1 us of the port, at least two frames", "DCQCN, section 5: 5 KB at 40 Gbit/s", of_port=True
     ),
-    "k_max_bytes": Rule("40 us of the port", "DCQCN, section 5: 200 KB at 40 Gb/s", of_port=True),
+    "k_max_bytes": Rule("40 us of the port", "DCQCN, section 5: 200 KB at 40 Gbit/s", of_port=True),
 }
 
 RED = Scheme(

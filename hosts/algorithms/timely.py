@@ -130,7 +130,7 @@ class TimelyReactionPoint(ReactionPoint):
 
 
 _PAPERS_RTT_S, _STEP_SHARE = 20e-6, 1e-3
-"""The empty round trip of the paper's network, and its step over its 10 Gb/s."""
+"""The empty round trip of the paper's network, and its step over its 10 Gbit/s."""
 _SEGMENT_BYTES = 16e3
 """The smallest of the paper's 16 to 64 KB: with larger ones a rate takes longer to come back
 (docs/choices.md)."""
@@ -143,8 +143,8 @@ def thresholds(network: NetworkFacts) -> dict[str, float]:
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """Returns the paper's values for 10 Gb/s and 20 us, in proportion to the host's rate, or above
-    the round trip."""
+    """Returns the paper's values for 10 Gbit/s and 20 us, in proportion to the host's rate, or
+    above the round trip."""
     values = {
         **thresholds(network),
         "min_rtt_s": network.round_trip_s,
@@ -162,7 +162,7 @@ THRESHOLD_RULES = {
     "t_high_s": Rule(f"480 us above {_ABOVE}; else 500 us", "the paper's 500 us at 20 us"),
 }
 DELTA_RULE = Rule(
-    "a thousandth of the host's rate", "the paper's 10 Mb/s at 10 Gb/s; HPCC's run.py"
+    "a thousandth of the host's rate", "the paper's 10 Mbit/s at 10 Gbit/s; HPCC's run.py"
 )
 RULES = {
     **THRESHOLD_RULES,

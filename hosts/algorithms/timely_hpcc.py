@@ -4,9 +4,9 @@
 - The rate changes once a round trip: where what had been sent at the latest change is acknowledged.
 - Below T_low the rate rises by the hyperactive step, too, after five increases in a row, whatever
   their bands.
-- A decrease has no bound but the least rate, which is 1 Gb/s; the step is 10 Mb/s for 10 Gb/s of
-  the host, and five times that. The gradient is over 20 us, whatever the network: here over its
-  round trip where that is longer.
+- A decrease has no bound but the least rate, which is 1 Gbit/s; the step is 10 Mbit/s for 10
+Gbit/s of the host, and five times that. The gradient is over 20 us, whatever the network: here
+over its round trip where that is longer.
 - The first acknowledgement sets what the next ones are compared with."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MIN_RTT_S, _LEAST_BPS, _LEAST_SHARE = 20e-6, 1e9, 1e-2
 
 @dataclass(frozen=True)
 class TimelyHpccParameters(Parameters):
-    """Those of rdma-hw.cc and of run.py for NICs of 100 Gb/s."""
+    """Those of rdma-hw.cc and of run.py for NICs of 100 Gbit/s."""
 
     alpha: float = parameter(
         0.875,
@@ -141,7 +141,7 @@ TIMELY_HPCC = Scheme(
         ),
         "delta_bps": DELTA_RULE,
         "min_rate_bps": Rule(
-            "1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"
+            "1 Gbit/s, at most a hundredth of the host's rate", "run.py; below 100 Gbit/s ours"
         ),
     },
     holds=holds,

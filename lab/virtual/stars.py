@@ -39,7 +39,7 @@ class Star:
         frames = (
             "" if self.payload_bytes == 1000 else f", {wire.data_bytes(self.payload_bytes):,} B"
         )
-        return f"{self.rate_bps / 1e9:g} Gb/s, {self.rtt_s * 1e6:g} us{frames}"
+        return f"{self.rate_bps / 1e9:g} Gbit/s, {self.rtt_s * 1e6:g} us{frames}"
 
     def topology(self, flows: int) -> Topology:
         """Returns the network with a number of flows to one host, which start within a round

@@ -246,7 +246,7 @@ def stats(network: str | None, as_json: bool) -> None:
 
 
 def _rate(rate_bps: float | None) -> str:
-    return "-" if rate_bps is None else f"{rate_bps / 1e9:.3f} Gb/s"
+    return "-" if rate_bps is None else f"{rate_bps / 1e9:.3f} Gbit/s"
 
 
 def _numbers(numbers: list[int]) -> str:

@@ -114,7 +114,7 @@ def host(
     with NicHost(wanted) as running:
         lasts = f", for {quantity_text('time', duration)}" if duration else ""
         tell(
-            f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gb/s, "
+            f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gbit/s, "
             f"{scheme}{lasts}; Ctrl-C ends it"
         )
         for number, receiver in enumerate(receivers, 1):

@@ -83,7 +83,7 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
 
     \b
     With --stars: 1, 2 and 16 flows that last on one link, in virtual time, on stars of 10 to
-    400 Gb/s and 3 to 500 us, with the parameters that follow from each; beside them what the
+    400 Gbit/s and 3 to 500 us, with the parameters that follow from each; beside them what the
     scheme's rule holds, the least utilisation and the largest mean queue. It takes a minute.
 
     \b

@@ -24,7 +24,7 @@ from pcn.web.history import AS_USUAL, USE
 
 _PER = (("_bps", 1e-3), ("_share", 1e4), ("utilisation", 1e4), ("_per_s", 1.0))
 """What is kept of a number, by the end of its field's name: kbit/s, hundredths of a per cent, which
-the page shows to two digits of Gb/s (Mb/s: to three) and to a tenth; all others whole."""
+the page shows to two digits of Gbit/s (Mbit/s: to three) and to a tenth; all others whole."""
 _MOST = 2.0**53 - 1
 """Whole numbers up to which the page's are exact; a hostile recording has larger ones."""
 _Rows = Sequence[Mapping[str, Sequence[Any]]]

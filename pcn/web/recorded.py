@@ -20,7 +20,7 @@ STATIC = Path(__file__).resolve().parent / "static"
 
 def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[str, Any]:
     """Returns what the page needs of a network before its first frame; `about` is what its title
-    shows. `scheme`: its hosts run one; without, it is any P4 network, whose rates are in Mb/s."""
+    shows. `scheme`: its hosts run one; without, it is any P4 network, whose rates are in Mbit/s."""
     ports = [
         Endpoint(switch.name, port)
         for switch in topology.switches
@@ -49,11 +49,15 @@ def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[
 def recorded(place: Path) -> History:
     """Returns the frames of the run that a folder keeps. Raises LabError."""
     from pcn.experiments.results.kept_run import read_run
+    from pcn.web.members import members
     from pcn.web.packed import packed
 
     run, history = read_run(place), History()
     title = f"{run.topology.name}: {run.scheme}, {run.clock} clock, k = {run.k:g}"
-    history.begin(described(run.topology, title=title, network=None, live=False, control=False))
+    about = described(run.topology, title=title, network=None, live=False, control=False)
+    names = {host.name for host in run.topology.hosts}
+    nodes = frozenset(names | {switch.name for switch in run.topology.switches})
+    history.begin({**about, "members": members(place, nodes)})
     history.add_packed(packed(run.columns()))
     history.over("the end of the recording")
     return history

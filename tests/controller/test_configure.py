@@ -150,7 +150,7 @@ def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:
 
 
 def test_red_depth_reaches_every_port_as_shares_of_its_bdp() -> None:
-    """At 10 and at 40 Gb/s, 12 us and frames of 1,500 bytes: 10 and 40 packets."""
+    """At 10 and at 40 Gbit/s, 12 us and frames of 1,500 bytes: 10 and 40 packets."""
     settings = {"network_rtt_s": 12e-6, "frame_bytes": 1500, "ecn_low": 0.5, "ecn_high": 2.0}
     for rate_bps, bdp in ((10e9, 10), (40e9, 40)):
         topology = dumbbell(rate_bps=rate_bps)

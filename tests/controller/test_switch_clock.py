@@ -20,7 +20,7 @@ TOPOLOGY = star(1, 1, rate_bps=10e9)
 
 
 def switch(tick_ns: int) -> tuple[VirtualSwitch, int]:
-    """Returns HPCC's program with PFC in it, on ports of 8 Mb/s, and a quantum there, ns."""
+    """Returns HPCC's program with PFC in it, on ports of 8 Mbit/s, and a quantum there, ns."""
     virtual_switch = VirtualSwitch("s0", load(Program.find("hpcc"), False), 1, tick_ns=tick_ns)
     k = TOPOLOGY.link_at("s0", OUT).rate_bps / RATE_BPS
     planned = plan(TOPOLOGY, "s0", k, SCHEME, tick_ns)

@@ -36,7 +36,7 @@ def test_the_formula_is_how_long_a_port_is_on(excess: float) -> None:
 
 
 def test_max_ton_of_the_paper_s_network() -> None:
-    """177 us with XOFF 320 KB, XON 318 KB, 40 Gb/s, 4 us and epsilon 0.05; it falls as epsilon
+    """177 us with XOFF 320 KB, XON 318 KB, 40 Gbit/s, 4 us and epsilon 0.05; it falls as epsilon
     rises."""
     assert configured().max_ton_us == 177
     assert configured(dilation=100).max_ton_us == 17_647

@@ -30,6 +30,6 @@ def slow_pair(bare_pair: Pair) -> Pair:
 
 @pytest.fixture
 def pair(bare_pair: Pair) -> Pair:
-    """With both agents: 1 Gb/s, a hundred times slower."""
+    """With both agents: 1 Gbit/s, a hundred times slower."""
     bare_pair.start_agents("--param", "period_s=1e-3")
     return bare_pair

@@ -189,7 +189,7 @@ class Rp(ReactionPoint):
         1 / (cnp.rec_rate_bps - 7e6)
 
 
-FRAGILE = Scheme("fragile", "fails at CNPs with 7 Mb/s", "pcn", Parameters, Rp, lambda _: NotificationPoint())
+FRAGILE = Scheme("fragile", "fails at CNPs with 7 Mbit/s", "pcn", Parameters, Rp, lambda _: NotificationPoint())
 """  # noqa: E501
 
 

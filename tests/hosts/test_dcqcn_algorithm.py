@@ -110,7 +110,7 @@ def test_fast_recovery_has_five_iterations() -> None:  # 1.4
 
 
 def cut_twice() -> DcqcnReactionPoint:
-    """RT 20 Gb/s, RC 10 Gb/s, to leave room above the target."""
+    """RT 20 Gbit/s, RC 10 Gbit/s, to leave room above the target."""
     rp = reaction_point()
     rp.on_cnp(NOTICE, 0.0)
     rp.on_cnp(NOTICE, 0.0)

@@ -159,7 +159,7 @@ def test_rules_give_the_defaults_at_the_rate_that_these_are_for(
 
 
 def test_timely_s_rules_give_the_papers_values_on_the_papers_network() -> None:
-    """10 Gb/s and a round trip of 20 us; segments of 16 KB are the smallest of the paper's."""
+    """10 Gbit/s and a round trip of 20 us; segments of 16 KB are the smallest of the paper's."""
     parameters = find_scheme("timely").recommended(NetworkFacts(4, 20e-6, rate_bps=10e9))
     usual = find_scheme("timely").configure().parameters
     assert parameters.pop("segment_bytes") == 16e3
@@ -187,7 +187,7 @@ def test_rules_stay_within_bounds_on_any_network(
 
 
 def test_ports_have_thresholds_of_their_rate() -> None:
-    """In the entries of the switches: hosts' links of 25 Gb/s, 100 between switches."""
+    """In the entries of the switches: hosts' links of 25 Gbit/s, 100 between switches."""
     for name, threshold in (
         ("dctcp", "k_bytes"),
         ("dcqcn", "k_max_bytes"),

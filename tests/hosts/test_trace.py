@@ -68,7 +68,7 @@ def test_totals_of_the_flows_that_moved(tmp_path: Path) -> None:
     )
     bench.run(1e-3)
     events = bench.events()
-    # 305 packets of 1058 B at 10 Gb/s take 258 us
+    # 305 packets of 1058 B at 10 Gbit/s take 258 us
     assert [event["t"] for event in events] == pytest.approx([100e-6, 200e-6, 300e-6])
     assert [event["since"] for event in events] == pytest.approx([0, 100e-6, 200e-6])
     assert [sorted(event["sent"]) for event in events] == [["1"], ["1"], ["1", "2"]]

@@ -98,7 +98,7 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) 
     (measured,) = [line for line in output.splitlines() if ",10.0.0.1," in line]
     sent_bytes, bits_per_s = map(int, measured.split(",")[-2:])
     assert sent_bytes >= 8 << 20
-    # Links do 100 Mb/s; iperf counts what is in the two sockets still, half a megabyte.
+    # Links do 100 Mbit/s; iperf counts what is in the two sockets still, half a megabyte.
     assert bits_per_s < 115e6, output
     assert "10.0.0.2 dev h0-eth0 lladdr 02:00:00:00:00:02 PERMANENT" in output
     assert not {name for _, name in socket.if_nameindex()} & {"h0-eth0", "s0-eth1", "s1-eth1"}

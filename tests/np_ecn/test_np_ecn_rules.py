@@ -15,7 +15,7 @@ DATA, OTHER, CNP, LOWER = 3, 5, 7, 0
 MARKED = frozenset({DATA, OTHER})
 BEFORE = frozenset({4, 6, CNP})
 COUNTED = MARKED | BEFORE
-FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gb/s
+FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gbit/s
 # Later than a gap after the clock's 0, so that the first dequeue ends a rest; and such that the
 # clock wraps meanwhile.
 STARTS = st.sampled_from(

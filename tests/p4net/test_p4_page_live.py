@@ -92,7 +92,7 @@ def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path
         )
         assert "packets wait" in chromium.ask(drawn)
         assert rows(chromium, "flows").keys() == IPS.keys()
-        assert chromium.ask(UNITS) == "sends Mb/s"
+        assert chromium.ask(UNITS) == "sends Mbit/s"
         command(chromium, "link s1 s2 down")
         row = "(document.querySelector('#ports tr[data-id=\"s2:1\"]') || {}).textContent || ''"
         wait_until(lambda: "DOWN" in chromium.ask(row), "the link in the table")

@@ -33,7 +33,7 @@ DELAY_S = 1e-6
 
 
 def pair(program: Program) -> P4Network:
-    """h0 - s0 - h1, 10 Gb/s, 1 us each."""
+    """h0 - s0 - h1, 10 Gbit/s, 1 us each."""
     links = tuple(
         Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), 10e9, DELAY_S) for i in range(2)
     )

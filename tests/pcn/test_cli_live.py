@@ -157,7 +157,7 @@ def test_a_flow_is_stopped(network: str) -> None:
         (["flow", "start", "h0", "h0"], "from h0 to itself"),
         (
             ["flow", "start", "h0", "r0", "--rate", "500G"],
-            "a rate of 500 Gb/s: the link of h0 has 10 Gb/s",
+            "a rate of 500 Gbit/s: the link of h0 has 10 Gbit/s",
         ),
         (["flow", "stop", "999"], "no flow '999'; there are"),
         (

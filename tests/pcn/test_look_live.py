@@ -43,7 +43,7 @@ RATE_BPS = 2e9
 
 @pytest.fixture
 def flow(start_flow: StartFlow) -> int:
-    """2 Gb/s from h0 to r0."""
+    """2 Gbit/s from h0 to r0."""
     return start_flow(RATE_BPS)
 
 

@@ -66,7 +66,7 @@ def test_notebook_runs_in_an_empty_folder(tmp_path: Path) -> None:
     assert len(figures) == 3
     assert all(int(line.split()[1]) > 0 for line in figures)
     printed = json.loads(done.stdout.splitlines()[-1])
-    # All flows share the bottleneck of 10 Gb/s; what arrives after the end counts, too.
+    # All flows share the bottleneck of 10 Gbit/s; what arrives after the end counts, too.
     assert list(printed["rates"]) == ["flow 1", "flow 2", "flow 3", "flow 4"]
     assert set(printed["goodputs"]) == {"pcn-x", "dcqcn", "pfc"}
     assert all(5 < total < 10.5 for total in printed["goodputs"].values())

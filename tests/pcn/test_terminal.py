@@ -25,7 +25,7 @@ def drawn(view: View, width: int, height: int) -> list[str]:
 
 
 def view(looks: int = 3, flows: int = 0) -> View:
-    """Of a network whose flow 0 gains 1 Gb/s a look."""
+    """Of a network whose flow 0 gains 1 Gbit/s a look."""
     terminal_view = View(RECORD)
     for number in range(looks):
         now = snapshot(flows)
@@ -73,7 +73,7 @@ def test_chosen_flow_has_its_series_below() -> None:
     terminal_view.press("right", *SIZE)
     text = "\n".join(drawn(terminal_view, *SIZE))
     assert "0 h0 r0" in text
-    assert f"sends       8.000 Gb/s {sparkline(list(range(1, 9)))} most 8.000" in text
+    assert f"sends       8.000 Gbit/s {sparkline(list(range(1, 9)))} most 8.000" in text
     assert "window" not in text.split("0 h0 r0")[1]  # it has none
     assert "h0 line 7" in text
 

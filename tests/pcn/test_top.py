@@ -82,7 +82,7 @@ def test_top_shows_any_p4_networks_run() -> None:
         shown_p4(network, 20e-3, None, history).run(20e-3)
     screen.take()
     text, ports = drawn(screen), latest(history)
-    assert "Mb/s" in text
+    assert "Mbit/s" in text
     row = next(line for line in text.splitlines() if line.startswith("s1:3"))
     assert f" {ports['s1:3']['rate_bps'] / 1e6:.2f} " in row
     assert f" {ports['s1:3']['queue_bytes'] / 1e3:.1f} " in row

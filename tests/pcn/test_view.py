@@ -117,7 +117,7 @@ def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int) -> None:
         next(line for line in some if "KB" in line) for some in (shown, lines(width, 50, 0))
     )
     assert headings.split() == idle.split()
-    for heading, number in (("Gb/s", "40.00"), ("in/ms", "123.46"), ("pn", "1234")):
+    for heading, number in (("Gbit/s", "40.00"), ("in/ms", "123.46"), ("pn", "1234")):
         assert (heading in headings) == (number in words)
 
 

@@ -214,7 +214,6 @@ def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser) -> Non
         "combobox",
         "group",
         "region",
-        "toolbar",
         "heading",
         "columnheader",
     )

@@ -213,9 +213,10 @@ def test_saved_page_shows_the_run_without_a_server(
                 if isinstance(expected, (int, float)):
                     expected = pytest.approx(expected, abs=1e-4, rel=1e-6)
                 assert value == expected, field
-    assert (
-        chromium.ask("document.getElementById('state').textContent") == "the end of the recording"
-    )
+    state = "document.getElementById('state').textContent"
+    assert chromium.ask(state) == f"frame {len(frames) // 2 + 1} of {len(frames)}"
+    go(chromium, len(frames) - 1)
+    assert chromium.ask(state) == "the end of the recording"
     assert chromium.complaints == []
     assert chromium.addresses == [page.as_uri(), "data:,"] or chromium.addresses == [page.as_uri()]
     history = History()

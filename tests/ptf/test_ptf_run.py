@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "ptf-tests/run.py"
-FRAME_NS = 8_464_000  # 1,058 bytes at 1 Mb/s
+FRAME_NS = 8_464_000  # 1,058 bytes at 1 Mbit/s
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,7 @@ def test_time_stands_until_it_is_moved() -> None:
 
 
 def test_rate_and_delay_to_the_nanosecond() -> None:
-    """100 packets of 1000 B at 8 Mb/s after 50 ms; the last to come early by a nanosecond doesn't
+    """100 packets of 1000 B at 8 Mbit/s after 50 ms; the last to come early by a nanosecond doesn't
     come."""
     with two_ports(200) as switch:
         switch.shape(2, 8e6, 0.05)

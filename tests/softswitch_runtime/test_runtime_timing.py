@@ -42,7 +42,7 @@ def two_ports(switch: Switch, a: Link, b: Link) -> None:
 
 
 def test_rate_and_delay(make_links: Links) -> None:
-    """100 packets of 1000 B at 8 Mb/s after 50 ms: not before their time, and all, though nothing
+    """100 packets of 1000 B at 8 Mbit/s after 50 ms: not before their time, and all, though nothing
     else happens."""
     a, b = make_links(2)
     with Switch(depth=200) as switch:

@@ -16,7 +16,7 @@ NONE = Undetermined(frozenset(), frozenset())
 DATA, OTHER, CNP, LOWER = 3, 5, 7, 0
 WATCHED = frozenset({DATA, OTHER})
 BEFORE = frozenset({4, 6, CNP})
-FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gb/s
+FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gbit/s
 MAX_TON, EMPTY, LOOKS = 20_000, 2 * FRAME, 3
 START = 10**6
 

@@ -36,7 +36,7 @@ def sample(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sample_of_tofino2(tmp_path: Path) -> Path:
-    """The sample's lab with a Tofino 2: its ports at the front begin at 8, and have 400 Gb/s."""
+    """The sample's lab with a Tofino 2: its ports at the front begin at 8, and have 400 Gbit/s."""
     text = (
         SAMPLE.read_text()
         .replace("chip: tofino ", "chip: tofino2 ")

@@ -216,7 +216,7 @@ def test_a_flow_of_a_size_arrives_whole(cable: Cable) -> None:
         assert receiver.stderr is not None
         assert (
             receiver.stderr.readline()
-            == "eth2: 10.0.0.2, 02:00:00:00:00:02, 1 Gb/s, pcn; Ctrl-C ends it\n"
+            == "eth2: 10.0.0.2, 02:00:00:00:00:02, 1 Gbit/s, pcn; Ctrl-C ends it\n"
         )
         code, out, err = cable.run(
             0, "--to", IPS[1], "--via", MACS[1], "--rate", "80M", "--size", "1MB", "--json"
@@ -258,7 +258,7 @@ def test_host_whose_flow_fails_ends_with_its_error(cable: Cable, tmp_path: Path)
 
 @pytest.mark.root
 def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path: Path) -> None:
-    """65,535 quanta of 512 bits at 1 Gb/s are 33.6 ms."""
+    """65,535 quanta of 512 bits at 1 Gbit/s are 33.6 ms."""
     log = tmp_path / "log"
     with cable.start(0, "--to", IPS[1], "--rate", "50M", "--log", str(log)) as sender:
         assert sender.stderr is not None
@@ -282,7 +282,7 @@ def test_host_refuses_impossible_arguments_with_the_way_out(cable: Cable) -> Non
             1,
             "eth2 carries 1456 at most; take fewer, or raise its MTU",
         ),
-        (["--line-rate", "100G"], 1, "eth2 has 10 Gb/s: 100 Gb/s can't be its line rate"),
+        (["--line-rate", "100G"], 1, "eth2 has 10 Gbit/s: 100 Gbit/s can't be its line rate"),
         (["--scheme", "pnc"], 2, "there is no scheme 'pnc'"),
         (["--param", "w=1"], 2, "pcn has no parameter 'w'"),
         (["--param", "w_min"], 2, "write it as name=value"),

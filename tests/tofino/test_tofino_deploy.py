@@ -68,7 +68,7 @@ def test_program_and_entries_reach_the_switch(
         )
         for entry in held["rest_config"]
     }
-    # A frame of 1514 B, a PAUSE and a RESUME, each with 24 B around it: 13,648 bits at 100 Gb/s.
+    # A frame of 1514 B, a PAUSE and a RESUME, each with 24 B around it: 13,648 bits at 100 Gbit/s.
     assert marking == {
         (port.number, traffic_class): ("set_rest" if traffic_class == 3 else "goes_before", 137)
         for port in lab.ports

@@ -52,7 +52,7 @@ def test_a_lossless_class_of_each_port_is_sampled() -> None:
     ]
     arrivals, departures = (dict(entry.action.args) for entry in entries[:2])
     assert arrivals == {"sample_min_bytes": 133_616, "sample_mask_bytes": 32_767}
-    # 16 inputs' 512 KB at 100 Gb/s are 655 us: a dice of 2^20 ns.
+    # 16 inputs' 512 KB at 100 Gbit/s are 655 us: a dice of 2^20 ns.
     assert departures == {
         "choice": Culprit.ARRIVAL,
         "q_eq_bytes": 26_000,

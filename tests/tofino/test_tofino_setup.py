@@ -101,7 +101,7 @@ def test_the_chassis_has_the_ports() -> None:
 
 
 def test_chassis_of_tofino_2_has_its_platform_and_lanes(sample_of_tofino2: Path) -> None:
-    """A port of 100 Gb/s is half a connector there."""
+    """A port of 100 Gbit/s is half a connector there."""
     text = sample_of_tofino2.read_text().replace("port: 152", "port: 156")
     sample_of_tofino2.write_text(
         text.replace("panel: 5/0\n    speed: 400G", "panel: 5/4\n    speed: 100G")

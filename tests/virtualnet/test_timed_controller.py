@@ -27,7 +27,7 @@ FRAME_NS = len(FRAME) * 8 // 10
 
 @pytest.fixture(params=["nodes", "one"])
 def network(request: pytest.FixtureRequest) -> Iterator[tuple[TimedNetwork, InProcessSwitch]]:
-    """h0 - s0 - h1, 10 Gb/s, 1 us each; s0 learns, and forwards by destination."""
+    """h0 - s0 - h1, 10 Gbit/s, 1 us each; s0 learns, and forwards by destination."""
     links = tuple(Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), 10e9, 1e-6) for i in range(2))
     topology = Topology("pair", make_hosts(["h0", "h1"]), (Switch("s0", 1),), links)
     queues: Any = request.param

@@ -51,7 +51,7 @@ def loaded(program: Builder) -> NativeSwitch:
 
 
 def line() -> Topology:
-    """h0 - s0 - s1 - h1, 10 Gb/s, 1 us each."""
+    """h0 - s0 - s1 - h1, 10 Gbit/s, 1 us each."""
     ends = [("h0", 0, "s0", 1), ("s0", 2, "s1", 1), ("s1", 2, "h1", 0)]
     links = tuple(Link(Endpoint(a, i), Endpoint(b, j), 10e9, 1e-6) for a, i, b, j in ends)
     return Topology("line", make_hosts(["h0", "h1"]), (Switch("s0", 1), Switch("s1", 2)), links)

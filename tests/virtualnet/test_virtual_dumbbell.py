@@ -34,7 +34,7 @@ def test_convergence_and_steady_state(seed: int) -> None:
         )
         pause = sum(network.link_stats("s0", port).pause for port in (1, 2, 3))
         assert not any(flow.stats().out_of_order for flow in network.flows.values())
-    # h0 has two flows, and one NIC of 10 Gb/s
+    # h0 has two flows, and one NIC of 10 Gbit/s
     total = (
         np.minimum(rates.values[:, 0] + rates.values[:, 1], 10e9)
         + rates.values[:, 2]

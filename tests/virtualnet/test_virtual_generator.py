@@ -88,7 +88,7 @@ def stopped(
     keep_alive: int, scheme: str = "qcn-os-largest", arbitration: str = FIFO, **options: Any
 ) -> tuple[Totals, list[int], int]:
     """From 0.1 ms on the output sends nothing, and its input has paused its host. Totals; messages
-    because of that input so far, each 120 us, keep-alive's interval at 10 Gb/s; how many of them
+    because of that input so far, each 120 us, keep-alive's interval at 10 Gbit/s; how many of them
     came to the flow by 3.05 ms."""
     topology = star(2, xoff_bytes=60e3)
     switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)

@@ -97,7 +97,7 @@ def test_first_windows_of_an_incast_drain_in_the_time_they_take(
 ) -> None:
     """16 windows of a BDP meet, and the queue is gone 5 or 8 round trips after it could have been:
     the reference window is the first one until all of it is acknowledged, so that windows rise
-    again before the queue is empty. On a line of 1 Gb/s a window is three frames then."""
+    again before the queue is empty. On a line of 1 Gbit/s a window is three frames then."""
     flows = 16
     with hpcc_network(flows, line_bps, delay_s) as network:
         base_rtt_s = network.scheme.parameters.base_rtt_s
@@ -230,7 +230,7 @@ def test_switch_clock_refuses_other_ticks(tick_s: float) -> None:
         (DELAY, 1e-9, LINE, ""),
         (DELAY, 1e-6, LINE, "less than 40 ticks"),
         (3e-3, 1e-9, LINE, "longer than 8.39 ms"),
-        # 134 MB at 400 Gb/s: 2.68 ms
+        # 134 MB at 400 Gbit/s: 2.68 ms
         (0.66e-3, 1e-9, 400e9, ""),
         (0.68e-3, 1e-9, 400e9, "up to 134 MB"),
     ],

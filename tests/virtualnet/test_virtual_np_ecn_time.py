@@ -152,7 +152,7 @@ def test_many_pauses_by_recirculation(out_bps: float, xoff_bytes: float) -> None
 def test_documentation_has_what_is_counted() -> None:
     for row, seen in (
         (
-            "two senders of 10 Gb/s share a port of 10 that the next switch lets have 5",
+            "two senders of 10 Gbit/s share a port of 10 that the next switch lets have 5",
             paused_tree(5e9, 20e3),
         ),
         ("as above, by recirculation", paused_tree(5e9, 20e3, emulated=True)),

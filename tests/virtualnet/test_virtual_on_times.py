@@ -35,7 +35,7 @@ def with_credits(topology: Topology, interval_s: float) -> Topology:
 
 
 def on_times_s(topology: Topology, excess: float, from_s: float, until_s: float) -> list[float]:
-    """Of P1, while it brings L0 40 Gb/s and P2's line takes all of that except `excess`."""
+    """Of P1, while it brings L0 40 Gbit/s and P2's line takes all of that except `excess`."""
     with VirtualNetwork(topology, MARKS) as network:
         for flow in topology.flows:
             network.add_flow(flow)

@@ -25,7 +25,7 @@ def arbitrated(topology: Topology, arbitration: str) -> Topology:
 
 @pytest.mark.parametrize(("arbitration", "slow_bps"), [(FIFO, 2.5e9), (ROUND_ROBIN, 3e9)])
 def test_what_a_slow_input_gets_of_a_full_output(arbitration: str, slow_bps: float) -> None:
-    """9 and 3 Gb/s into 10: a FIFO serves in proportion to arrivals, round robin gives max-min
+    """9 and 3 Gbit/s into 10: a FIFO serves in proportion to arrivals, round robin gives max-min
     shares."""
     flows = [FlowSpec(1, "h0", "r0", rate_bps=9e9), FlowSpec(2, "h1", "r0", rate_bps=3e9)]
     with VirtualNetwork(arbitrated(star(2), arbitration), PFC_ONLY) as network:

@@ -19,7 +19,7 @@ from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
 
 TELEMETRY = "hpcc"
-"""Its records name the rate of a link, of which the Clos network's 80 Gb/s isn't."""
+"""Its records name the rate of a link, of which the Clos network's 80 Gbit/s isn't."""
 NETWORKS = {
     "star": lambda: star(8),
     "clos": lambda: clos(pods=2, tors=2, hosts=4, leaves=2, strands=1),
@@ -36,7 +36,7 @@ UNITS_OF_TIME = {
     (pcn_x, "REC_RATE_UNIT_BPS"): 2,
 }
 """What they are in the faster network: NSCC's increase is in proportion to a round trip of 12 us,
-and a queue is empty below 1 us (uet-htsim's both); RecRate has whole Mb/s on the wire."""
+and a queue is empty below 1 us (uet-htsim's both); RecRate has whole Mbit/s on the wire."""
 PYTHON = ("nscc", "pcn", "pcn-time", "pcn-w", "pcn-x")
 """Schemes that have one of them, in their Python text."""
 
@@ -99,7 +99,7 @@ def times(name: str, network: str, factor: int) -> list[float]:
         (name, network)
         for name in sorted(schemes)
         for network in NETWORKS
-        if (name, network) != (TELEMETRY, "clos")  # telemetry has no links of 80 Gb/s
+        if (name, network) != (TELEMETRY, "clos")  # telemetry has no links of 80 Gbit/s
     ],
 )
 def test_scheme_does_the_same_in_half_the_time(

@@ -59,9 +59,9 @@ def test_command_prints_each_star_and_number_of_flows(monkeypatch: pytest.Monkey
     )
     rows = json.loads(printed.output)
     assert [(row["star"], row["flows"]) for row in rows] == [
-        ("25 Gb/s, 20 us", flows) for flows in stars.FLOWS
+        ("25 Gbit/s, 20 us", flows) for flows in stars.FLOWS
     ]
     assert [row["rule_utilisation"] for row in rows] == [0.95] * 3
     table = CliRunner().invoke(command, ["check", "hpcc", "--stars"], standalone_mode=False).output
-    assert table.count("25 Gb/s, 20 us") == 3
+    assert table.count("25 Gbit/s, 20 us") == 3
     assert f"{rows[2]['utilisation']:.3f}" in table

@@ -197,14 +197,14 @@ def test_documentation_has_what_is_counted() -> None:
         ("Fig. 11's network, 30 ms: the port that the congested one pauses", undetermined()),
         ("Fig. 2's network, eight times 15 bursts of 64 KB: P2", head_of_line_port(P2)),
         (
-            "two senders of 10 Gb/s share a port of 10 that the next switch lets have 5",
+            "two senders of 10 Gbit/s share a port of 10 that the next switch lets have 5",
             paused_tree(5e9),
         ),
         ("as above, by recirculation", paused_tree(5e9, emulated=True)),
         ("let have 9", paused_tree(9e9)),
         ("as above, with a `gap` for frames of 9,216 B", paused_tree(9e9, largest_frame=9216)),
         (
-            "let have 5, and a sender of 4.3 Gb/s in class 7 leaves no rest",
+            "let have 5, and a sender of 4.3 Gbit/s in class 7 leaves no rest",
             class_7_goes_before(4.3e9),
         ),
     ):

@@ -89,7 +89,7 @@ def test_flows_of_one_network_have_separate_round_trips() -> None:
 
 
 def test_a_rate_that_picoseconds_don_t_divide() -> None:
-    """3 Gb/s: 2821.333... ns a frame, rounded for each frame."""
+    """3 Gbit/s: 2821.333... ns a frame, rounded for each frame."""
     with VirtualNetwork(chain(1, rate_bps=3e9), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
         network.run(finish=True)
@@ -104,8 +104,8 @@ def test_a_rate_that_picoseconds_don_t_divide() -> None:
 def test_times_are_whole_ticks_cut_off(
     queues: Literal["nodes", "one"], tick_ns: float, frame_ns: float, gap_ns: float, ack_ns: float
 ) -> None:
-    """A frame takes 84.64 ns at 100 Gb/s, its ACK 4.96, and one of a flow of 50 Gb/s starts each
-    169.28. A time below a tick is one."""
+    """A frame takes 84.64 ns at 100 Gbit/s, its ACK 4.96, and one of a flow of 50 Gbit/s starts
+    each 169.28. A time below a tick is one."""
     reliability = {3: Reliability(Repeats.GO_BACK_N, timeout_s=1)}
     with VirtualNetwork(
         chain(1, rate_bps=100e9),
@@ -190,7 +190,7 @@ def test_a_flow_ends_after_its_time() -> None:
 
 @pytest.mark.parametrize(("node", "port"), [("s0", 2), ("h0", 0)])
 def test_a_slower_link_and_one_that_is_down(node: str, port: int) -> None:
-    """Rates in four intervals: 10 Gb/s, 1 Gb/s, down, 10 Gb/s. Nothing is lost."""
+    """Rates in four intervals: 10 Gbit/s, 1 Gbit/s, down, 10 Gbit/s. Nothing is lost."""
     with VirtualNetwork(chain(2), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
         network.at(1e-3, lambda: network.set_link(node, port, rate_bps=1e9))

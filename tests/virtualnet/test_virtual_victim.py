@@ -35,7 +35,7 @@ def test_nothing_is_lost_or_left(recordings: dict[str, Recording]) -> None:
 def test_under_pfc_the_tree_stands_as_long_as_the_bursts_and_the_victim_starves(
     recordings: dict[str, Recording],
 ) -> None:
-    """A packet model of this scenario has 3.20 ms, and 3.2 Gb/s for F0 while the bursts last."""
+    """A packet model of this scenario has 3.20 ms, and 3.2 Gbit/s for F0 while the bursts last."""
     pfc = recordings["pfc"]
     times, pauses = pfc.series.get("s1->s0", "pause")
     changes = times[1:][np.diff(pauses) > 0]
@@ -45,7 +45,7 @@ def test_under_pfc_the_tree_stands_as_long_as_the_bursts_and_the_victim_starves(
 
 
 def test_under_pcn_no_tree_grows_and_the_victim_sends_on(recordings: dict[str, Recording]) -> None:
-    """The same model has 36.6 Gb/s for F0; 37.3 would be ideal."""
+    """The same model has 36.6 Gbit/s for F0; 37.3 would be ideal."""
     pcn = recordings["pcn"]
     assert sum(pcn.links[link].pause for link in ("s0->h0", "s0->h1")) == 0
     assert received_bps(pcn, "flow 0", 0.5e-3, 2.8e-3) > 33e9

@@ -3,7 +3,7 @@
     {"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": "08:00:00:00:01:11"}}, "switches": {"s1": {}},
      "links": [["h1", "s1-p1"], ["s1-p2", "s2-p2", LATENCY, BANDWIDTH]]}
 
-A latency is a text with its unit, or a number in ms; a bandwidth is in Mb/s. Before November 2019
+A latency is a text with its unit, or a number in ms; a bandwidth is in Mbit/s. Before November 2019
 hosts were a list of names, and links had no ports: run_exercise.py derived addresses and ports, as
 `exercise` does here.
 """
@@ -211,6 +211,6 @@ FORMAT = Format(
         "latency": "one way; a bare number is in ms, a bare number in quotes in us, as there; "
         "without it "
         "`--set delay_s=1us`",
-        "bandwidth": "each way, in Mb/s; without it `--set rate_bps=10G`",
+        "bandwidth": "each way, in Mbit/s; without it `--set rate_bps=10G`",
     },
 )

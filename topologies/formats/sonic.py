@@ -13,7 +13,7 @@ weights, rates.
     SCHEDULER      DWRR `weight`, or STRICT
     QUEUE          PORT|3: both of a class at a port
     PFC_WD         the watchdog of the ports that have a row
-    PORT           `speed` in Mb/s; `mtu`: has to hold the topology's frames
+    PORT           `speed` in Mbit/s; `mtu`: has to hold the topology's frames
 
 Ports in the order of their numbers (Ethernet0, Ethernet4, ...) are the switch's ports 1, 2, ...
 """

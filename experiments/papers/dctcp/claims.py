@@ -16,5 +16,5 @@ TWO_BOTTLENECKS = Claim(
 """4.1, Fig. 17: Mbit/s of each of a group's senders; of the fair share, and Jain's index within a
 group."""
 INCAST = Claim("5.6", "", {"none": 0.0, "query": 8.0})
-"""4.2.1, Fig. 18 and 19: answers of 1 MB / n from n servers at 1 Gb/s; share of queries with a
+"""4.2.1, Fig. 18 and 19: answers of 1 MB / n from n servers at 1 Gbit/s; share of queries with a
 timeout, ms."""

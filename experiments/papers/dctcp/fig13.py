@@ -1,4 +1,4 @@
-"""Fig. 1 and 13: two long flows to one port of 1 Gb/s; the queue stays at K."""
+"""Fig. 1 and 13: two long flows to one port of 1 Gbit/s; the queue stays at K."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Fig13(Experiment):
     source = "4.1, Fig. 1 and 13"
     schemes = (DCTCP,)
     about = (
-        "Two long flows from ports of 1 Gb/s to one, K = 20 packets of 1,500 bytes, links of 25 "
+        "Two long flows from ports of 1 Gbit/s to one, K = 20 packets of 1,500 bytes, links of 25 "
         "us, from 0.1 to 0.5 s after their start. The paper's testbed has TCP beside it, whose "
-        "queue is ten times as long; TCP isn't here. Of its 0.95 Gb/s the rest is headers; here "
+        "queue is ten times as long; TCP isn't here. Of its 0.95 Gbit/s the rest is headers; here "
         "payload is 0.961 of a full line."
     )
 

@@ -1,4 +1,4 @@
-"""Equation 13 and Fig. 14: which K costs no throughput at 10 Gb/s."""
+"""Equation 13 and Fig. 14: which K costs no throughput at 10 Gbit/s."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fig14(Experiment):
     source = "3.4, equation 13; Fig. 14"
     schemes = (DCTCP,)
     about = (
-        "Two long flows to a port of 10 Gb/s, round trips of 100 us, K from 2 to 65 packets of "
+        "Two long flows to a port of 10 Gbit/s, round trips of 100 us, K from 2 to 65 packets of "
         "1,500 bytes, from 50 to 150 ms. Equation 13: K > C RTT / 7, 11.9 packets here, so that "
         "the queue never runs empty. The paper's testbed needs 65, as its hosts send bursts of 30 "
         "to 40 packets; here NICs pace by their line, and nothing bursts."

@@ -3,7 +3,7 @@ r"""Fig. 17: two bottlenecks, one behind the other.
 S1, 10 --\                    /-- R1
           T1 ==== 10 ==== T2 +           S1 and S3 send to R1, S2 to R2, each of these to another
 S2, 20 --/                \   \-- R2, 20
-                    S3, 10 `             all other links: 1 Gb/s
+                    S3, 10 `             all other links: 1 Gbit/s
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class Fig17(Experiment):
     source = "4.1, Fig. 17"
     schemes = (DCTCP,)
     about = (
-        "S1's 10 senders pass both bottlenecks, T1 to T2 of 10 Gb/s and R1's link of 1 Gb/s; S2's "
-        "20 the first, S3's 10 the second. K is 20 packets of 1,500 bytes at 1 Gb/s and 65 at 10. "
-        "Links of 10 us, from 0.5 to 1.5 s. The paper's T1 and T2 have a third switch between "
-        "them, which is no bottleneck. Rates are of frames; the paper's are of TCP's payload, "
-        "which is 0.965 of them. A fair share is 50 Mb/s of R1's link, and 475 of the other. "
-        "ns-3's example of this figure has 23, 471 and 74 Mb/s for S1, S2 and S3."
+        "S1's 10 senders pass both bottlenecks, T1 to T2 of 10 Gbit/s and R1's link of 1 Gbit/s; "
+        "S2's 20 the first, S3's 10 the second. K is 20 packets of 1,500 bytes at 1 Gbit/s and 65 "
+        "at 10. Links of 10 us, from 0.5 to 1.5 s. The paper's T1 and T2 have a third switch "
+        "between them, which is no bottleneck. Rates are of frames; the paper's are of TCP's "
+        "payload, which is 0.965 of them. A fair share is 50 Mbit/s of R1's link, and 475 of the "
+        "other. ns-3's example of this figure has 23, 471 and 74 Mbit/s for S1, S2 and S3."
     )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:

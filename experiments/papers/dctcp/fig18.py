@@ -41,8 +41,8 @@ class Fig18(Experiment):
     schemes = (DCTCP,)
     about = (
         "A client requests 1 MB / n from each of n servers, and again when all has come, "
-        f"{QUERIES} times (the paper 1,000), over links of 1 Gb/s, with round trips of 100 us and "
-        "K = 20 packets of 1,500 bytes. Nothing protects the answers: the queue to the client "
+        f"{QUERIES} times (the paper 1,000), over links of 1 Gbit/s, with round trips of 100 us "
+        "and K = 20 packets of 1,500 bytes. Nothing protects the answers: the queue to the client "
         "holds 100 KB (Fig. 18) or 700 KB, which the paper's switch allots a port of its dynamic "
         "buffer at most (Fig. 19), and what is lost is repeated, by selective acknowledgements or "
         "after 10 ms. Each answer begins with 2 packets. The paper has 100 packets in the text and "

@@ -39,10 +39,10 @@ class Eta(Experiment):
     schemes = (HPCC,)
     about = (
         "1 to 17 flows to one port start at once, each with a window of a bandwidth-delay product; "
-        "eta = 95%, W_AI and T as `pcn up` recommends. Lines of 100 Gb/s with a round trip of 12 "
-        "us, and of 10 Gb/s with ten times as much; switches stamp in ns. maxStage is 0, as in the "
-        "paper's simulations, and 5, as in its text. Utilisation and mean queue are of round trips "
-        "200 to 400; drained means that N packets are left, and the queue's own time is its "
+        "eta = 95%, W_AI and T as `pcn up` recommends. Lines of 100 Gbit/s with a round trip of 12 "
+        "us, and of 10 Gbit/s with ten times as much; switches stamp in ns. maxStage is 0, as in "
+        "the paper's simulations, and 5, as in its text. Utilisation and mean queue are of round "
+        "trips 200 to 400; drained means that N packets are left, and the queue's own time is its "
         "largest value over the line's rate."
     )
 
@@ -99,8 +99,8 @@ class Eta(Experiment):
                 for flows in FLOWS:
                     used = outcomes.mean("utilisation", flows=flows, **keys)
                     text = (
-                        f"{line:g} Gb/s, {flows} flows: utilisation (met: 0.94 to 0.96; trend: 0.9 "
-                        "to 1)"
+                        f"{line:g} Gbit/s, {flows} flows: utilisation (met: 0.94 to 0.96; trend: "
+                        "0.9 to 1)"
                     )
                     rows.append(
                         AT_ETA.row(
@@ -108,11 +108,11 @@ class Eta(Experiment):
                         )
                     )
                 queue = outcomes.extreme("queue_kb", True, **keys)
-                text = f"{line:g} Gb/s: largest of the mean queues (met: 2 KB; trend: 10 KB)"
+                text = f"{line:g} Gbit/s: largest of the mean queues (met: 2 KB; trend: 10 KB)"
                 rows.append(AT_ETA.row(text, queue, at_most(2, 10), "queue", unit="KB"))
                 after = outcomes.mean("drained_rtts", flows=16, **keys)
                 text = (
-                    f"{line:g} Gb/s: 16 first windows drained after their own time (met: 5 T; "
+                    f"{line:g} Gbit/s: 16 first windows drained after their own time (met: 5 T; "
                     "trend: 10 T)"
                 )
                 rows.append(DRAINS.row(text, after, at_most(5, 10), "after", known=WHY))
@@ -123,7 +123,12 @@ class Eta(Experiment):
         for number, title in (("utilisation", "Utilisation"), ("queue_kb", "Mean queue (KB)")):
             lines = [
                 outcomes.line(
-                    f"{line:g} Gb/s, maxStage {stage}", "flows", number, "", line=line, stage=stage
+                    f"{line:g} Gbit/s, maxStage {stage}",
+                    "flows",
+                    number,
+                    "",
+                    line=line,
+                    stage=stage,
                 )
                 for line in LINES
                 for stage in STAGES

@@ -81,8 +81,8 @@ class Fig10(Experiment):
     draws = DRAWN_FLOWS
     schemes = (HPCC, DCQCN)
     about = (
-        "32 servers with two NICs of 25 Gb/s, each on two of four ToRs, which an Agg joins by 100 "
-        "Gb/s; links of 1.1 us. WebSearch at loads of 30 and 50% of the uplinks, the busiest "
+        "32 servers with two NICs of 25 Gbit/s, each on two of four ToRs, which an Agg joins by "
+        "100 Gbit/s; links of 1.1 us. WebSearch at loads of 30 and 50% of the uplinks, the busiest "
         "links, as the paper doesn't state of which; 4,000 flows between random servers, until all "
         "have arrived. Parameters are Fig. 9's. Queues are those of all switches' ports, read each "
         "20 us until the last flow starts."

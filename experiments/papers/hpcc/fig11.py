@@ -86,13 +86,13 @@ class Fig11(Experiment):
     schemes = (HPCC, DCQCN, TIMELY, DCTCP)
     variants = WINDOWED
     about = (
-        "320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, 1 us a link, HPCC's shared "
-        "buffer of 32 MiB a switch. FB_Hadoop at 30% with in-casts of 60 senders, 500 KB each, 2% "
-        "of the hosts' links; and at 50%; 9,000 and 15,000 flows, until all have arrived. T = 13 "
-        "us, W_AI = 80 bytes; K as the paper has it; TIMELY's segments are 16 KB, its step 100 "
-        "Mb/s. With a window: of what the rate sends in T. A round trip is a data packet's way, "
-        "from its NIC on, and an acknowledgement's empty one from another pod. Slowdown is over "
-        "the empty network."
+        "320 hosts of 100 Gbit/s in 5 pods, 400 Gbit/s between switches, 1 us a link, HPCC's "
+        "shared buffer of 32 MiB a switch. FB_Hadoop at 30% with in-casts of 60 senders, 500 KB "
+        "each, 2% of the hosts' links; and at 50%; 9,000 and 15,000 flows, until all have arrived. "
+        "T = 13 us, W_AI = 80 bytes; K as the paper has it; TIMELY's segments are 16 KB, its step "
+        "100 Mbit/s. With a window: of what the rate sends in T. A round trip is a data packet's "
+        "way, from its NIC on, and an acknowledgement's empty one from another pod. Slowdown is "
+        "over the empty network."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -81,7 +81,7 @@ class Reference(Experiment):
     schemes = (HPCC,)
     variants = WITHOUT
     about = (
-        "16 flows to one port of 100 Gb/s start at once, links of 1 us, T = 4.4 us, W_AI = 25 "
+        "16 flows to one port of 100 Gbit/s start at once, links of 1 us, T = 4.4 us, W_AI = 25 "
         "bytes (5.4), for 400 us: HPCC, HPCC whose window each acknowledgement changes, and HPCC "
         "whose window changes once a round trip. Drained means that 16 packets are left. "
         "Throughput is of 4.4 us, the least from 60 round trips on."

@@ -1,4 +1,4 @@
-"""Fig. 9: four small loads on the paper's testbed, a rack of 25 Gb/s."""
+"""Fig. 9: four small loads on the paper's testbed, a rack of 25 Gbit/s."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIELDS: Mapping[str, Mapping[str, float]] = {
     HPCC: {"base_rtt_s": 9e-6, "w_ai_bytes": 80},
     DCQCN: {"k_min_bytes": 100e3, "k_max_bytes": 400e3, "r_ai_bps": 5e6, "r_hai_bps": 50e6},
 }
-"""5.1; of DCQCN what run.py sets at 25 Gb/s."""
+"""5.1; of DCQCN what run.py sets at 25 Gbit/s."""
 _JOIN_S, _STEP_S, _MOUSE_S = 1e-3, 20e-3, 50e-6
 _EVERY_S = 1e-6
 _RECOVERED, _BIN_S = 0.95, 20e-6
@@ -85,8 +85,8 @@ class Fig9(Experiment):
     source = "5.2, Fig. 9"
     schemes = (HPCC, DCQCN)
     about = (
-        "A rack of the paper's testbed: hosts of 25 Gb/s around a switch, round trips of 5.4 us, T "
-        "= 9 us, W_AI = 80 bytes, DCQCN's K 100 and 400 KB. Long-short: a flow of 1 MB joins a "
+        "A rack of the paper's testbed: hosts of 25 Gbit/s around a switch, round trips of 5.4 us, "
+        "T = 9 us, W_AI = 80 bytes, DCQCN's K 100 and 400 KB. Long-short: a flow of 1 MB joins a "
         "long one after 1 ms, for 5 ms; recovered is the end of the last 20 us below 95% of the "
         "rate before it. In-cast: seven flows join a long one. Mice: 1 KB each 50 us beside two "
         "elephants, from 30 ms on; their latency is that of a packet and its acknowledgement, "

@@ -12,7 +12,7 @@ from pcn.topologies.model import Topology
 HOST_BPS, FABRIC_BPS, DELAY_S = 100e9, 400e9, 1e-6
 _BUFFER_BYTES = 32 * 2**20
 _K_MIN_S, _K_MAX_S, _P_MAX, _DCTCP_K_S = 32e-6, 128e-6, 0.2, 24e-6
-"""As times of a port's rate: 400 and 1,600 KB at 100 Gb/s, and 300 KB."""
+"""As times of a port's rate: 400 and 1,600 KB at 100 Gbit/s, and 300 KB."""
 
 
 def _by_rate(k_min_s: float, k_max_s: float, p_max: float) -> tuple[EcnThresholds, ...]:

@@ -56,9 +56,9 @@ class Convergence(Experiment):
     source = "1 and 6"
     schemes = (QCN, QCN_T)
     about = (
-        "N flows to one output of 1 Gb/s, links of 5 us, frames of 1,058 B; the last one joins the "
-        "others after a second, at line rate. Time to fairness is from then until Jain's index of "
-        "what arrives in half a second is 0.95 for good, at most the run's 12 s; the queue's "
+        "N flows to one output of 1 Gbit/s, links of 5 us, frames of 1,058 B; the last one joins "
+        "the others after a second, at line rate. Time to fairness is from then until Jain's index "
+        "of what arrives in half a second is 0.95 for good, at most the run's 12 s; the queue's "
         "standard deviation is that of its last 3 s. Both schemes have their defaults except "
         "QCN-T's timer, which is as long as the byte counter's 150 KB take at a flow's fair share: "
         "the text at hand doesn't have its length. Medians over 8 seeds, which draw the samples. "

@@ -48,7 +48,7 @@ class Margin(Experiment):
     source = "1 and 7"
     schemes = (QCN, QCN_T)
     about = (
-        "N flows to one output of 1 Gb/s, which start together; links are longer and longer, and "
+        "N flows to one output of 1 Gbit/s, which start together; links are longer and longer, and "
         "PAUSE is out of reach. The longer a message takes the more the queue swings, until it "
         "runs empty and the line with it. The margin is the longest delay of a link, one way, up "
         "to which the queue is empty in 1% of the last 3 s at most, which is ours: the text at "

@@ -45,9 +45,9 @@ class Target(Experiment):
     source = "3.1, 3.5"
     schemes = (SWIFT,)
     about = (
-        "4, 16 and 64 flows to one port of 100 Gb/s, an empty round trip of 8.1 us, a base target "
-        "of 25 us and flow scaling over 50 us, from 5 to 15 ms. The round trip is the empty one "
-        "and the mean queue's time; the target is that of the flows' mean window. A round trip "
+        "4, 16 and 64 flows to one port of 100 Gbit/s, an empty round trip of 8.1 us, a base "
+        "target of 25 us and flow scaling over 50 us, from 5 to 15 ms. The round trip is the empty "
+        "one and the mean queue's time; the target is that of the flows' mean window. A round trip "
         "adds `ai` frames to each window: of 64 flows ai = 1 is a sixth of what the line carries "
         "in a round trip, before any of them decreases."
     )

@@ -33,11 +33,11 @@ class Fig11(Experiment):
     source = "5.1.1, Fig. 11"
     schemes = (TCD, RED)
     about = (
-        "Two switches, as in PCN's Fig. 1, with links of 10 Gb/s and 4 us. F0 sends 1 Gb/s to R0, "
-        "F1 8 Gb/s to R1; A0, behind the second switch, sends to R1 at line rate for 20 ms. No "
-        "scheme controls congestion: R1's port is congested, and PAUSE makes the port between the "
-        "switches undetermined. Shares of the packets that arrive in 2 ms, from 4 ms after A0's "
-        "start or end on. `pcn run tcd` runs it live, too."
+        "Two switches, as in PCN's Fig. 1, with links of 10 Gbit/s and 4 us. F0 sends 1 Gbit/s to "
+        "R0, F1 8 Gbit/s to R1; A0, behind the second switch, sends to R1 at line rate for 20 ms. "
+        "No scheme controls congestion: R1's port is congested, and PAUSE makes the port between "
+        "the switches undetermined. Shares of the packets that arrive in 2 ms, from 4 ms after "
+        "A0's start or end on. `pcn run tcd` runs it live, too."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -56,10 +56,10 @@ class Fig12(Experiment):
     source = "5.1.2, Fig. 12 and 13"
     schemes = (TCD, RED)
     about = (
-        "Fig. 2's network. F0 and F1 send 10 Gb/s each; from 2 ms on A0 to A14 send 64 KB each to "
-        "R1, again each 47.5 us, for 0.4 ms. No scheme controls congestion. PAUSE of R1's port "
-        "reaches P2, then P1. With several congestion points S2 sends 25 Gb/s to R0, too, so that "
-        "P2 has more than its line takes. States are read each 10 us; the threshold is RED's "
+        "Fig. 2's network. F0 and F1 send 10 Gbit/s each; from 2 ms on A0 to A14 send 64 KB each "
+        "to R1, again each 47.5 us, for 0.4 ms. No scheme controls congestion. PAUSE of R1's port "
+        "reaches P2, then P1. With several congestion points S2 sends 25 Gbit/s to R0, too, so "
+        "that P2 has more than its line takes. States are read each 10 us; the threshold is RED's "
         "K_min, 5 KB."
     )
 

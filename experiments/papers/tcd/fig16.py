@@ -68,7 +68,7 @@ class Fig16(Experiment):
     source = "5.2.1, Fig. 16"
     schemes = (DCQCN, DCQCN_TCD)
     about = (
-        "A fat-tree of k = 10, 250 hosts, links of 40 Gb/s and 4 us. 40,000 flows of Hadoop's or "
+        "A fat-tree of k = 10, 250 hosts, links of 40 Gbit/s and 4 us. 40,000 flows of Hadoop's or "
         "WebSearch's sizes start at random, each from one host to another, and load the hosts' "
         "links to 0.6. Slowdown is a flow's completion time over that in the empty network. The "
         "paper compares DCQCN, whose alpha starts at 0.5, with TCD and alpha's start at 1.2. With "

@@ -45,7 +45,7 @@ class Fig17(Experiment):
     source = "5.2.2, Fig. 17b"
     schemes = (IBCC, IBCC_TCD)
     about = (
-        "A fat-tree of k = 16, 1,024 hosts, links of 40 Gb/s and 4 us, InfiniBand's credits with "
+        "A fat-tree of k = 16, 1,024 hosts, links of 40 Gbit/s and 4 us, InfiniBand's credits with "
         "280 KB for each port and lane. The paper's MPI and I/O patterns aren't in the text: here "
         "6,000 messages of 128 KB (80%) and 1 MB start at random, each from one host to another, "
         "and load the hosts' links to 0.6. Means over 2 seeds; a message that is still going 10 ms "

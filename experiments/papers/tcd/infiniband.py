@@ -124,8 +124,8 @@ class Table3InfiniBand(Experiment):
         return [
             f"At the load of {LOAD:g} TCD marks {marked} of {sum(victims):,.0f} victims, with "
             f"{sum(share > 0 for share in shares)} of {len(shares)} seeds: S0 and S1 then bring "
-            "exactly what P2's line takes, 20 + 20 Gb/s, for longer than its looks last. With "
-            f"links of {_LESS_BPS / 1e9:g} Gb/s and the same messages it marks "
+            "exactly what P2's line takes, 20 + 20 Gbit/s, for longer than its looks last. With "
+            f"links of {_LESS_BPS / 1e9:g} Gbit/s and the same messages it marks "
             f"{percent(outcomes.mean('ce_share', sender_gbps=_LESS_BPS / 1e9))}. "
             "[choices.md](choices.md#infiniband) has more of it.",
             f"With another max(Ton) than the formula's {formula_us} us TCD marks {by_time} of the "

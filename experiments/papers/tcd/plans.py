@@ -41,7 +41,7 @@ MESSAGES = FixedSizes("messages", ((128_000, 0.8), (1_000_000, 0.2)))
 """MPI's and I/O's "typical sizes" that the paper takes from elsewhere; these are ours."""
 _FRAME_BYTES = PAYLOAD_BYTES + HEADER_BYTES
 TRAFFIC = (
-    "Fig. 2's network: 40 Gb/s, S0's and S1's links 20 Gb/s, 4 us each. Hadoop flows arrive at "
+    "Fig. 2's network: 40 Gbit/s, S0's and S1's links 20 Gbit/s, 4 us each. Hadoop flows arrive at "
     "random for 100 ms from S0 to R0, the victims, and from S1 to R1, with a load of 0.6 of their "
     "links each, drawn until they bring it within 5%"
 )

@@ -14,7 +14,7 @@ OCCUPANCY = (RANDOM, LARGEST, SOJOURN)
 """Occupancy sampling: the paper's two ways, and ours."""
 
 FAIR = {"four flows": 2.5, "five flows": 2.0}
-"""Gbit/s, of 10 Gb/s."""
+"""Gbit/s, of 10 Gbit/s."""
 ON_OFF = Claim("2.4", "", FAIR)
 """V, Fig. 2a: PAUSE alone, pulses around the fair share."""
 UNFAIR = Claim("2.5", "", {"f2 / f3": 1.5, "f5's floor": 2.5, "f5 / f3": 3.0})

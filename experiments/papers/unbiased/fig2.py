@@ -63,14 +63,14 @@ class Fig2(Experiment):
     source = "V, Fig. 2"
     schemes = (PFC, OUTPUTS, INPUTS, BOTH)
     about = (
-        "Four flows at line rate to one output of 10 Gb/s, a fifth from 100 to 200 ms. An output's "
-        "congestion point samples what arrives from all flows and notifies one source: by chance "
-        "some get more messages. An input's notifies only the flows of that input. Rates are those "
-        "at which frames leave the hosts, means over the second half of an interval; medians over "
-        "8 seeds, which draw the samples. Round robin over inputs is the paper's switch; an output "
-        "that serves all in the order of their arrival, as a software switch does, shares in "
-        "proportion to what arrives. Congestion points at both run on the paper's whole switch, "
-        "with output buffers behind a fabric."
+        "Four flows at line rate to one output of 10 Gbit/s, a fifth from 100 to 200 ms. An "
+        "output's congestion point samples what arrives from all flows and notifies one source: by "
+        "chance some get more messages. An input's notifies only the flows of that input. Rates "
+        "are those at which frames leave the hosts, means over the second half of an interval; "
+        "medians over 8 seeds, which draw the samples. Round robin over inputs is the paper's "
+        "switch; an output that serves all in the order of their arrival, as a software switch "
+        "does, shares in proportion to what arrives. Congestion points at both run on the paper's "
+        "whole switch, with output buffers behind a fabric."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -140,8 +140,8 @@ class Fig2(Experiment):
                 )
                 tolerance = 0.02 if ordered else 0.01
                 text = (
-                    f"{switch}: PAUSE alone, share of 10 us below 0.5 or above 9.5 Gb/s (met: 85%; "
-                    "trend: half)"
+                    f"{switch}: PAUSE alone, share of 10 us below 0.5 or above 9.5 Gbit/s (met: "
+                    "85%; trend: half)"
                 )
                 rows.append(ON_OFF.row(text, pulses, at_least(0.85, 0.5)))
                 band = f"(met: {tolerance:.0%}; trend: {4 * tolerance:.0%})"

@@ -50,9 +50,9 @@ class Fig5(Experiment):
     source = "VI, Fig. 5"
     schemes = (PFC, INPUTS, *OCCUPANCY)
     about = (
-        "Fig. 2's flows; f1 offers 3 Gb/s, and f6, from the same host, 7 Gb/s to an output without "
-        "other flows. Rates are those at which frames arrive, means over the second half of an "
-        "interval; medians over 8 seeds. Messages are counted where they arrive, at the rate "
+        "Fig. 2's flows; f1 offers 3 Gbit/s, and f6, from the same host, 7 Gbit/s to an output "
+        "without other flows. Rates are those at which frames arrive, means over the second half "
+        "of an interval; medians over 8 seeds. Messages are counted where they arrive, at the rate "
         "limiters of f1 and f6. A sample notifies the source of the packet that arrives, of one of "
         "those inside by chance, the flow with the most bytes inside, or, ours, a flow by the time "
         "that its packets wait."

@@ -1,4 +1,4 @@
-"""Fig. 6: one flow, and its output slows down from 10 to 1 Gb/s; how soon its limit is there, by
+"""Fig. 6: one flow, and its output slows down from 10 to 1 Gbit/s; how soon its limit is there, by
 where QCN samples."""
 
 from __future__ import annotations
@@ -72,18 +72,18 @@ class Fig6(Experiment):
     source = "VI, Fig. 6"
     schemes = (BUFFERED_OUTPUTS, INPUTS, LARGEST, OUTPUTS)
     about = (
-        "One flow at line rate; at 10 ms its output slows down from 10 to 1 Gb/s. The switch has "
+        "One flow at line rate; at 10 ms its output slows down from 10 to 1 Gbit/s. The switch has "
         "output buffers of 150 KB behind a fabric of 1.6 times the rate. Time from then until the "
-        "rate limit stays below 2 Gb/s, in means over a millisecond; medians over 8 seeds. The "
+        "rate limit stays below 2 Gbit/s, in means over a millisecond; medians over 8 seeds. The "
         "interval is fixed and the target set at each message, which the paper's 15 ms require; "
         "what is open is varied below. An output's congestion point sees what arrives at its "
-        "buffer, 16 Gb/s while that has room; an input's sees next to nothing while its host is "
+        "buffer, 16 Gbit/s while that has room; an input's sees next to nothing while its host is "
         "paused. Keep-alive samples what departs then, at most once each 120 us. With reliable "
         "delivery, or without output buffers, what waits for the output holds the input up, and "
         "its congestion point sees less. The last row's output nearly stops: for 20 ms, in which "
-        "the limit is looked at, it carries 1 Mb/s, a frame in 12 ms, and then 1 Gb/s. Departures "
-        "are too few there to keep samples alive; the packet generator's frames aren't. Messages "
-        "in a row keep the target there."
+        "the limit is looked at, it carries 1 Mbit/s, a frame in 12 ms, and then 1 Gbit/s. "
+        "Departures are too few there to keep samples alive; the packet generator's frames aren't. "
+        "Messages in a row keep the target there."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -1,4 +1,4 @@
-"""Fig. 7: at 100 Gb/s, two flows of 50 Gb/s from one input; five others join one of them."""
+"""Fig. 7: at 100 Gbit/s, two flows of 50 Gbit/s from one input; five others join one of them."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _FLOWS = (
 
 class Fig7(Experiment):
     name = "unbiased-fig7"
-    title = "A hotspot at 100 Gb/s"
+    title = "A hotspot at 100 Gbit/s"
     source = "VII, Fig. 7"
     schemes = (PFC, OUTPUTS, INPUTS, *OCCUPANCY, BUFFERED_OUTPUTS)
     about = (
-        "f1 and f7 offer 50 Gb/s each at one input; at 10 ms f2 to f6, each from its input, join "
+        "f1 and f7 offer 50 Gbit/s each at one input; at 10 ms f2 to f6, each from its input, join "
         "f1 at its output. f7's output is free. The text has these flows; the figure's caption has "
-        "others (f1 and f6 at 5 Gb/s). Rates are those at which frames arrive, means over 30 to 60 "
-        "ms; medians over 3 seeds."
+        "others (f1 and f6 at 5 Gbit/s). Rates are those at which frames arrive, means over 30 to "
+        "60 ms; medians over 3 seeds."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

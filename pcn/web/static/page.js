@@ -6,6 +6,7 @@
   const PLOT_HIGH = 150; // px
   const WIDE = 1000; // of a drawing that has the window's width
   const HEAT_EVERY_MS = 500; // while frames come
+  const LONG = 0.1; // of the longest queue of a switch
   const FULL = 0.98; // of a link, or of what a flow may send
   const SPEEDS = [1, 2, 5, 10, 20, 60];
   const IDLE = { queue_packets: 0, queue_bytes: 0, pn: 0, paused: false, pausing: false, rate_bps: 0, utilisation: 0, marked_share: null,
@@ -13,7 +14,7 @@
   // Columns that are there once a frame has a value, of which field
   const RARE = { pn: "pn", lost: "lost", window_bytes: "window_bytes", in_flight_bytes: "window_bytes" };
   const MAY_LACK = ["queue_bytes", "queue_packets", "pn", "lost"];
-  const state = { unknown: {}, had: new Set(), hosts: new Map(), network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: false,
+  const state = { unknown: {}, had: new Set(), hosts: new Map(), network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: "",
     entries: [], heat: null, stale: true, painted: 0, sort: { ports: ["queue_bytes", -1], flows: [null, 1] }, nodes: new Map(), shown: "" };
 
   const element = (name, text, attributes = {}) => {
@@ -25,7 +26,7 @@
   // Numbers have thousands separated, and as many digits as the others of their column
   const formats = [0, 1, 2, 3].map((digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
   const fixed = (value, factor, digits) => (value === null || value === undefined ? "–" : formats[digits].format(value / factor));
-  const rate = (value, digits) => fixed(value, state.network.rate_unit === "Mb/s" ? 1e6 : 1e9, digits);
+  const rate = (value, digits) => fixed(value, state.network.rate_unit === "Mbit/s" ? 1e6 : 1e9, digits);
   const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(1)}%`);
 
   const PORT_COLUMNS = [
@@ -66,13 +67,17 @@
   // ---- frames ----
 
   const begin = (network) => {
-    Object.assign(state, { network, unknown: {}, had: new Set(), frames: [], letters: 0, at: -1, follow: true, chosen: null, over: false, entries: [], stale: true, shown: "" });
+    Object.assign(state, { network, unknown: {}, had: new Set(), frames: [], letters: 0, at: -1, follow: true, chosen: null, over: "", entries: [], stale: true, shown: "" });
     const hosts = new Set(network.hosts);
     // Hosts' ports by the switch's ports that they are at
     state.hosts = new Map(network.ports.filter((one) => hosts.has(one.peer.split(":")[0])).map((one) => [one.port, one.peer]));
     document.title = `${network.name} – PCN Lab`;
     find("title").textContent = network.title;
     state.nodes = neighbours(network);
+    state.peers = new Map(network.ports.map((one) => [one.port, one.peer]));
+    state.groups = new Map(Object.entries(network.members || {}));
+    state.members = new Map([...state.groups.values()].flatMap(({ flows }) => flows.map((values) => [String(values[0]), memberOf(values)])));
+    delete find("state").dataset.over;
     state.sort.ports = [network.scheme ? "queue_bytes" : "queue_packets", -1];
     state.drawing = new Drawing(find("network"), network, choose);
     document.querySelector("main").classList.toggle("wide", state.drawing.whole.width > WIDE);
@@ -178,6 +183,7 @@
     slider.max = Math.max(state.frames.length - 1, 0);
     slider.value = state.at;
     if (!frame) return;
+    if (state.over) find("state").textContent = state.at === state.frames.length - 1 ? state.over : `frame ${fixed(state.at + 1, 1, 0)} of ${fixed(state.frames.length, 1, 0)}`;
     find("time").textContent = `${(frame.time_s * 1e3).toFixed(3)} ms`;
     slider.setAttribute("aria-valuetext", find("time").textContent);
     over.hidden = !frame.pace;
@@ -314,7 +320,7 @@
     find("facts-table").deleteTHead();
     find("facts-table").replaceChildren();
     const chosen = kind === "port" && state.network.ports.find((one) => one.port === id), rack = kind === "node" ? state.drawing.hosts.get(id) : null;
-    find("series-title").textContent = !kind ? "This moment" : chosen ? `${id}, ${chosen.link}` : rack ? `${rack[0]} ... ${rack[rack.length - 1]}` : kind === "node" ? id : `Flow ${id}`;
+    find("series-title").textContent = state.groups?.has(id) ? `Flows ${state.groups.get(id).text}` : !kind ? "This moment" : chosen ? `${id}, ${chosen.link}` : rack ? `${rack[0]} ... ${rack[rack.length - 1]}` : kind === "node" ? id : `Flow ${id}`;
     find("unchoose").hidden = !kind;
     const ways = kind === "flow" ? pathsOf(id) : null;
     state.drawing.light(ways ? ways.ports : new Set());
@@ -333,9 +339,10 @@
     }
     return nodes;
   };
+  const memberOf = ([id, src, dst, size_bytes, start_s, fct_s, slowdown]) => ({ id, src, dst, size_bytes, start_s, fct_s, slowdown });
   // The ports of all shortest paths of a flow's packets, in order where there is one path alone
   const pathsOf = (id) => {
-    const frame = state.frames.find((one) => flowAt(one, id)), flow = frame && flowAt(frame, id);
+    const frame = state.frames.find((one) => flowAt(one, id)), flow = state.members.get(id) || (frame && flowAt(frame, id));
     if (!flow || !state.nodes.has(flow.src) || !state.nodes.has(flow.dst)) return null;
     const hosts = new Set(state.network.hosts), far = new Map([[flow.dst, 0]]), todo = [flow.dst];
     for (const node of todo) {
@@ -378,13 +385,55 @@
     }
     return [...switches.values()].filter((one) => one.holds && !one.held).sort((one, other) => waits(other.longest) - waits(one.longest));
   };
+  // Since when an end may not send, by frames
+  const heldSince = (name, holds) => {
+    let first = state.at;
+    while (first > 0 && holds(state.frames[first - 1])) first -= 1;
+    return state.frames[first].time_s;
+  };
+  // Whom a switch holds: each with since when, the first first
+  const holdsOf = (frame, name) => frame.ports.filter((one) => one.pausing && nodeOf(one.port) === name)
+    .map((one) => [state.peers.get(one.port), heldSince(one.port, (then) => portAt(then, one.port).pausing)])
+    .sort(([, since], [, other]) => since - other);
+  // The levels of PAUSE above a root: whom it holds, whom these hold, ...
+  const levelsOf = (frame, root) => {
+    const seen = new Set([root]), levels = [];
+    for (let nodes = [root]; nodes.length;) {
+      const held = nodes.flatMap((name) => holdsOf(frame, name).map(([end, since]) => [name, end, since]));
+      if (held.length) levels.push(held.sort(([, , since], [, , other]) => since - other));
+      nodes = [...new Set(held.map(([, end]) => nodeOf(end)))].filter((name) => !seen.has(name));
+      nodes.forEach((name) => seen.add(name));
+    }
+    return levels;
+  };
+  // Flows of one path that PAUSE of this tree stops though they cross no long queue of the root
+  const victimsOf = (frame, { name: root, longest }, levels) => {
+    const held = new Set(levels.flat().map(([, end]) => end));
+    const filled = new Set(frame.ports.filter((one) => nodeOf(one.port) === root && waits(one) >= LONG * waits(longest)).map((one) => one.port));
+    return frame.flows.filter((one) => one.state === "sending").filter((one) => {
+      const ways = pathsOf(String(one.id));
+      return ways && ways.count === 1 && [...ways.ports].some((name) => held.has(name)) && ![...ways.ports].some((name) => filled.has(name));
+    });
+  };
+  const tree = (frame, start) => {
+    const root = start.name, levels = levelsOf(frame, root), lines = [], most = Math.max(Math.floor(MOST_LINKS / 3), 1);
+    levels.forEach((held, depth) => {
+      const shown = held.slice(0, most).flatMap(([by, end, since], place) => [place ? ", " : "", ...(depth ? [node(by), " holds "] : []), port(end), ` since ${(since * 1e3).toFixed(3)} ms`]);
+      lines.push([`${depth + 1}. ${depth ? "then " : "it holds "}`, ...shown, held.length > most ? `, ${fixed(held.length - most, 1, 0)} more.` : "."]);
+    });
+    const victims = victimsOf(frame, start, levels);
+    if (victims.length) lines.push([`Victims, which it stops though they cross no long queue of `, node(root), ": ", ...victims.slice(0, most).flatMap((one, place) => [place ? ", " : "", ["flow", String(one.id), `flow ${one.id}`]]), victims.length > most ? `, ${fixed(victims.length - most, 1, 0)} more.` : "."]);
+    return [[`The tree of `, node(root), ` is ${levels.length} ${levels.length === 1 ? "link" : "links"} deep:`], ...lines];
+  };
   const moment = (frame) => {
     const lines = [], queues = frame.ports.filter(waits).sort((one, other) => waits(other) - waits(one)).slice(0, 5);
     if (state.network.scheme) {
       lines.push([frame.held ? `PAUSE holds ${fixed(frame.held, 1, 0)} ends of links.` : "PAUSE holds nobody."]);
-      for (const root of roots(frame).slice(0, 3)) {
+      const starts = roots(frame).slice(0, 3);
+      for (const root of starts) {
         lines.push(["It starts at ", node(root.name), `, which holds ${root.holds === 1 ? "a neighbour" : `${root.holds} neighbours`} and isn't held; its longest queue is `, port(root.longest.port), `, ${queueText(root.longest)}.`]);
       }
+      if (starts.length) lines.push(...tree(frame, starts[0]));
     }
     if (queues.length) lines.push(["Longest queues: ", ...queues.flatMap((one, place) => [place ? ", " : "", port(one.port), ` ${queueText(one)}`]), "."]);
     return [...lines, ["A node, a line or a name shows what is known of it."]];
@@ -414,10 +463,14 @@
     return ["Neither PAUSE at its host, nor its host's link, nor its scheme's rate limits it."];
   };
   const ofFlow = (frame, id) => {
-    const now = flowAt(frame, id), lines = [];
+    const member = state.members.get(id), now = member || flowAt(frame, id), lines = [];
     if (!now) return [["It isn't among the flows of this moment."]];
-    if (!state.nodes.has(now.src)) return [[`${now.state}: a group of flows, which sends ${rateText(now.sent_bps)}; ${rateText(now.goodput_bps)} arrive.`]];
-    lines.push(["From ", node(now.src), ...(state.nodes.has(now.dst) ? [" to ", node(now.dst)] : []), `: ${now.state}.`]);
+    if (member) {
+      const { fct_s, slowdown, start_s, size_bytes } = member, ms = (time) => `${fixed(time, 1e-3, 3)} ms`;
+      lines.push(["From ", node(now.src), " to ", node(now.dst), `, ${fixed(size_bytes, 1e3, 1)} KB: starts at ${ms(start_s)}, ${fct_s === null ? "unfinished" : `takes ${ms(fct_s)}, ${fixed(slowdown, 1, 2)} times what the empty network takes`}.`]);
+    } else if (state.groups.has(id)) return ofGroup(frame, id, now);
+    else if (!state.nodes.has(now.src)) return [[`${now.state}: a group of flows, which sends ${rateText(now.sent_bps)}; ${rateText(now.goodput_bps)} arrive.`]];
+    if (!member) lines.push(["From ", node(now.src), ...(state.nodes.has(now.dst) ? [" to ", node(now.dst)] : []), `: ${now.state}.`]);
     if (now.state === "sending" && state.network.scheme) lines.push(limit(frame, now));
     const ways = pathsOf(id);
     if (!ways || !ways.count) return lines;
@@ -426,6 +479,16 @@
     lines.push(["Its path: ", ...hops.flatMap((one, place) => [place ? ", " : "", port(one.port), ` (${queueText(one)}${one.paused ? ", may not send" : ""})`]), "."]);
     return lines;
   };
+  // A group of flows unfolds into its slowest ones
+  const ofGroup = (frame, id, now) => {
+    const { text, count, flows } = state.groups.get(id);
+    return [[`${text}: ${fixed(count, 1, 0)} flows, which send ${rateText(now.sent_bps)} together; ${rateText(now.goodput_bps)} arrive.`],
+      [`${flows.length < count ? `The ${fixed(flows.length, 1, 0)} slowest` : "All"} of them, by how much longer than in the empty network they take:`]];
+  };
+  const MEMBER_COLUMNS = [
+    ["from", "src", (one) => one.src], ["to", "dst", (one) => one.dst], ["KB", "size_bytes", (one) => fixed(one.size_bytes, 1e3, 1)], ["starts ms", "start_s", (one) => fixed(one.start_s, 1e-3, 3)],
+    ["takes ms", "fct_s", (one) => fixed(one.fct_s, 1e-3, 3)], ["slowdown", "slowdown", (one) => fixed(one.slowdown, 1, 2)],
+  ];
   const ofNode = (frame, id) => {
     const rack = state.drawing.hosts.get(id);
     if (rack) return [[`${rack.length} hosts at `, node(nodeOf(state.nodes.get(id)[0].port)), ": ", ...rack.flatMap((name, place) => [place ? ", " : "", node(name)]), "."]];
@@ -448,6 +511,7 @@
       state.shown = key;
       if (focused) [...list.querySelectorAll("button")].find((one) => one.dataset.link === focused)?.focus();
     }
+    if (kind === "flow" && state.groups.has(id)) rows(find("facts-table"), "flow", MEMBER_COLUMNS, state.groups.get(id).flows.map((values) => [String(values[0]), memberOf(values)]));
     const of = kind === "node" ? state.nodes.get(id) || [] : [];
     if (of.length) rows(find("facts-table"), "port", columnsOf(PORT_COLUMNS).filter(([, field]) => CARD_COLUMNS.includes(field)), of.map((one) => [one.port, portAt(frame, one.port)]));
   };
@@ -485,7 +549,7 @@
       const lines = all.filter(([label]) => allowed(label));
       if (!state.network.scheme && OF_SCHEMES.includes(lines[0][1])) return;
       if (better && seen.some((one) => one[better] !== null && one[better] !== undefined)) return;
-      const unit = named === "RATE" ? state.network.rate_unit : named, scale = named !== "RATE" ? 1 : unit === "Mb/s" ? 1e6 : 1e9;
+      const unit = named === "RATE" ? state.network.rate_unit : named, scale = named !== "RATE" ? 1 : unit === "Mbit/s" ? 1e6 : 1e9;
       const data = [times, ...lines.map(([, field, factor]) => seen.map((one) => (one[field] === null || one[field] === undefined ? null : one[field] / factor / scale)))];
       if (data.slice(1).every((values) => values.every((value) => value === null))) return;
       let made = state.plots.find(([, place]) => place === number);
@@ -685,11 +749,13 @@
       button();
     },
     over: ({ text }) => {
-      state.over = true;
+      state.over = text;
       if (state.follow && !state.network.live) go(mostHeld());
       state.follow = false;
       find("state").textContent = text;
+      find("state").dataset.over = text;
       if (events) events.close();
+      redraw();
       button();
     },
   };

@@ -138,7 +138,7 @@ def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
         None,
         5,
     )
-    qcn = DUMBBELL.plan("qcn", 1, {}).values  # of 10 Gb/s, for which QCN's defaults are
+    qcn = DUMBBELL.plan("qcn", 1, {}).values  # of 10 Gbit/s, for which QCN's defaults are
     assert qcn["R_AI"] == 5e6
     assert scheme_parameters.fields("qcn", qcn) == dataclasses.asdict(QcnParameters())
     assert {parameter.name: parameter for parameter in PARAMETERS}["T"].derived.startswith(

@@ -82,7 +82,7 @@ def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter() -> None
     assert rules["K"] == {
         "value": plan.scheme_parameters["k_bytes"],
         "rule": "C RTT / 7 of the port, at least 20 frames",
-        "source": "eq. 13; the 20 of its ports of 1 Gb/s (4)",
+        "source": "eq. 13; the 20 of its ports of 1 Gbit/s (4)",
         "ports": {"10000000000": plan.scheme_parameters["k_bytes"]},
     }
     assert (rules["init_window"]["value"], rules["init_window"]["rule"]) == (20_000, "set")

@@ -385,7 +385,9 @@ def test_without_its_root_a_flow_is_faster(
         assert after["instead"]["fct_ps"]["4"] < flow["time_ps"]
     assert pcn(["explain", str(place), "--flow", "4", "--what-if", f"{root}=400G"]) == 0
     assert (
-        capsys.readouterr().out.splitlines()[-1].startswith(f"  INSTEAD, with {root} at 400 Gb/s: ")
+        capsys.readouterr()
+        .out.splitlines()[-1]
+        .startswith(f"  INSTEAD, with {root} at 400 Gbit/s: ")
     )
 
 
@@ -553,7 +555,7 @@ def test_fair_shares_are_those_of_flows_under_way() -> None:
 
 
 def _lines(frames: list[tuple[int, int, int]]) -> Any:
-    """A port at 8 Tb/s: a byte takes a ps. Frames: start, bytes, flow."""
+    """A port at 8 Tbit/s: a byte takes a ps. Frames: start, bytes, flow."""
     import numpy as np
 
     from pcn.lab.virtual.native import ExplainCause, ExplainHop, ExplainLine, ExplainSent

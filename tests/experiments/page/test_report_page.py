@@ -111,7 +111,8 @@ def test_the_page_of_figures_has_the_same_look_and_cards(chromium: Browser, tmp_
             "getComputedStyle(row).display)"
         )
         assert set(chromium.ask(rows)) == {display}
-        assert chromium.ask("document.querySelector('img').naturalWidth") > 400
+        marks = "document.querySelectorAll('.plot .point').length"
+        assert chromium.ask(marks) == len(FIGURES["fig10"].charts(Outcomes([]))[0].lines[0].x)
 
 
 def held(run: int) -> str:
@@ -372,8 +373,8 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -
     report.write_text(render(results), encoding="utf-8")
     open_report(chromium, report, 1400)
     legend = (
-        "Object.fromEntries([...document.querySelectorAll('#{}  .legend span')].map(one => "
-        "[one.textContent,"
+        "Object.fromEntries([...document.querySelectorAll('#{}  .legend button[data-label]')]"
+        ".map(one => [one.textContent,"
         "(line => `${{getComputedStyle(line).stroke}} ${{line.getAttribute('stroke-dasharray')}}`)"
         "(one.querySelector('line'))]))"
     )
@@ -382,7 +383,7 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -
     assert len(looks) == len(set(looks.values())) > 4
     drawn = json.loads(
         chromium.ask(
-            "JSON.stringify([...document.querySelectorAll('#queues g[clip-path] > path')].map("
+            "JSON.stringify([...document.querySelectorAll('#queues g[clip-path] > path.line')].map("
             "line => `${getComputedStyle(line).stroke} ${line.getAttribute('stroke-dasharray')}`))"
         )
     )
@@ -490,7 +491,8 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> N
     open_report(chromium, pages["many"], 1400, dark=True)
     assert chromium.complaints == []
     strokes = chromium.ask(
-        "[...document.querySelectorAll('.plot g path')].map(path => getComputedStyle(path).stroke)"
+        "[...document.querySelectorAll('.plot g path.line')]"
+        ".map(path => getComputedStyle(path).stroke)"
     )
     assert len(strokes) > 12
     assert "none" not in strokes
@@ -661,7 +663,7 @@ def test_one_run_lies_pale_and_wide_below_the_other(
     chromium: Browser, pages: dict[str, Path]
 ) -> None:
     open_report(chromium, pages["over"], 1400)
-    queues = "[...document.querySelectorAll('.plot[data-chart=queues] g path')]"
+    queues = "[...document.querySelectorAll('.plot[data-chart=queues] g path.line')]"
     width, opacity = (
         f"{queues}.map(path => +path.getAttribute('stroke-{name}'))"
         for name in ("width", "opacity")

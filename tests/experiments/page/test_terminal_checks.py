@@ -28,10 +28,9 @@ def summary(names: list[str], what: str = "packets lost") -> dict[str, Any]:
     return {"scenario": "none", "runs": runs, "checks": [], "wall_s": 1.0}
 
 
-@pytest.mark.parametrize(("width", "tables"), [(200, 1), (80, 3)])
-def test_checks_of_runs_are_one_table_where_it_fits(
+@pytest.mark.parametrize("width", [200, 80, 40])
+def test_checks_of_runs_are_one_table_at_any_width(
     width: int,
-    tables: int,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Any,
@@ -40,22 +39,49 @@ def test_checks_of_runs_are_one_table_where_it_fits(
     names = ["a_long_name_of_a_run", "another_long_name_of_a_run", "third"]
     show(tmp_path, summary(names), stdout())
     text = capsys.readouterr().out
-    assert text.count("paper") == tables
+    assert text.count("packets lost") == text.count("share of a flow") == 1
     assert text.count("met") + text.count("trend") == 6
-    if tables == 1:
-        (line,) = (line for line in text.splitlines() if "packets lost" in line)
+    assert all(name in text for name in names)
+    lines = text.splitlines()[:-1]
+    assert max(map(len, lines)) <= width
+    if width == 200:
+        (line,) = (line for line in lines if "packets lost" in line)
         assert line.split()[-6:] == ["12.5", "met", "13.5", "met", "14.5", "met"]
-        assert all(name in text for name in names)
+    else:
+        values = " ".join(" ".join(lines).split())
+        cells = (f"{name} {12.5 + place:g} met" for place, name in enumerate(names))
+        assert "; ".join([*cells, "theory 12.5 (packets)"]) in values
 
 
-def test_runs_with_other_checks_have_a_table_each(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+@pytest.mark.parametrize("width", [200, 70])
+def test_runs_with_other_checks_share_the_table(
+    width: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Any,
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", str(width))
     both = summary(["a", "b"])
     both["runs"]["b"]["checks"] = summary(["b"], "flows lost")["runs"]["b"]["checks"]
+    both["checks"] = summary(["c"], "a less than b")["runs"]["c"]["checks"][:1]
     show(tmp_path, both, stdout())
     text = capsys.readouterr().out
-    assert text.count("paper") == 2
-    assert "packets lost" in text
-    assert "flows lost" in text
+    for what in ("packets lost", "flows lost", "share of a flow", "a less than b"):
+        assert text.count(what) == 1
+    assert text.count("across the runs") == 1
+
+
+def test_check_is_three_lines_high_at_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    """The longest text of the victim's checks, which was twelve lines high."""
+    monkeypatch.setenv("COLUMNS", "80")
+    what = (
+        "F0 and F1 become equal: half-life of their difference (met: within 30%; trend: within a "
+        "factor of two)"
+    )
+    show(tmp_path, summary(["pcn", "dcqcn", "pfc"], what), stdout())
+    lines = capsys.readouterr().out.splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("1.1"))
+    last = next(place for place, line in enumerate(lines) if line.startswith("1.2"))
+    assert last - first == 3

@@ -47,7 +47,7 @@ def cnp(np: NotificationPoint, of: Window) -> Cnp:
 
 def test_the_first_window_in_full() -> None:
     np = FirstWindowInFull(PCN)
-    # Three packets, 50 us apart: 169 Mb/s, though they came at the end of a period.
+    # Three packets, 50 us apart: 169 Mbit/s, though they came at the end of a period.
     assert cnp(np, window(3, 0, 400e-6, 500e-6)).rec_rate_bps == pytest.approx(FRAME * 8 / 50e-6)
     assert cnp(np, window(3, 0, 600e-6, 700e-6)).rec_rate_bps == pytest.approx(
         3 * FRAME * 8 / T, rel=0.01

@@ -127,8 +127,8 @@ def time_to_jain(start: Sequence[float], index: float, gain: float, by: str) -> 
 
 @pytest.mark.parametrize("start", [[0.9, 0.1], [0.55, 0.15, 0.15, 0.15]])
 def test_packets_even_out_faster_by_time_as_in_the_model(start: list[float]) -> None:
-    """Within a factor of 1.8: seeds differ by as much. All steps are of 0.5 Mb/s, as the model has
-    equal and small ones; the timer is as long as the byte counter's cycle at the fair share, so
+    """Within a factor of 1.8: seeds differ by as much. All steps are of 0.5 Mbit/s, as the model
+    has equal and small ones; the timer is as long as the byte counter's cycle at the fair share, so
     that g is the same."""
     model = [time_to_jain(start, 0.9, 1.0, by) for by in (BYTES, TIME)]
     fields = {"r_ai_bps": 0.5e6, "adaptive": 0.0, "keep_target": 0.0}

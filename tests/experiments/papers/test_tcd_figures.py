@@ -151,7 +151,7 @@ def test_credits_victims_aren_t_taken_for_congested_either() -> None:
 
 
 def test_with_credits_marked_victims_pass_a_port_that_has_exactly_what_it_can_take() -> None:
-    """S0's and S1's 20 + 20 Gb/s do that, at times for longer than looks last; 19 + 19 don't."""
+    """S0's and S1's 20 + 20 Gbit/s do that, at times for longer than looks last; 19 + 19 don't."""
     marked = {}
     for sender_bps in (20e9, 19e9):
         run = Run({}, IBCC_TCD, 4, {"bursts_load": 0.3, "sender_bps": sender_bps})

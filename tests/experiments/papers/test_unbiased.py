@@ -56,7 +56,7 @@ def test_buffers_and_congestion_points_are_table_i() -> None:
         (Fig2(), {"timer_s": 10e-3, "r_ai_bps": 5e6, "r_hai_bps": 50e6}),
         (Fig7(), {"timer_s": 2e-3, "r_ai_bps": 15e6, "r_hai_bps": 250e6}),
     ],
-    ids=["10 Gb/s", "100 Gb/s"],
+    ids=["10 Gbit/s", "100 Gbit/s"],
 )
 def test_rate_limiters_are_those_of_the_line(figure: Experiment, limiter: dict[str, float]) -> None:
     plan = figure.plan(OUTPUTS, 1, {})

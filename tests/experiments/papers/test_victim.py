@@ -133,7 +133,7 @@ def test_pfc_alone_builds_the_tree_for_as_long_as_the_bursts_last(runs: Runs) ->
         (37.333e9 - measures.f0_burst_bps) * 3.25e-3 / 8, rel=0.01
     )
     assert measures.burst_fct_max_s == pytest.approx(burst_s(plan), rel=0.03)
-    # after it, two limiters of 20 Gb/s fill the link
+    # after it, two limiters of 20 Gbit/s fill the link
     assert measures.trunk_after > 0.99
 
 

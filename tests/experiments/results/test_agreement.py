@@ -62,7 +62,7 @@ def row(live: Result, virtual: Result, name: str) -> Check:
 
 
 def test_a_limited_flow_counts_with_its_limit() -> None:
-    """With PFC alone a limiter holds F0 and F1 at 20 Gb/s each, whatever their RPs allow."""
+    """With PFC alone a limiter holds F0 and F1 at 20 Gbit/s each, whatever their RPs allow."""
     scenario = SCENARIOS["victim"]
     plan = scenario.plan("pfc", 1, {"burst_flows": 1, "duration": 2e-3})
     result = judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch", "")

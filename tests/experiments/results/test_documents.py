@@ -60,7 +60,7 @@ def test_markdown_becomes_html_that_needs_no_other_file() -> None:
 )
 def test_the_table_of_choices_is_what_runs_come_to(row: str, settings: dict[str, float]) -> None:
     (line,) = re.findall(rf"^\| {row}.*$", section(OUT_OF_STEP).text, re.MULTILINE)
-    stands = [float(number) for number in re.findall(r"\| ([\d.]+) (?:Gb/s|ms|KB)", line)]
+    stands = [float(number) for number in re.findall(r"\| ([\d.]+) (?:Gbit/s|ms|KB)", line)]
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, settings)
     recording = run_virtual(plan, Silent())
     steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)

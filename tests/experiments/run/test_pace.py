@@ -84,7 +84,7 @@ def test_k_follows_from_the_load_within_the_plan_s_limits() -> None:
 
 
 def test_k_is_beyond_these_limits_where_a_switch_could_not_take_all_that_comes_at_once() -> None:
-    # s1 of the victim scenario: 16 hosts and s0, 40 Gb/s each
+    # s1 of the victim scenario: 16 hosts and s0, 40 Gbit/s each
     packets_per_s = 17 * 40e9 / (8 * PLAN.frame_bytes)
     rounds = packets_per_s * calibrate.ARRIVAL_COST["bmv2"] / 5990
     assert calibrate.stretch(PLAN, "bmv2", [rounds, rounds * 2]) == 6000 > PLAN.live.most_k

@@ -315,7 +315,7 @@ def test_patterns(pattern: str) -> None:
 
 @pytest.mark.parametrize("dst", ["h1", "h20", "h40"])
 def test_in_the_empty_network_the_slowdown_is_one(dst: str) -> None:
-    """Links of 10 and 40 Gb/s, by one, three or five of them; one flow after the other."""
+    """Links of 10 and 40 Gbit/s, by one, three or five of them; one flow after the other."""
     topology, apart_s = clos(pods=2), 1e-3
     sizes = (1, 999, 1000, 1001, 25_000, 25_003)
     with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:

@@ -31,7 +31,7 @@ struct vn_channel {
     /* both ends share a queue of events (shared.h); before the first event: it is so short that
      * they are to */
     bool inside;
-    float rate; /* of its link at the start, Gb/s */
+    float rate; /* of its link at the start, Gbit/s */
 } __attribute__((aligned(64)));
 
 /* The frame with this index; 0 arrives first. */

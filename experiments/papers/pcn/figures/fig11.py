@@ -1,4 +1,4 @@
-"""Fig. 11: four flows start at line rate on one 10 Gb/s bottleneck; how fast, how calmly they are
+"""Fig. 11: four flows start at line rate on one 10 Gbit/s bottleneck; how fast, how calmly they are
 taken in."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.steady_state import aggregate_rate, drained, mean_between, steady_state
 from pcn.experiments.define import recording_numbers, theory
-from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.charts import Chart, Line, Mark, curve
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
@@ -122,13 +122,13 @@ class Fig11(Experiment):
     title = "Dynamic behaviour: queue and sum of the rates"
     source = "7.1, Fig. 11"
     about = (
-        "The dumbbell: 10 Gb/s, RTT 500 us, four flows of three hosts from line rate. PCN with T = "
-        "RTT and w_min = 0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above "
+        "The dumbbell: 10 Gbit/s, RTT 500 us, four flows of three hosts from line rate. PCN with T "
+        "= RTT and w_min = 0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above "
         "the RTT. The sum of the rates counts as settled from the moment from which its mean over "
         "10 RTTs stays within 10% of the capacity; what never comes about counts with the run's "
         "300 ms. Means over three seeds, which shift the NPs' timers and draw QCN's samples; what "
         "is varied runs with the first alone. The paper doesn't define its 40 to 90 ms. TIMELY's "
-        "rate grows by 10 Mb/s in each least RTT, which is 500 us here, and falls by gradients "
+        "rate grows by 10 Mbit/s in each least RTT, which is 500 us here, and falls by gradients "
         "that count in least RTTs. The content of PCN's CNP is T and an RTT old when it has an "
         "effect, so that several increases come in a row where the model has one."
     )
@@ -314,6 +314,7 @@ class Fig11(Experiment):
                     ],
                     level=level,
                     level_text="" if level is None else "capacity",
+                    marks=_paper(kind, scheme),
                     top=top,
                     columns=len(schemes),
                 )
@@ -324,6 +325,15 @@ class Fig11(Experiment):
             *row("queue", "queue", "Bottleneck queue (KB)", None),
             *row("rate", "sum of the rates", "Sending rates (Gbit/s)", CAPACITY_GBPS),
         ]
+
+
+def _paper(kind: str, scheme: str) -> tuple[Mark, ...]:
+    """Returns when the paper's queue is drained, and its sum of rates at capacity."""
+    text, claim = {
+        "queue": ("the paper's is drained", DRAINED),
+        "rate": ("the paper's is at capacity", CAPACITY),
+    }[kind]
+    return (Mark(text, claim[scheme]),) if scheme in claim else ()
 
 
 def _of_seed(place: int, x: Sequence[float], y: Sequence[float]) -> Line:

@@ -43,8 +43,8 @@ JAIN_BY_PORT = 1 / (0.5 * (2 / 3) ** 2 + 0.5 * (4 / 3) ** 2)
 """What PFC comes to, which gives each of the three hosts as much, when one has half of the
 flows."""
 _WITH_LEAST, _LEAST_BPS, _LEAST_FLOWS = ("qcn", "timely"), 100e6, FLOWS[-1]
-"""The lowest rate of open ns-3 code. QCN's and TIMELY's here, 5 and 10 Mb/s, are about a fair share
-of 1,024 flows."""
+"""The lowest rate of open ns-3 code. QCN's and TIMELY's here, 5 and 10 Mbit/s, are about a fair
+share of 1,024 flows."""
 
 
 class Fig17(Experiment):
@@ -145,7 +145,7 @@ class Fig17(Experiment):
         lowest = ", ".join(f"{label(scheme)} {said(value)}" for scheme, value in least.items())
         return [
             f"Jain's index with {most} flows: {index_text}. QCN's and TIMELY's flows are at their "
-            f"lowest rates then; where that is {_LEAST_BPS / 1e6:g} Mb/s, as in open ns-3 code, "
+            f"lowest rates then; where that is {_LEAST_BPS / 1e6:g} Mbit/s, as in open ns-3 code, "
             f"PFC shares: {lowest}."
         ]
 
@@ -157,7 +157,15 @@ class Fig17(Experiment):
             ]
 
         return [
-            Chart("Mean queue", "Flows", "Queue (KB)", lines("queue_kb"), log_x=True),
+            Chart(
+                "Mean queue",
+                "Flows",
+                "Queue (KB)",
+                lines("queue_kb"),
+                log_x=True,
+                level=MANY_FLOWS["queue"],
+                level_text="the paper's PCN: at most",
+            ),
             Chart("PFC", "Flows", "PAUSE frames (1/s)", lines("pause_per_s"), log_x=True),
             Chart("Bottleneck", "Flows", "Utilisation", lines("utilisation"), log_x=True, top=1.05),
             Chart(
@@ -233,7 +241,7 @@ def _with_least(outcomes: Outcomes) -> list[Check]:
     rows = []
     for scheme in _WITH_LEAST:
         if outcomes.where(least=scheme):
-            name = f"{label(scheme)}, lowest rate {_LEAST_BPS / 1e6:g} Mb/s, {_LEAST_FLOWS} flows"
+            name = f"{label(scheme)}, lowest rate {_LEAST_BPS / 1e6:g} Mbit/s, {_LEAST_FLOWS} flows"
             index, pause = (
                 outcomes.mean(number, least=scheme) for number in ("jain", "pause_per_s")
             )

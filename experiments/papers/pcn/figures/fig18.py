@@ -107,7 +107,7 @@ class Fig18(Experiment):
                 rows.append(FILLED.row(text, loss, _a_loss, f"{scheme} loses", unit=""))
             else:
                 text = (
-                    f"{label(scheme)}: least throughput of S0 to S1 (met: 95% of {full:g} Gb/s; "
+                    f"{label(scheme)}: least throughput of S0 to S1 (met: 95% of {full:g} Gbit/s; "
                     "trend: above DCQCN's 85%)"
                 )
                 rows.append(FILLED.row(text, least, _NEARLY_FULL, "full", theory=full))
@@ -132,7 +132,7 @@ class Fig18(Experiment):
                 LONG_INTERVALS[scheme] for scheme in COMPARED if scheme != PCN
             )
             text = (
-                f"PCN: ahead of the best of the others there (paper: by {by:g} Gb/s; met: not "
+                f"PCN: ahead of the best of the others there (paper: by {by:g} Gbit/s; met: not "
                 "behind)"
             )
             rows.append(LONG_INTERVALS.row(text, ahead, at_least(0.0), paper=by))
@@ -140,7 +140,7 @@ class Fig18(Experiment):
             least = min(outcomes.by("interval_us", "s0_s1_gbps", w_min="1/128")[1], default=None)
             text = (
                 "PCN, w_min = 1/128: least throughput of S0 to S1, from 200 us on (met: 95% of "
-                f"{full:g} Gb/s; trend: above DCQCN's 85%)"
+                f"{full:g} Gbit/s; trend: above DCQCN's 85%)"
             )
             rows.append(FILLED.row(text, least, _NEARLY_FULL, "full", theory=full))
             late = outcomes.mean("s1_r1_gbps", w_min="1/128", **_LONG)
@@ -161,7 +161,7 @@ class Fig18(Experiment):
         paragraphs = []
         if None not in (*ours, *slow):
             paragraphs.append(
-                f"w_min decides about PCN: S0 to S1 carries {said(ours[0])} Gb/s at least, with "
+                f"w_min decides about PCN: S0 to S1 carries {said(ours[0])} Gbit/s at least, with "
                 f"5.3's w_min = 1/128 {said(slow[0])} (from 200 us on), since rates swing by less; "
                 f"S1 to R1 with 3.1's bursts {said(ours[1])} and {said(slow[1])}, since F1 comes "
                 "up more slowly between bursts. The paper's two figures, near 40 and "
@@ -170,8 +170,8 @@ class Fig18(Experiment):
         f1 = outcomes.mean("f1_gbps", scheme="timely", **_LONG)
         if f1 is not None:
             paragraphs.append(
-                f"With TIMELY F1 gets {said(f1, '', 2)} Gb/s between 3.1's bursts, so S1 to R1 has "
-                "less than the paper's."
+                f"With TIMELY F1 gets {said(f1, '', 2)} Gbit/s between 3.1's bursts, so S1 to R1 "
+                "has less than the paper's."
             )
         return paragraphs
 

@@ -22,8 +22,8 @@ SEEDS = {"timely": (1,)}
 """Of schemes in which a seed decides nothing; (1, 2) for all others."""
 DURATIONS_S = {PCN: 300e-3, PCN_X: 300e-3, "qcn": 90e-3, "dcqcn": 90e-3, "timely": 500e-3}
 """Until flows are where they stay: differences between PCN's halve in 90 periods (0.31); TIMELY's
-come down to nearly nothing at the start, and rise by 10 Mb/s in each least RTT. Of any other scheme
-as long as the longest."""
+come down to nearly nothing at the start, and rise by 10 Mbit/s in each least RTT. Of any other
+scheme as long as the longest."""
 _OVER_S = 60e-3
 _W_MIN = 1 / 128
 RATE_GBPS = 40.0
@@ -44,14 +44,14 @@ class Fig19(Experiment):
     title = "Multiple bottlenecks: the parking lot"
     source = "B.3, Fig. 19"
     about = (
-        "N = 2 to 10 bottlenecks of 40 Gb/s in a row, every link 5 us. PCN's T is the largest RTT, "
-        "F0's; w_min = 1/128 (5.3). Measured over the last 60 ms: of 90 ms with QCN and DCQCN; of "
-        "300 with PCN, whose flows take longer to where they stay; of 500 with TIMELY, whose flows "
-        "come down to nearly nothing at the start and rise by 10 Mb/s in each least RTT, here the "
-        "largest of the network. Means over two seeds, which shift the NPs' timers against each "
-        "other and draw QCN's samples; TIMELY has neither, and what is varied runs with one. Rates "
-        "are of frames. QCN's link is half empty where each message sets the target rate (equation "
-        "2)."
+        "N = 2 to 10 bottlenecks of 40 Gbit/s in a row, every link 5 us. PCN's T is the largest "
+        "RTT, F0's; w_min = 1/128 (5.3). Measured over the last 60 ms: of 90 ms with QCN and "
+        "DCQCN; of 300 with PCN, whose flows take longer to where they stay; of 500 with TIMELY, "
+        "whose flows come down to nearly nothing at the start and rise by 10 Mbit/s in each least "
+        "RTT, here the largest of the network. Means over two seeds, which shift the NPs' timers "
+        "against each other and draw QCN's samples; TIMELY has neither, and what is varied runs "
+        "with one. Rates are of frames. QCN's link is half empty where each message sets the "
+        "target rate (equation 2)."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -8,7 +8,7 @@ from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import Plan, numbers, with_fields
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define import recording_numbers
-from pcn.experiments.define.charts import Band, Chart, curve
+from pcn.experiments.define.charts import Band, Chart, Mark, curve
 from pcn.experiments.define.checks import Check, Claim, near, or_trend
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
@@ -65,7 +65,7 @@ class Fig2(Experiment):
         "state at time 0. TIMELY takes an RTT each 16 KB, its smallest segment; its steps are in "
         "proportion to the time between two and no decrease is of more than a half, as in its "
         "authors' code, which PCN's authors used (7). What is open there decides about what is "
-        "lost: rates grow by 10 Mb/s in each least RTT, or in each segment where that takes "
+        "lost: rates grow by 10 Mbit/s in each least RTT, or in each segment where that takes "
         "longer. In the picture each panel has a separate time axis."
     )
 
@@ -179,10 +179,16 @@ class Fig2(Experiment):
                 ],
                 top=RATE_GBPS * 1.06,
                 bands=(Band("bursts", 0.0, burst_ms),),
+                marks=_paper(str(outcome.keys["scheme"])),
                 columns=3,
             )
             for place, outcome in enumerate(shown)
         ]
+
+
+def _paper(scheme: str) -> tuple[Mark, ...]:
+    """Returns until when the paper's tree stands, where it says so."""
+    return (Mark("the paper's tree ends", TREE[scheme][scheme]),) if scheme in TREE else ()
 
 
 def _tree(claim: Claim, name: str, scheme: str, tree: float | None, pfc: float | None) -> Check:

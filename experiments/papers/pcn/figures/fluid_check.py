@@ -52,17 +52,17 @@ class FluidCheck(Experiment):
     title = "The fluid model and packets"
     source = "appendix A, Prop. 1 to 3"
     about = (
-        "The dumbbell, 10 Gb/s, as appendix A assumes it: all flows are notified at once (periods "
-        "in step), every T = 500 us, and there is nearly no delay (RTT 10 us); w_min = 0.1/N. "
-        "Flows start at line rate, those of one host share its NIC. Lines of the model are from "
-        "equations 3 to 7, from the same start. Equation 16's swing is that of a cycle, one loop "
-        "of increase and N - 1 of decrease, with all shares equal. From cycle to cycle a flow's "
-        "rate wanders as well, which the model doesn't have: in a loop in which the queue runs "
-        "empty at the very end a little more than 95% of one flow's packets found others waiting "
-        "and a little less of another's, so the one falls, the other rises by w_min (C - R), and "
-        "it takes many cycles to undo that. Smaller packets bring the flows' marked shares closer "
-        "to each other, and such loops are fewer; where the flow whose period ends first decides "
-        "for all there are none."
+        "The dumbbell, 10 Gbit/s, as appendix A assumes it: all flows are notified at once "
+        "(periods in step), every T = 500 us, and there is nearly no delay (RTT 10 us); w_min = "
+        "0.1/N. Flows start at line rate, those of one host share its NIC. Lines of the model are "
+        "from equations 3 to 7, from the same start. Equation 16's swing is that of a cycle, one "
+        "loop of increase and N - 1 of decrease, with all shares equal. From cycle to cycle a "
+        "flow's rate wanders as well, which the model doesn't have: in a loop in which the queue "
+        "runs empty at the very end a little more than 95% of one flow's packets found others "
+        "waiting and a little less of another's, so the one falls, the other rises by w_min (C - "
+        "R), and it takes many cycles to undo that. Smaller packets bring the flows' marked shares "
+        "closer to each other, and such loops are fewer; where the flow whose period ends first "
+        "decides for all there are none."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

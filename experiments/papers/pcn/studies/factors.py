@@ -33,16 +33,16 @@ class FactorStudy(Experiment):
         "over two seeds. TIMELY: where factors are large flows crawl (last panel). An alpha of "
         "0.875 makes a gradient of little more than the last two RTTs: when a burst comes, all "
         "segments that are on their way take as much as a half each before the first decrease "
-        "shows; and at the lowest rate, 10 Mb/s, a segment of 16 KB takes 13 ms, in which the rate "
-        "grows by as much. What keeps flows from there brings the factors down, towards the "
+        "shows; and at the lowest rate, 10 Mbit/s, a segment of 16 KB takes 13 ms, in which the "
+        "rate grows by as much. What keeps flows from there brings the factors down, towards the "
         "paper's: RTTs that come often, larger steps, bounded decreases, a lower start, no "
         "gradient at all (T_low at T_high), or one that is a mean over many RTTs. PCN's authors "
         "used the code that TIMELY's authors published (7), whose recommendations make it such a "
         "mean: alpha = 0.02, T_high = 1 ms, with an RTT of every packet and T_low = 0, or with one "
         "each 64 KB and T_low = 50 us; and increases grow after five falling RTTs, not gradients. "
         "Other figures have other values, since by these the link isn't full in time after the "
-        "victim's bursts (Fig. 2). DCQCN: open ns-3 code has R_AI 5 and R_HAI 50 Mb/s by default. "
-        "H0's flows need fast increases, those of H2 to H15 slow ones."
+        "victim's bursts (Fig. 2). DCQCN: open ns-3 code has R_AI 5 and R_HAI 50 Mbit/s by "
+        "default. H0's flows need fast increases, those of H2 to H15 slow ones."
     )
     settings: Mapping[Key, tuple[str, str, str, Mapping[str, float]]] = {
         "timely": ("timely", _AS, "", {}),
@@ -53,8 +53,8 @@ class FactorStudy(Experiment):
         "t_low": ("timely", "T_low 500 us", "", {"t_low_s": 500e-6}),
         "t_high": ("timely", "T_high 1 ms", "", {"t_high_s": 1e-3}),
         "hai": ("timely", "no hyper increase", "", {"hai_factor": 1.0}),
-        "step": ("timely", "step 40 Mb/s", "", {"delta_bps": 40e6}),
-        "least": ("timely", "lowest rate 100 Mb/s", "", {"min_rate_bps": 100e6}),
+        "step": ("timely", "step 40 Mbit/s", "", {"delta_bps": 40e6}),
+        "least": ("timely", "lowest rate 100 Mbit/s", "", {"min_rate_bps": 100e6}),
         "start": ("timely", "start at a tenth of line rate", "low start", {}),
         "beta": ("timely", "beta 0.2", "", {"beta": 0.2}),
         "bound": ("timely", "decreases of a tenth at most", "", {"max_decrease": 0.1}),
@@ -62,7 +62,7 @@ class FactorStudy(Experiment):
         "code 1000": ("timely", "authors' code, every packet", "falling RTTs", PUBLISHED_PACKETS),
         "code 64000": ("timely", "authors' code, 64 KB", "falling RTTs", PUBLISHED_SEGMENTS),
         "dcqcn": ("dcqcn", _AS, "", {}),
-        "r_ai": ("dcqcn", "R_AI 5, R_HAI 50 Mb/s", "", {"r_ai_bps": 5e6, "r_hai_bps": 50e6}),
+        "r_ai": ("dcqcn", "R_AI 5, R_HAI 50 Mbit/s", "", {"r_ai_bps": 5e6, "r_hai_bps": 50e6}),
         "timer": ("dcqcn", "timer 300 us", "", {"rate_timer_s": 300e-6}),
         "timer*5": ("dcqcn", "timer 1.5 ms", "", {"rate_timer_s": 1.5e-3}),
         "k": ("dcqcn", "K_min 40 KB", "", {"k_min_bytes": 40e3}),
@@ -70,7 +70,7 @@ class FactorStudy(Experiment):
         "q_eq": ("qcn", "Q_eq 75 KB", "", {"q_eq_bytes": 75e3}),
         "equation": ("qcn", "target set at each message", "", {"keep_target": 0.0}),
         "samples": ("qcn", "a sample each 15 KB", "", {"sample_bytes": 15e3}),
-        "rises": ("qcn", "R_AI 1, R_HAI 10 Mb/s", "", {"r_ai_bps": 1e6, "r_hai_bps": 10e6}),
+        "rises": ("qcn", "R_AI 1, R_HAI 10 Mbit/s", "", {"r_ai_bps": 1e6, "r_hai_bps": 10e6}),
         "bytes": ("qcn", "increases each 500 KB", "", {"byte_counter_bytes": 500e3}),
     }
     """By key: scheme, what is changed, variant, fields."""

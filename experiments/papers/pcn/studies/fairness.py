@@ -22,7 +22,7 @@ from pcn.experiments.papers.pcn.variants import VARIANTS
 FAIR = 0.9
 DURATION_S, FROM_S = 0.3, 0.15
 _RTT = 500e-6
-_ABOUT = "300 ms on the dumbbell, 10 Gb/s, measured over the last 150."
+_ABOUT = "300 ms on the dumbbell, 10 Gbit/s, measured over the last 150."
 
 
 class Study(Experiment):

@@ -59,10 +59,10 @@ class Marks(Experiment):
         "packets that come unmarked, at each switch of their way. The victim "
         f"([victim.md](victim.md)); an in-cast of {_SENDERS} flows of 1 MB with {_BESIDE} others "
         f"beside it, and {_COUNT} flows of WebSearch at a load of {_LOAD:g}, both on a fat-tree of "
-        "16 hosts, 40 Gb/s, XOFF at 100 KB. With PFC alone switches mark by NP-ECN, and no sender "
-        f"obeys; DCQCN marks by the length of its queue. {len(SEEDS)} seeds: means, in brackets "
-        "their 95% interval by the bootstrap over seeds. The victim's flows are those of all "
-        "seeds, and with PFC alone and DCQCN so is nearly all of its run."
+        "16 hosts, 40 Gbit/s, XOFF at 100 KB. With PFC alone switches mark by NP-ECN, and no "
+        f"sender obeys; DCQCN marks by the length of its queue. {len(SEEDS)} seeds: means, in "
+        "brackets their 95% interval by the bootstrap over seeds. The victim's flows are those of "
+        "all seeds, and with PFC alone and DCQCN so is nearly all of its run."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

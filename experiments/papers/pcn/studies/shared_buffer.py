@@ -42,12 +42,12 @@ class SharedBuffers(Experiment):
     source = "a study of ours; HPCC's 5.3, Fig. 11"
     schemes = SCHEMES
     about = (
-        "A Clos of the shape of HPCC's fat.txt: 320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between "
-        f"switches, 1 us a link. FbHdp at a load of 0.3 for {_SPAN_S * 1e3:g} ms, some 9,600 "
-        f"flows, beside them an in-cast each 0.4 ms of {_SENDERS} senders, 500 KB each: 2% of the "
-        f"hosts' links. Until all have arrived; {len(SEEDS)} seeds, each with the same flows on "
-        "the same paths for all. Static: PAUSE at 512 KB of a port. Dynamic: a buffer of 32 MiB a "
-        "switch by HPCC's rule, alpha 1/8 at the hosts' rate, doubled with the rate.\n"
+        "A Clos of the shape of HPCC's fat.txt: 320 hosts of 100 Gbit/s in 5 pods, 400 Gbit/s "
+        f"between switches, 1 us a link. FbHdp at a load of 0.3 for {_SPAN_S * 1e3:g} ms, some "
+        f"9,600 flows, beside them an in-cast each 0.4 ms of {_SENDERS} senders, 500 KB each: 2% "
+        f"of the hosts' links. Until all have arrived; {len(SEEDS)} seeds, each with the same "
+        "flows on the same paths for all. Static: PAUSE at 512 KB of a port. Dynamic: a buffer of "
+        "32 MiB a switch by HPCC's rule, alpha 1/8 at the hosts' rate, doubled with the rate.\n"
         "\n"
         "Every scheme has the parameters that follow from the network by [its "
         "rules](schemes.md#parameters): PCN and PCN-X a T of the largest round trip, and w_min = "

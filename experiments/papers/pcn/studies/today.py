@@ -57,7 +57,7 @@ class Setting:
     groups: tuple[str, ...]
     """Of the flows, as the table has them."""
     fast: bool = True
-    """Whether hosts have 100 Gb/s, for which `dcqcn-ns3` is made; DCQCN's own defaults are for
+    """Whether hosts have 100 Gbit/s, for which `dcqcn-ns3` is made; DCQCN's own defaults are for
     slower ones."""
 
 
@@ -93,11 +93,11 @@ SETTINGS: Mapping[str, Setting] = {
     "W1": Setting("W1 on section 7.4's Clos", _W1, 8_000, _realistic(0), _SIZES, False),
     "W2": Setting("W2 on section 7.4's Clos", _W2, 2_000, _realistic(1), _SIZES, False),
     "WebSearch": Setting(
-        "WebSearch at 100 Gb/s", _WEB_SEARCH, 1_500, _drawn(_WEB_SEARCH, _INCASTS), _BESIDE
+        "WebSearch at 100 Gbit/s", _WEB_SEARCH, 1_500, _drawn(_WEB_SEARCH, _INCASTS), _BESIDE
     ),
-    "FbHdp": Setting("FbHdp at 100 Gb/s", _HADOOP, 12_000, _drawn(_HADOOP, _INCASTS), _BESIDE),
+    "FbHdp": Setting("FbHdp at 100 Gbit/s", _HADOOP, 12_000, _drawn(_HADOOP, _INCASTS), _BESIDE),
     _TO_ALL: Setting(
-        "an all-to-all of 48 ranks at 100 Gb/s",
+        "an all-to-all of 48 ranks at 100 Gbit/s",
         _EACH_TO_ALL,
         0,
         _drawn(_EACH_TO_ALL, _RANKS),
@@ -115,16 +115,16 @@ class Today(Experiment):
     about = (
         "W1 and W2: the Clos of section 7.4, load 0.6, in-casts of 1 to 15 senders, 8,000 and "
         "2,000 flows. WebSearch and FbHdp: a Clos of the shape of HPCC's fat.txt, 320 hosts of 100 "
-        "Gb/s in 5 pods, 400 Gb/s between switches, 1 us a link, HPCC's shared buffer of 32 MiB a "
-        f"switch; load 0.5, 1,500 and 12,000 flows, beside them in-casts of {_SENDERS} senders, "
-        "500 KB each, that load the hosts' links by 0.02. All-to-all: there 48 hosts, drawn at "
-        "random, send 100 KB to each other one, all at once. All in one lossless class, until all "
-        f"have arrived; {len(SEEDS)} seeds, each with the same flows for all.\n"
+        "Gbit/s in 5 pods, 400 Gbit/s between switches, 1 us a link, HPCC's shared buffer of 32 "
+        f"MiB a switch; load 0.5, 1,500 and 12,000 flows, beside them in-casts of {_SENDERS} "
+        "senders, 500 KB each, that load the hosts' links by 0.02. All-to-all: there 48 hosts, "
+        "drawn at random, send 100 KB to each other one, all at once. All in one lossless class, "
+        f"until all have arrived; {len(SEEDS)} seeds, each with the same flows for all.\n"
         "\n"
         "Every scheme has the parameters that follow from the network by [its "
         "rules](schemes.md#parameters): PCN, PCN-X and PCN-W a T of the largest round trip, and "
         "w_min = 1/128. Every flow begins with its line's rate or with a window of a "
-        "bandwidth-delay product, DCTCP's and Swift's too. DCQCN at 100 Gb/s is `dcqcn-ns3`; "
+        "bandwidth-delay product, DCTCP's and Swift's too. DCQCN at 100 Gbit/s is `dcqcn-ns3`; "
         "TIMELY is its paper's, and `timely-hpcc` that of HPCC's simulation. NSCC sprays over 64 "
         "ports, and nothing is trimmed, as nothing is lost; the others have a path a flow. Window "
         "schemes acknowledge each packet.\n"
