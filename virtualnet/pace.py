@@ -38,7 +38,7 @@ class Lateness:
 
     @property
     def late(self) -> bool:
-        """Whether some event came so late, 50 ms, that somebody who watches may see it."""
+        """Whether some event came so late, 50 ms, that a user who watches may see it."""
         return self.worst_s >= _LATE_S
 
     def __str__(self) -> str:

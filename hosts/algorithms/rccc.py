@@ -7,8 +7,8 @@ it has any credit, and pays for each packet, repeated ones too. A packet demands
 flow, at most `maxwnd`. The receiver grants `mtus_per_pull` segments a turn, up to what was
 demanded; a host's turns come one after the other, each when its line, at the part `pull_rate` of
 its rate, has carried what the one before granted. Who has what it demanded gets turns that no other
-flow wants, up to `maxwnd` beyond its demand. Who sent nothing for `rto` gets no turns until its
-next packet.
+flow wants, up to `maxwnd` beyond its demand. Who sent nothing for `rto` after a grant gets no
+turns until its next packet.
 
 What the specification leaves open is as uet-htsim runs it (ultraethernet/uet-htsim 40ccb05,
 uec.cpp, BSD 2-clause), whose names the parameters have, without its congestion control for
@@ -187,8 +187,8 @@ class RcccNotificationPoint(NotificationPoint):
         self._pull_rate = parameters.pull_rate
         self._rto_s = parameters.rto_s
         self._demanded_bytes = self._granted_bytes = 0
-        self._heard_s = 0.0
-        self._silent = False  # a turn found nothing new for `rto`
+        self._unanswered_s = math.inf  # the first grant since a packet came
+        self._silent = False  # a turn found none for `rto` after that
 
     def on_demand(self, demand: Demand, now_s: float) -> None:
         # what it had demanded when its turns ended, it demands still
@@ -196,14 +196,16 @@ class RcccNotificationPoint(NotificationPoint):
         self._demanded_bytes = max(self._demanded_bytes, demand.demanded_bytes)
         wants = self._demanded_bytes > before or demand.trimmed
         self.turn = Turn.ACTIVE if wants else Turn.NONE
-        self._heard_s, self._silent = now_s, False
+        self._unanswered_s, self._silent = math.inf, False
 
     def on_turn(self, turn: Turn, now_s: float) -> int:
         before = self._granted_bytes
-        if now_s - self._heard_s > self._rto_s:
+        # without a grant it has nothing to send by: among many flows a turn may come after `rto`
+        if now_s - self._unanswered_s > self._rto_s:
             self._silent, self.turn = True, Turn.NONE
             self.pace_bytes = _EMPTY_TURN_BYTES / self._pull_rate
             return before
+        self._unanswered_s = min(self._unanswered_s, now_s)
         self._granted_bytes += self._pull_bytes
         if turn is Turn.ACTIVE:
             self._granted_bytes = max(min(self._granted_bytes, self._demanded_bytes), before)

@@ -139,15 +139,15 @@ def test_idle_turns_grant_maxwnd_beyond_the_demand() -> None:
     assert granted == turns * PULL
 
 
-def test_flow_that_is_silent_for_rto_has_no_turns_until_it_sends() -> None:
+def test_flow_that_answers_no_grant_for_rto_has_no_turns_until_it_sends() -> None:
     rto_s = SCHEME.parameters.rto_s
     np = RcccNotificationPoint(SCHEME.parameters)
     np.on_demand(Demand(3 * PULL), 0.0)
-    assert (np.on_turn(Turn.ACTIVE, rto_s), np.turn) == (PULL, Turn.ACTIVE)
+    assert (np.on_turn(Turn.ACTIVE, 5 * rto_s), np.turn) == (PULL, Turn.ACTIVE)  # it had no credit
     for turn in (Turn.ACTIVE, Turn.IDLE):
-        assert (np.on_turn(turn, 1.1 * rto_s), np.turn) == (PULL, Turn.NONE)
-    np.on_demand(Demand(2 * PULL), 2 * rto_s)  # what it wanted before, it wants still
+        assert (np.on_turn(turn, 6.1 * rto_s), np.turn) == (PULL, Turn.NONE)
+    np.on_demand(Demand(2 * PULL), 7 * rto_s)  # what it wanted before, it wants still
     assert np.turn is Turn.ACTIVE
-    assert (np.on_turn(Turn.ACTIVE, 2 * rto_s), np.turn) == (2 * PULL, Turn.ACTIVE)
-    np.on_demand(Demand(2 * PULL), 2 * rto_s)
+    assert (np.on_turn(Turn.ACTIVE, 9 * rto_s), np.turn) == (2 * PULL, Turn.ACTIVE)
+    np.on_demand(Demand(2 * PULL), 9 * rto_s)
     assert np.turn is Turn.NONE

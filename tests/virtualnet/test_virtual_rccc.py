@@ -108,7 +108,7 @@ def test_grants_end_with_a_flow_whatever_maxwnd_is(in_c: bool) -> None:
         network.disturb("h2", 0, "data", lose=2)
         network.run(until_s=2e-4)
         network.stop_flow(1)
-        network.run(until_s=4e-4)
+        network.run(until_s=6e-4)
         assert network.totals().packets == 0
         sent = [flow.stats() for flow in network.flows.values()]
         network.run(until_s=1.0)

@@ -187,7 +187,7 @@ class Fig2(Experiment):
 
 
 def _paper(scheme: str) -> tuple[Mark, ...]:
-    """Returns until when the paper's tree stands, where it says so."""
+    """Returns until when the paper's tree stands, where it states that."""
     return (Mark("the paper's tree ends", TREE[scheme][scheme]),) if scheme in TREE else ()
 
 
