@@ -33,7 +33,7 @@ def test_product_loads_nothing_that_only_tests_need() -> None:
     assert done.returncode == 0, done.stderr
     loaded = json.loads(done.stdout)
     assert {"mininet", "arro3", "pcn"} <= set(loaded), "all was loaded"
-    assert not {"pyarrow", "scapy"} & loaded.keys()
+    assert not {"finsy", "pyarrow", "scapy"} & loaded.keys()
     owners = {canonical(owner) for owners in loaded.values() for owner in owners}
     by_anyio = {"sniffio"}  # which loads it where it is installed, here for ptf
     assert owners - by_anyio <= {PROJECT, *closure(extras.MODULES)}

@@ -294,7 +294,7 @@ def test_messages_are_those_of_finsy(ours: Any, name: str) -> None:
 
 
 P4RUNTIME = """
-import sys
+import importlib, sys
 from google.protobuf import descriptor_pool
 order, package = sys.argv[1], sys.argv[2]
 def ours():
@@ -312,8 +312,7 @@ def theirs():
         from p4.v1 import p4runtime_pb2
         return p4runtime_pb2
     if package == "p4net":
-        import p4net.control.client
-        return p4net.control.client.p4runtime_pb2
+        return importlib.import_module("p4net.control.client").p4runtime_pb2
     # as every file of protoc's does, with what PyPI's p4runtime 1.6 has
     from google.protobuf import any_pb2, message_factory
     from pathlib import Path
