@@ -19,6 +19,7 @@ from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.lab.virtual import VirtualNetwork
 from pcn.lab.virtual.native import (
+    CLOSES,
     LOG_CAUSE,
     LOG_HOP,
     LOG_LINE,
@@ -605,3 +606,30 @@ def test_explaining_begins_with_the_network() -> None:
         network.run(until_s=1e-6)
         with pytest.raises(VirtualError, match="chosen once, before the run"):
             network.explain_log(causes=True)
+
+
+def test_first_packet_of_a_class_after_a_pause_has_the_work_of_higher_ones_ahead() -> None:
+    """As the next packet of the higher class would: by Lindley's recursion over the arrivals since
+    the PAUSE, too."""
+    topology, flows, options = victim()
+    late = FlowSpec(50, "h0", "r0", 225e-6, 3_000, traffic_class=1)
+    with VirtualNetwork(
+        topology, find_scheme("pfc").configure(), **options, explain=True
+    ) as network:
+        network.add_flows((flow, None, None) for flow in (*flows, late))
+        network.explain_log([flow.id for flow in (*flows, late)], causes=True)
+        network.run(until_s=20e-3, finish=True)
+        hops, causes = network.explain_entries(LOG_HOP), network.explain_entries(LOG_CAUSE)
+        port = network.link("s0", 3)
+    hops = hops[hops["link"] == port]
+    first = min(hops[hops["class"] == 1], key=lambda hop: int(hop["since_ps"]))
+    came = int(first["since_ps"])
+    closed = causes[(causes["link"] == port) & (causes["what"] == CLOSES)]["time_ps"]
+    assert int(closed[0]) < came
+    before = max(
+        (hop for hop in hops if hop["class"] == 3 and hop["since_ps"] < came),
+        key=lambda hop: (int(hop["since_ps"]), int(hop["without_ps"])),
+    )
+    frame = round(int(before["bytes"]) * 8e12 / FABRIC["rate_bps"])
+    work = int(before["without_ps"]) + frame - (came - int(before["since_ps"]))
+    assert int(first["without_ps"]) == max(work, 0) > 0
