@@ -208,8 +208,9 @@ class View:
             if not values:
                 continue
             greatest = max(values)
-            text = f"{name:8}{values[-1]:9.3f} {unit:5}"
-            scale = f" most {greatest:.3f}"
+            digits = 0 if field == "queue_packets" else 3
+            text = f"{name:8}{values[-1]:9,.{digits}f} {unit:7}"
+            scale = f" most {greatest:,.{digits}f}"
             bars = sparkline(
                 values[-max(width - len(text) - len(scale), 0) :]
                 if width > len(text + scale)
