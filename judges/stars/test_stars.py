@@ -3,6 +3,7 @@ trace."""
 
 from __future__ import annotations
 
+import json
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -151,3 +152,29 @@ def test_row_has_both_sides(tmp_path: Path) -> None:
 def test_program_that_fails_ends_the_judge(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="third ended with 3"):
         compare.row("dcqcn-ns3", SHORT, 1, third(tmp_path, [(0, 0, 0, 0, 0)], 3), tmp_path)
+
+
+def test_kept_figures_replace_those_of_the_same_line(tmp_path: Path) -> None:
+    """Others stay, in the order of stars and numbers of flows."""
+    file = tmp_path / "stars.json"
+
+    def row(star: str, flows: int, queue_bytes: float) -> compare.Row:
+        theirs = Measured(0.9, queue_bytes, 1.0)
+        return compare.Row(star, flows, theirs, theirs, 1000.0, [])
+
+    slow, fast = "10 Gb/s, 60 us", "40 Gb/s, 60 us"
+    rows = [row(fast, 1, 500.0), row(slow, 16, 100.0), row(slow, 2, 200.0)]
+    compare.keep(file, "hpcc", "HPCC's ns-3", "a" * 40, rows)
+    compare.keep(file, "hpcc", "HPCC's ns-3", "b" * 40, [row(slow, 16, 300.0)])
+    document = json.loads(file.read_text())
+    assert document["programs"]["HPCC's ns-3"]["commit"] == "b" * 40
+    assert [(line["star"], line["flows"], line["queue_bdp"]) for line in document["lines"]] == [
+        (slow, 2, 0.2),
+        (slow, 16, 0.3),
+        (fast, 1, 0.5),
+    ]
+
+
+def test_commit_of_no_clone_ends_the_judge(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="in no clone"):
+        compare.commit_of(tmp_path)
