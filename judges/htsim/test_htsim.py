@@ -15,7 +15,7 @@ HTSIM_RCCC = {"permutation": (482.6, 646.2), "incast": (752.7, 771.3)}
 # Likewise of NSCC, seed 1, 2026-11-28: means, and 99%.
 HTSIM_ALL_TO_ALL = {"alltoall-32-by-1": (404.6, 784.9), "alltoall-32-by-4": (319.0, 631.0)}
 
-# With an acknowledgement of each packet (`--ack-each`), seeds 1 to 3, 2026-11-29: mean, 99%, largest.
+# With an acknowledgement of each packet (`--ack-each`), seeds 1 to 3: mean, 99%, largest.
 HTSIM_AT_ONCE = (526.9, 533.1, 534.0)
 
 

@@ -21,7 +21,7 @@ from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
 
 FLOWS = (1, 2, 16)
-_XOFF_BYTES = 50e6
+XOFF_BYTES = 1e9
 """So that no PAUSE comes: the scheme alone limits the queue."""
 _ROUNDS, _LEAST_S, _SAMPLES = 1000, 20e-3, 4000
 """A run's length in the longer of a round trip and the NP's period, and at least; the samples of
@@ -52,7 +52,7 @@ class Star:
             1,
             self.rate_bps,
             self.rtt_s / 4,
-            xoff_bytes=_XOFF_BYTES,
+            xoff_bytes=XOFF_BYTES,
             mtu_bytes=wire.data_bytes(self.payload_bytes),
         )
         specs = (
@@ -176,12 +176,18 @@ class Measured(NamedTuple):
 
 
 def measure(
-    configured: Configured, topology: Topology, place: Star, ends_s: float, seed: int = 1
+    configured: Configured,
+    topology: Topology,
+    place: Star,
+    ends_s: float,
+    seed: int = 1,
+    tick_s: float = 0.0,
 ) -> Measured:
-    """Returns what came of the topology's flows at its bottleneck."""
+    """Returns what came of the topology's flows at its bottleneck. `tick_s`: what frames take on
+    links is a multiple of it, cut off."""
     switch, port = str(topology.parameters["bottleneck"]).split(":")
     with VirtualNetwork(
-        topology, configured, seed=seed, payload_bytes=place.payload_bytes
+        topology, configured, seed=seed, payload_bytes=place.payload_bytes, tick_s=tick_s
     ) as network:
         network.add_flows((flow, None, None) for flow in topology.flows)
         network.run(until_s=ends_s / 2)

@@ -78,7 +78,7 @@ def test_authors_figures_are_of_known_schemes_on_the_stars() -> None:
     assert {name for name, _, _ in keys} <= set(schemes)
     for line in document["lines"]:
         assert len(document["programs"][line["program"]]["commit"]) == 40
-        assert 0 < line["utilisation"] <= 1.001
+        assert 0 < line["utilisation"] <= 1.02  # ns-3's frames take whole nanoseconds
         assert 0 < line["jain"] <= 1.001
         assert line["queue_bdp"] >= 0
 
