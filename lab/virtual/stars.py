@@ -21,8 +21,8 @@ from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
 
 FLOWS = (1, 2, 16)
-XOFF_BYTES = 1e9
-"""So that no PAUSE comes: the scheme alone limits the queue."""
+XOFF_BYTES = 250e6
+"""So that the scheme alone limits the queue; 16 inputs' packets are below the engine's 2^22."""
 _ROUNDS, _LEAST_S, _SAMPLES = 1000, 20e-3, 4000
 """A run's length in the longer of a round trip and the NP's period, and at least; the samples of
 its second half."""
