@@ -4,6 +4,8 @@ simulator, on the same flows.
     compare.py FOLDER SCENARIO...    FOLDER: htsim/sim/datacenter of ultraethernet/uet-htsim, with
                                      htsim_uec built
     compare.py --scheme rccc ...     RCCC, there as `-receiver_cc_only` has it (default: nscc)
+    compare.py --ack-each ...        there, too, an acknowledgement of each packet (its default is
+                                     one of 16 KiB)
     compare.py --ours SCENARIO       one of ours alone, as JSON
     compare.py --others SCENARIO     DCTCP, and NSCC on lossless and on lossy networks, beside it
 
@@ -54,6 +56,8 @@ FRAME, ACK, DELAY_S = 4150, 64, 1e-6
 MEAN_BOUND, MAX_BOUND = 0.04, 0.07
 ULTRA_ETHERNET = {"nscc": (), "rccc": ("-receiver_cc_only", "-force_disable_oversubscribed_cc")}
 """With htsim's options."""
+ACK_EACH = ("-sack_threshold", "1")
+"""htsim's option: how many bytes an acknowledgement waits for."""
 LOSSY, LOSSLESS = 1, 3
 """Classes."""
 LEAVES, HOSTS, UPLINKS = 4, 8, 2
@@ -279,7 +283,9 @@ def _matrix_file(scenario: Scenario, folder: Path | None, scratch: Path) -> Path
     return file
 
 
-def htsim(name: str, folder: Path, seed: int = 1, scheme: str = "nscc") -> Result:
+def htsim(
+    name: str, folder: Path, seed: int = 1, scheme: str = "nscc", ack_each: bool = False
+) -> Result:
     """Runs htsim_uec."""
     scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory() as scratch:
@@ -297,7 +303,7 @@ def htsim(name: str, folder: Path, seed: int = 1, scheme: str = "nscc") -> Resul
             f"{scratch}/log",
             *scenario.options,
         ]
-        command += ULTRA_ETHERNET[scheme]
+        command += [*ULTRA_ETHERNET[scheme], *(ACK_EACH if ack_each else ())]
         if scenario.file is not None:
             file = Path(scratch) / "network.topo"
             file.write_text(scenario.file)
@@ -350,13 +356,14 @@ def main() -> int:
     parser.add_argument("--scheme", choices=ULTRA_ETHERNET, default="nscc")
     parser.add_argument("--ours", action="store_true")
     parser.add_argument("--others", action="store_true")
+    parser.add_argument("--ack-each", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--seeds", type=int, default=1, metavar="N", help="means over N seeds (default: 1)"
     )
     args = parser.parse_args()
     names = [word for word in args.words if word in SCENARIOS]
-    folder = next((Path(word) for word in args.words if word not in SCENARIOS), None)
+    folder = next((Path(word).resolve() for word in args.words if word not in SCENARIOS), None)
     if args.ours:
         print(json.dumps(asdict(ours(names[0], folder, args.seed, args.scheme))))
         return 0
@@ -384,7 +391,7 @@ def main() -> int:
         if folder is None:
             parser.error("give htsim's folder, or --ours")
         seeds = range(args.seed, args.seed + args.seeds)
-        theirs = _mean([htsim(name, folder, seed, args.scheme) for seed in seeds])
+        theirs = _mean([htsim(name, folder, seed, args.scheme, args.ack_each) for seed in seeds])
         print(_row("  htsim", theirs), flush=True)
         command = [
             sys.executable,

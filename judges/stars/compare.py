@@ -7,6 +7,8 @@
     compare.py --htsim FOLDER SCHEME...    FOLDER: htsim/sim/datacenter of uet-htsim, with
                                            htsim_uec built (judges/htsim): nscc, rccc
     compare.py ... --star 3 --flows 16     some of them
+    compare.py ... --keep                  theirs into lab/virtual/stars.json, which `pcn scheme
+                                           check --stars` prints beside ours
 
 Neither program is changed. HPCC's writes each packet's event at the switch into a pipe, from which
 come bytes, flows and the queue; uet-htsim's logs have them by samples. Parameters are those of our
@@ -21,6 +23,7 @@ factor of 1.5 or two frames. Exit code 1: a line is beyond one.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -39,10 +42,20 @@ sys.path[:0] = [path for path in (str(HERE.parent), str(HERE.parents[1])) if pat
 from htsim.compare import ULTRA_ETHERNET  # noqa: E402
 
 from pcn.experiments.data.series_math import jain  # noqa: E402
+from pcn.experiments.results.atomic_folder import replacing  # noqa: E402
 from pcn.hosts import wire  # noqa: E402
 from pcn.hosts.algorithms import find_scheme  # noqa: E402
 from pcn.hosts.recommended import network_facts, recommended  # noqa: E402
-from pcn.lab.virtual.stars import FLOWS, STARS, Measured, Star, length_s, measure  # noqa: E402
+from pcn.lab.virtual.stars import (  # noqa: E402
+    AUTHORS,
+    FLOWS,
+    STARS,
+    XOFF_BYTES,
+    Measured,
+    Star,
+    length_s,
+    measure,
+)
 from pcn.topologies.clos import clos  # noqa: E402
 from pcn.topologies.errors import LabError  # noqa: E402
 from pcn.topologies.model import FlowSpec, Topology  # noqa: E402
@@ -56,6 +69,8 @@ HTSIM_BYTES = 2_000_000_000
 """Of uet-htsim's, which 31 bits count."""
 BUFFER_MB = 4000
 """Of ns-3's switch, nearly what 32 bits count, so that no PAUSE comes."""
+NS3_TICK_S = 1e-9
+"""What ns-3's frames take is whole nanoseconds, cut off: 1% less than 83.84 at 100 Gbit/s."""
 TELEMETRY_RATES = (25e9, 50e9, 100e9, 200e9, 400e9)
 """What HPCC's telemetry has types of links for."""
 EVENT = np.dtype(
@@ -95,7 +110,7 @@ class Line(Star):
             strands=1,
             spines=0,
             mtu_bytes=wire.data_bytes(self.payload_bytes),
-            xoff_bytes=50e6,
+            xoff_bytes=XOFF_BYTES,
         )
         specs = (
             FlowSpec(n + 1, f"h{n}", f"h{hosts}", start_s=n * self.rtt_s / flows)
@@ -115,7 +130,7 @@ class Side(NamedTuple):
 
 
 def _rate(rate_bps: float) -> str:
-    return f"{rate_bps / 1e6:.6f}Mb/s"
+    return f"{rate_bps / 1e6:.6f}Mbit/s"
 
 
 def _dcqcn(of: Any, place: Star) -> Side:
@@ -480,10 +495,67 @@ def row(name: str, place: Star, flows: int, ns3_folder: Path | None, htsim_folde
         configured = scheme.configure({**values, **side.ours})
         theirs = ns3(ns3_folder, place, topology, side, ends_s)
     facts = network_facts(topology, scheme, place.payload_bytes)
-    ours = measure(configured, topology, place, ends_s)
+    tick_s = 0.0 if ns3_folder is None else NS3_TICK_S
+    ours = measure(configured, topology, place, ends_s, tick_s=tick_s)
     return Row(
         place.name, flows, theirs, ours, facts.bdp_bytes, beyond(theirs, ours, facts.frame_bytes)
     )
+
+
+PROGRAMS = {
+    "HPCC's ns-3": (
+        "https://github.com/alibaba-edu/High-Precision-Congestion-Control",
+        "the same star",
+    ),
+    "uet-htsim": ("https://github.com/ultraethernet/uet-htsim", "three switches in a row"),
+    "uet-htsim's Swift": (
+        "https://github.com/ultraethernet/uet-htsim",
+        "the same star, of its library",
+    ),
+}
+"""Where they are, and what they run. Swift isn't this judge's: `htsim_swift` takes no topology."""
+
+
+def keep(file: Path, scheme: str, program: str, commit: str, rows: Iterable[Row]) -> None:
+    """Writes what a program came to into the file, in place of what it had of the same scheme, star
+    and number of flows."""
+    document: dict[str, Any] = {"programs": {}, "lines": []}
+    if file.exists():
+        document = json.loads(file.read_text(encoding="utf-8"))
+    repository, network = PROGRAMS[program]
+    programs = {
+        **document["programs"],
+        program: {"repository": repository, "commit": commit, "network": network},
+    }
+    lines = {(line["scheme"], line["star"], line["flows"]): line for line in document["lines"]}
+    for row in rows:
+        lines[scheme, row.star, row.flows] = {
+            "program": program,
+            "scheme": scheme,
+            "star": row.star,
+            "flows": row.flows,
+            "utilisation": round(row.theirs.utilisation, 4),
+            "queue_bdp": round(row.theirs.queue_bytes / row.bdp_bytes, 4),
+            "jain": round(row.theirs.jain, 4),
+        }
+    stars = [place.name for place in STARS]
+    order = sorted(lines, key=lambda key: (key[0], stars.index(key[1]), key[2]))
+    texts = [
+        f'  "programs": {json.dumps(programs)}',
+        '  "lines": [\n' + ",\n".join(f"    {json.dumps(lines[key])}" for key in order) + "\n  ]",
+    ]
+    with replacing(file) as written:
+        written.write(("{\n" + ",\n".join(texts) + "\n}\n").encode())
+
+
+def commit_of(folder: Path) -> str:
+    """Returns the commit of the clone that a folder is in."""
+    ended = subprocess.run(
+        ["git", "-C", str(folder), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    )
+    if ended.returncode != 0:
+        raise SystemExit(f"--keep states the program's commit, and {folder} is in no clone")
+    return ended.stdout.strip()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -495,6 +567,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--htsim", type=Path, metavar="FOLDER")
     parser.add_argument("--star", type=int, action="append", choices=range(1, len(STARS) + 1))
     parser.add_argument("--flows", type=int, action="append", choices=FLOWS)
+    parser.add_argument("--keep", action="store_true", help=f"theirs into {AUTHORS.name}")
     of = parser.parse_args(arguments)
     failed = False
     for name in of.schemes:
@@ -515,6 +588,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     return 1
                 failed |= bool(result.beyond)
                 print(result, flush=True)
+                if of.keep:
+                    program = "HPCC's ns-3" if name in NS3 else "uet-htsim"
+                    keep(AUTHORS, name, program, commit_of(folder), [result])
     return 1 if failed else 0
 
 

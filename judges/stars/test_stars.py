@@ -3,6 +3,7 @@ trace."""
 
 from __future__ import annotations
 
+import json
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -30,7 +31,7 @@ def trace(events: list[tuple[int, int, int, int, int]]) -> bytes:
 
 
 def test_trace_has_utilisation_queue_and_shares() -> None:
-    """Two flows in 10 us at 1 Gb/s: one sends 500 bytes' worth of the line thrice, the other once;
+    """Two flows in 10 us at 1 Gbit/s: one sends 500 bytes' worth of the line thrice, the other once;
     the queue has 1,000 bytes for 4 us, 2,000 for 2 us."""
     events = [
         (0, compare.ENQUEUED, 3, 1, 0),
@@ -145,9 +146,35 @@ def test_row_has_both_sides(tmp_path: Path) -> None:
     assert 0 < row.theirs.utilisation < 1e-3
     assert row.ours.utilisation > 0.95
     assert row.beyond[0] == "utilisation"
-    assert "25 Gb/s, 20 us" in str(row)
+    assert "25 Gbit/s, 20 us" in str(row)
 
 
 def test_program_that_fails_ends_the_judge(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="third ended with 3"):
         compare.row("dcqcn-ns3", SHORT, 1, third(tmp_path, [(0, 0, 0, 0, 0)], 3), tmp_path)
+
+
+def test_kept_figures_replace_those_of_the_same_line(tmp_path: Path) -> None:
+    """Others stay, in the order of stars and numbers of flows."""
+    file = tmp_path / "stars.json"
+
+    def row(star: str, flows: int, queue_bytes: float) -> compare.Row:
+        theirs = Measured(0.9, queue_bytes, 1.0)
+        return compare.Row(star, flows, theirs, theirs, 1000.0, [])
+
+    slow, fast = "10 Gbit/s, 60 us", "40 Gbit/s, 60 us"
+    rows = [row(fast, 1, 500.0), row(slow, 16, 100.0), row(slow, 2, 200.0)]
+    compare.keep(file, "hpcc", "HPCC's ns-3", "a" * 40, rows)
+    compare.keep(file, "hpcc", "HPCC's ns-3", "b" * 40, [row(slow, 16, 300.0)])
+    document = json.loads(file.read_text())
+    assert document["programs"]["HPCC's ns-3"]["commit"] == "b" * 40
+    assert [(line["star"], line["flows"], line["queue_bdp"]) for line in document["lines"]] == [
+        (slow, 2, 0.2),
+        (slow, 16, 0.3),
+        (fast, 1, 0.5),
+    ]
+
+
+def test_commit_of_no_clone_ends_the_judge(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="in no clone"):
+        compare.commit_of(tmp_path)

@@ -1,12 +1,15 @@
 """A scheme on six stars: 1, 2 and 16 flows that last share one link, in virtual time. What `pcn
 scheme check --stars` prints: utilisation, queue and Jain's index, beside what the scheme's rule
-holds there."""
+holds there, and what its authors' program came to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +21,8 @@ from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
 
 FLOWS = (1, 2, 16)
-_XOFF_BYTES = 50e6
-"""So that no PAUSE comes: the scheme alone limits the queue."""
+XOFF_BYTES = 250e6
+"""So that the scheme alone limits the queue; 16 inputs' packets are below the engine's 2^22."""
 _ROUNDS, _LEAST_S, _SAMPLES = 1000, 20e-3, 4000
 """A run's length in the longer of a round trip and the NP's period, and at least; the samples of
 its second half."""
@@ -49,7 +52,7 @@ class Star:
             1,
             self.rate_bps,
             self.rtt_s / 4,
-            xoff_bytes=_XOFF_BYTES,
+            xoff_bytes=XOFF_BYTES,
             mtu_bytes=wire.data_bytes(self.payload_bytes),
         )
         specs = (
@@ -68,11 +71,52 @@ STARS = (
 )
 
 
+AUTHORS = Path(__file__).with_name("stars.json")
+"""What authors' programs came to on the stars, as judges/stars measured it: `programs` by name,
+with `repository`, `commit` and the `network` that they ran, and `lines`, each of a `program`,
+`scheme`, `star` and number of `flows`."""
+
+
+class Authors(NamedTuple):
+    """What a scheme's authors' program came to: as in `Shared`."""
+
+    program: str
+    utilisation: float
+    queue_bdp: float
+    jain: float
+
+
+@functools.cache
+def _authors() -> Mapping[str, Any]:
+    document: Mapping[str, Any] = json.loads(AUTHORS.read_text(encoding="utf-8"))
+    return document
+
+
+def authors(scheme: str, star: str, flows: int) -> Authors | None:
+    """Returns what the scheme's authors' program came to with that many flows on a star, if it was
+    measured."""
+    for line in _authors()["lines"]:
+        if (line["scheme"], line["star"], line["flows"]) == (scheme, star, flows):
+            return Authors(line["program"], line["utilisation"], line["queue_bdp"], line["jain"])
+    return None
+
+
+def authors_program(scheme: str) -> str | None:
+    """Returns which program of its authors a scheme was measured with, at which commit and on which
+    network."""
+    for line in _authors()["lines"]:
+        if line["scheme"] == scheme:
+            program = _authors()["programs"][line["program"]]
+            return f"{line['program']} {program['commit'][:7]}, {program['network']}"
+    return None
+
+
 @dataclass(frozen=True)
 class Shared:
     """What came of flows on a star: the link's utilisation, its mean queue in bandwidth-delay
-    products, Jain's index of the flows' goodputs; and the utilisation and the largest mean queue
-    that the scheme's rule holds, None where it states none."""
+    products, Jain's index of the flows' goodputs; the utilisation and the largest mean queue that
+    the scheme's rule holds, None where it states none; and what its authors' program came to, None
+    where that wasn't measured."""
 
     star: str
     flows: int
@@ -81,6 +125,9 @@ class Shared:
     jain: float
     rule_utilisation: float | None
     rule_queue_bdp: float | None
+    authors_utilisation: float | None = None
+    authors_queue_bdp: float | None = None
+    authors_jain: float | None = None
 
 
 def on_stars(scheme: Scheme, seed: int = 1) -> Iterator[Shared]:
@@ -100,6 +147,7 @@ def shared(scheme: Scheme, place: Star, flows: int, seed: int = 1) -> Shared:
     holds = scheme.holds(facts, configured.parameters) if scheme.holds else {}
     measured = measure(configured, topology, place, length_s(configured, place), seed)
     most_bytes = holds.get("queue_bytes")
+    theirs = authors(scheme.name, place.name, flows)
     return Shared(
         place.name,
         flows,
@@ -108,6 +156,7 @@ def shared(scheme: Scheme, place: Star, flows: int, seed: int = 1) -> Shared:
         measured.jain,
         holds.get("utilisation"),
         None if most_bytes is None else most_bytes / facts.bdp_bytes,
+        *(theirs[1:] if theirs else ()),
     )
 
 
@@ -127,12 +176,18 @@ class Measured(NamedTuple):
 
 
 def measure(
-    configured: Configured, topology: Topology, place: Star, ends_s: float, seed: int = 1
+    configured: Configured,
+    topology: Topology,
+    place: Star,
+    ends_s: float,
+    seed: int = 1,
+    tick_s: float = 0.0,
 ) -> Measured:
-    """Returns what came of the topology's flows at its bottleneck."""
+    """Returns what came of the topology's flows at its bottleneck. `tick_s`: what frames take on
+    links is a multiple of it, cut off."""
     switch, port = str(topology.parameters["bottleneck"]).split(":")
     with VirtualNetwork(
-        topology, configured, seed=seed, payload_bytes=place.payload_bytes
+        topology, configured, seed=seed, payload_bytes=place.payload_bytes, tick_s=tick_s
     ) as network:
         network.add_flows((flow, None, None) for flow in topology.flows)
         network.run(until_s=ends_s / 2)

@@ -84,7 +84,8 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
     \b
     With --stars: 1, 2 and 16 flows that last on one link, in virtual time, on stars of 10 to
     400 Gbit/s and 3 to 500 us, with the parameters that follow from each; beside them what the
-    scheme's rule holds, the least utilisation and the largest mean queue. It takes a minute.
+    scheme's rule holds, the least utilisation and the largest mean queue, and what its authors'
+    program came to, where that was measured. It takes a minute.
 
     \b
     Examples:
@@ -118,7 +119,7 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
 
 def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:
     """Prints what comes of a scheme on the stars."""
-    from pcn.lab.virtual.stars import on_stars
+    from pcn.lab.virtual.stars import authors_program, on_stars
 
     rows = list(on_stars(scheme, seed))
     if as_json:
@@ -128,7 +129,9 @@ def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.3f}"
 
+    program = authors_program(scheme.name)
     heads = ("star", "flows", "utilisation", "rule", "queue, BDP", "rule", "Jain")
+    heads += ("authors' utilisation", "queue", "Jain") if program else ()
     cells = [
         (
             row.star,
@@ -138,10 +141,20 @@ def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:
             number(row.queue_bdp),
             number(row.rule_queue_bdp),
             number(row.jain),
+            *(
+                (
+                    number(row.authors_utilisation),
+                    number(row.authors_queue_bdp),
+                    number(row.authors_jain),
+                )
+                if program
+                else ()
+            ),
         )
         for row in rows
     ]
-    print_table(f"{scheme.name}: {scheme.summary}", heads, cells)
+    title = f"{scheme.name}: {scheme.summary}" + (f"; authors' by {program}" if program else "")
+    print_table(title, heads, cells)
 
 
 def _in_switches(scheme: Scheme) -> list[Finding]:
