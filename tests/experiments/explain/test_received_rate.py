@@ -98,7 +98,7 @@ class Account:
 
     def gaps(self, flow: int) -> list[tuple[int, int, int]]:
         """Returns between arrivals: from when until when, and how much longer by PAUSE. The
-        sender's part is that of the parts, which has an account of its own."""
+        sender's part is that of the parts, of which there is another account."""
         starts = self.starts[flow]
         nic, *way = sorted(starts, key=lambda link: starts[link][0])
         sent = self.again.logs.sent[self.again.logs.sent["flow"] == flow]
@@ -216,7 +216,7 @@ def test_a_second_account_finds_the_same_rates(result: KeptResult) -> None:
     assert shorter > 3
 
 
-def test_rates_that_pause_changed_are_said(result: KeptResult) -> None:
+def test_rates_that_pause_changed_are_printed(result: KeptResult) -> None:
     items = answers.of_flows(result, result.slowest(12, Silent()), None, Silent()).flows
     for item in items:
         assert item.received_rate is not None
