@@ -98,7 +98,7 @@ class Account:
 
     def gaps(self, flow: int) -> list[tuple[int, int, int]]:
         """Returns between arrivals: from when until when, and how much longer by PAUSE. The
-        sender's part is that of the parts, which has a separate account."""
+        sender's part is that of the parts, of which there is another account."""
         starts = self.starts[flow]
         nic, *way = sorted(starts, key=lambda link: starts[link][0])
         sent = self.again.logs.sent[self.again.logs.sent["flow"] == flow]
