@@ -106,6 +106,37 @@ def test_host_with_two_links_sends_by_the_first_and_takes_of_both(tmp_path: Path
 MAC = "08:00:00:00:02:22"
 
 
+@pytest.mark.parametrize(
+    ("old", "port1", "ports"),
+    [
+        (False, None, {1: "h2", 2: "h10", 3: "s1"}),
+        (False, 1, {1: "s1", 2: "h2", 3: "h10"}),
+        (True, None, {1: "s1", 2: "h10", 3: "h2"}),
+    ],
+)
+def test_ports_of_p4_utils_follow_the_names_of_links(
+    tmp_path: Path, old: bool, port1: int | None, ports: dict[int, str]
+) -> None:
+    """As the topology.json has them that p4-utils writes; before 2021 they followed the file."""
+    folder = folder_of(tmp_path / "ports")
+    between: list[Any] = ["s2", "s1"] if port1 else ["s1", "s2"]
+    links = [["h1", "s1"], [*between, *([{"port1": port1}] if port1 else [])]]
+    links += [["h10", "s2"], ["h2", "s2"]]
+    document: dict[str, Any] = {
+        "p4_src": "router.p4",
+        "topology": {
+            "hosts": {"h1": {}, "h2": {}, "h10": {}},
+            "switches": {"s1": {}, "s2": {}},
+            "links": links,
+        },
+    }
+    if old:
+        document["topo_module"] = {"object_name": "AppTopo"}
+    (folder / "p4app.json").write_text(json.dumps(document))
+    topology = read_exercise(folder).topology
+    assert {port: topology.peer("s2", port).node for port in topology.ports("s2")} == ports
+
+
 def test_exercise_of_2018_has_hosts_that_only_links_name(tmp_path: Path) -> None:
     """run_exercise.py made hosts of links, whatever the list had."""
     folder = folder_of(tmp_path / "old")

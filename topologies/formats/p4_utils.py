@@ -12,6 +12,7 @@ l3; with manual none is left out.
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
@@ -70,17 +71,18 @@ def _app(node: Node) -> Exercise:
     names = {key.text(): value for key, value in hosts.pairs()}
     numbers = _numbers([key.text() for key, _ in switches.pairs()])
     default, at = topology.get("default"), dict[str, str]()
-    for link in links.elements(lambda element: element):
-        words = link.elements(lambda word: word)
-        if not 2 <= len(words) <= 3:
-            raise link.fail(
-                'a link is ["h1", "s1"], or ["s1", "s2", {"bw": MBIT_S, "delay": "5ms"}]'
-            )
-        options = words[2] if len(words) == 3 else None
-        ends = [word.text() for word in words[:2]]
+    listed = [_ends(link) for link in links.elements(lambda element: element)]
+    for _, ends, _ in listed:
         for name, far in (ends, ends[::-1]):
             if name in names:
                 at.setdefault(name, far)
+    if node.get("topo_module") is None:  # of p4-utils before 2021, whose ports follow the file
+        listed.sort(key=lambda link: [_natural(name) for name in link[1]])
+    for _, ends, options in listed:
+        for place, end in enumerate(ends, start=1):
+            if end not in names and (port := _port(options, f"port{place}")) is not None:
+                ports.take(end, port)  # before those that are free
+    for link, ends, options in listed:
         shown = [
             end if end in names else f"{end}-p{ports.take(end, _port(options, f'port{place}'))}"
             for place, end in enumerate(ends, start=1)
@@ -107,6 +109,19 @@ def _app(node: Node) -> Exercise:
             settings["cpu_port"] = ports.most(key.text()) + 1
         exercise.switch(key.line, key.text(), settings)
     return exercise
+
+
+def _ends(link: Node) -> tuple[Node, list[str], Node | None]:
+    """Returns a link with the names of its ends, and its options."""
+    words = link.elements(lambda word: word)
+    if not 2 <= len(words) <= 3:
+        raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", {"bw": MBIT_S, "delay": "5ms"}]')
+    return link, [word.text() for word in words[:2]], words[2] if len(words) == 3 else None
+
+
+def _natural(name: str) -> list[int | str]:
+    """Returns a key by which h2 is before h10, as p4-utils sorts."""
+    return [int(part) if part.isdecimal() else part for part in re.split("([0-9]{1,9})", name)]
 
 
 def _way_out(host: Node, gateway: str, mac: str) -> list[str]:
@@ -308,7 +323,10 @@ FORMAT = Format(
             "hosts; `ip`, `mac` and `gw`, or what `assignment_strategy` (mixed, l2, l3) gives"
         ),
         "`topology.switches`": "switches; `cli_input`, `program` and `p4_src` are left out",
-        "`topology.links`": "links; ports count in their order, or are `port1`, `port2`",
+        (
+            "`topology.links`"
+        ): "links; ports count in the order of their names (with `topo_module`, of p4-utils before "
+        "2021, in the file's), or are `port1`, `port2`",
         ("`bw`, `delay`"): (
             "as of p4lang, of a link or of `topology.default`; `loss` and `queue_length` are left "
             "out"
