@@ -47,5 +47,5 @@ def test_rates_and_times_have_one_spelling() -> None:
     ("text", "other"),
     [("40 Gb/s", True), ("3.5 Mb/s", True), ("40 Gbit/s", False), ("10 us", False)],
 )
-def test_search_tells_spellings_apart(text: str, other: bool) -> None:
+def test_search_distinguishes_spellings(text: str, other: bool) -> None:
     assert bool(OTHER_RATE.search(text)) is other

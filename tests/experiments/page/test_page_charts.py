@@ -270,7 +270,7 @@ def test_dragging_shows_what_was_dragged_over(chromium: Browser) -> None:
     assert [part(edge) for edge in edges] == pytest.approx([at(150), at(250)], abs=0.15)
 
 
-def test_arrows_go_from_value_to_value_and_say_them(chromium: Browser) -> None:
+def test_arrows_go_from_value_to_value_and_show_them(chromium: Browser) -> None:
     chromium.ask(f"{PLOT % 2}.focus()")
     heads = []
     for place in range(3):
