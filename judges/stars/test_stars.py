@@ -31,8 +31,8 @@ def trace(events: list[tuple[int, int, int, int, int]]) -> bytes:
 
 
 def test_trace_has_utilisation_queue_and_shares() -> None:
-    """Two flows in 10 us at 1 Gbit/s: one sends 500 bytes' worth of the line thrice, the other once;
-    the queue has 1,000 bytes for 4 us, 2,000 for 2 us."""
+    """Two flows in 10 us at 1 Gbit/s: one sends 500 bytes' worth of the line thrice, the other
+    once; the queue has 1,000 bytes for 4 us, 2,000 for 2 us."""
     events = [
         (0, compare.ENQUEUED, 3, 1, 0),
         (1_000, compare.DEQUEUED, 3, 1, 0),

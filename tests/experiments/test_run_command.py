@@ -174,7 +174,7 @@ def test_nothing_is_printed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFix
     """The dumbbell has no checks across its schemes."""
     assert pcn([*SHORT, "--scheme", "pfc,pcn", "--out", str(tmp_path / "two")]) == 0
     printed = capsys.readouterr().out
-    assert "dumbbell, pfc: checks" in printed
+    assert "dumbbell: checks" in printed
     assert "across the runs" not in printed
 
 

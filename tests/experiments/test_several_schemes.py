@@ -51,7 +51,7 @@ def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
     console = Console(width=140, record=True, file=(tmp_path / "out").open("w"))
     show(place, together, console)
     text = console.export_text()
-    for part in ("victim, pfc: checks", "across the runs", "Packets lost: pfc 0 of"):
+    for part in ("victim: checks", "across the runs", "Packets lost: pfc 0 of"):
         assert part in text
 
 
