@@ -190,7 +190,7 @@ def received_rates(item: Explanation) -> Iterator[str]:
                 if share >= _LEAST_SHARE
             )
             rates = (
-                f"{shift.reported_bps / 1e9:.2f} Gb/s on average, "
+                f"{shift.reported_bps / 1e9:.2f} Gbit/s on average, "
                 f"{shift.without_bps / 1e9:.2f} without"
             )
             yield f"    {shift.n:,} {text.format(time=us(abs(shift.ps)))}: {rates}"
