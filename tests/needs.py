@@ -67,12 +67,7 @@ P4NET = Need(
 TOFINO = Need(
     "no Tofino switch; in a lab that has one", "by hand, by docs/tofino.md", optional=True
 )
-P4C_P4NET = Need(
-    "no p4net in .venv, which brings PyPI's p4runtime",
-    ".venv/bin/pip install p4net==1.8.0; make unit ARGS=tests/p4runtime/test_p4rt_messages.py",
-    optional=True,
-)
-TOFINO = Need(
+P4C_TOFINO = Need(
     "no p4c-barefoot and bfas on PATH; with them", "make unit ARGS=tests/p4", optional=True
 )
 

@@ -373,11 +373,13 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             raise VirtualError(f"until_s={until_s:g}: the network is at {self.now_s:g} s already")
         exchange.budget, exchange.finish = _CHUNK, finish
         reporter = _Progress(progress, self.now_s, until_s)
+        pace = () if self._pace is None else (self._pace.raw,)
+        run_events = self._library.vn_run_paced if pace else self._library.vn_run
         try:
             with self._interrupts() as check:
                 while True:
                     alive = self._alive(), self._before_events()
-                    reason = self._run_events(alive[0])
+                    reason: int = run_events(alive[0], *pace)
                     if reason == native.BUDGET:
                         exchange.budget = _CHUNK
                         reporter.tell(self)
@@ -393,12 +395,6 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             raise
         except Exception as error:
             raise CallbackError(self._who(error), exchange.now_s, error) from error
-
-    def _run_events(self, handle: int) -> int:
-        """Returns why the engine returned."""
-        if self._pace is None:
-            return int(self._library.vn_run(handle))
-        return int(self._library.vn_run_paced(handle, ctypes.byref(self._pace.raw)))
 
     def totals(self) -> Totals:
         raw = native.Totals()

@@ -8,6 +8,7 @@ The SDE's licence and release are the lab's; this project has none of its files.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import os
 import sys
@@ -15,9 +16,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
-from google.protobuf import descriptor_pool
-
-from pcn.base import protos
 from pcn.controller.errors import SwitchError
 
 VARIABLE = "SDE_INSTALL"
@@ -58,8 +56,15 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
 @contextlib.contextmanager
 def _common_messages() -> Iterator[None]:
     """Lends the SDE's file `google.rpc`, where no package has it (googleapis-common-protos)."""
-    with contextlib.suppress(ImportError):
+    from google.protobuf import descriptor_pool  # only here: `pcn doctor` runs without it
+
+    from pcn.base import protos
+
+    try:
         importlib.import_module("google.rpc.status_pb2")
+    except ImportError:
+        pass
+    else:
         yield
         return
     # where protoc's files look; once a process has them, it can't load that package's

@@ -130,8 +130,8 @@ def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:
         return "" if value is None else f"{value:.3f}"
 
     program = authors_program(scheme.name)
-    heads = ("star", "flows", "utilisation", "rule", "queue, BDP", "rule", "Jain")
-    heads += ("authors' utilisation", "queue", "Jain") if program else ()
+    heads = [*("star", "flows", "utilisation", "rule", "queue, BDP", "rule", "Jain")]
+    heads += ["authors' utilisation", "queue", "Jain"] if program else []
     cells = [
         (
             row.star,

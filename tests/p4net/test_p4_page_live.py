@@ -31,7 +31,7 @@ NAME = f"p4-page-{os.getpid()}"
 LOG = "document.getElementById('log').textContent"
 UNITS = (
     "[...document.querySelectorAll('#ports th')].map(one => one.textContent).filter(one => "
-    "one.includes('b/s')).join()"
+    "one.includes('bit/s')).join()"
 )
 
 

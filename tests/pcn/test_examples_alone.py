@@ -46,6 +46,11 @@ RESULT = (
     "results/mine"
 )
 """What examples compare."""
+EXPLAINED = (
+    "pcn run traffic --topology star --set count=300 --scheme dctcp --clock virtual --out "
+    "results/star"
+)
+"""What examples explain."""
 COVERED = "pcn p4 run examples/router --clock virtual --coverage coverage"
 """What examples merge."""
 SHORTER = {
@@ -82,6 +87,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
             name="allreduce",
         )
         test_machine.run(RESULT, to_its_end=True)
+        test_machine.run(EXPLAINED, to_its_end=True)
         test_machine.run(COVERED, to_its_end=True)
         for name in ("ping.json", "data.json"):
             shutil.copy(

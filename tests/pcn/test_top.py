@@ -129,7 +129,7 @@ def test_command_shows_a_run_until_q_and_then_its_report(tmp_path: Path) -> None
     [
         (
             ("run", "dumbbell", "--top"),
-            "--top shows runs in virtual time: add --clock virtual; `pcn watch` shows",
+            "--top shows runs in virtual time: add --clock virtual, or paced; `pcn watch` shows",
         ),
         (("run", "dumbbell", "--clock", "virtual", "--top"), "--top draws on a terminal"),
         (("run", "dumbbell", "--clock", "virtual", "--top", "--web"), "--web: not beside --top"),

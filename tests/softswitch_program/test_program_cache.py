@@ -128,7 +128,7 @@ def test_another_installation_finds_the_same_objects(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In this user's cache, where the engine of these sources is."""
-    for name in ("virtualnet", "topologies"):
+    for name in ("base", "virtualnet", "topologies"):
         shutil.copytree(SOFTSWITCH.parent / name, checkout.parent / name)
     script = "from pcn.virtualnet.native import engine; print(engine()._name)"
     monkeypatch.undo()

@@ -204,10 +204,10 @@ def test_a_figure_whose_picture_fails_keeps_its_numbers(
     )
     assert files(place) == {"fig10", "fig10.1", "report.html"}
     assert files(place / "fig10") == {"figure.json", "outcomes.json"}
-    assert "Its picture is missing." in (place / "report.html").read_text()
+    assert "Its charts are missing: " in (place / "report.html").read_text()
     assert pcn(["figure", "fig10", "--redraw", "--out", str(place)]) == 0
     assert (place / "fig10" / "figure.png").exists()
-    assert "Its picture is missing." not in (place / "report.html").read_text()
+    assert "Its charts are missing: " not in (place / "report.html").read_text()
     capsys.readouterr()
     for name, text in (
         ("figure.json", "[]"),
