@@ -131,10 +131,9 @@ def _compare(place: Path, drawn: bool) -> None:
         show_table(table, Console(file=io.StringIO()))
     tables.as_csv(groups)
     charts = figures(groups)
-    inline = (
-        {name: pictures(chart)["svg"].decode() for name, chart in charts.items()} if drawn else {}
-    )
-    render(groups, inline)
+    for beside in charts.values() if drawn else ():
+        pictures(beside)
+    render(groups, charts)
 
 
 def _view(place: Path, _drawn: bool) -> None:
