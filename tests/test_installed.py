@@ -336,7 +336,7 @@ from pcn.controller.switch import SwitchClient
 command = [Path(sys.executable).with_name("softswitch"), "--no-p4", "--clock", "manual", "-i", "1"]
 with subprocess.Popen([*command, "--grpc-server-addr", sys.argv[1]], stderr=subprocess.PIPE, text=True) as switch:
     try:
-        assert "listening" in switch.stderr.readline()
+        assert any("listening" in line for line in switch.stderr)  # behind a warning, if any
         with SwitchClient.connect("switch", sys.argv[1], device_id=0) as client:
             client.become_primary()
         with grpc.insecure_channel(sys.argv[1]) as channel:

@@ -19,6 +19,7 @@ from p4rt_switch import PROGRAMS, Program
 from pcn.base.p4rt import p4r
 from pcn.softswitch.codegen.build import build_program
 from pcn.softswitch.options import Generator, OptionError, Shape, parse
+from pcn.softswitch.priority import REFUSED
 
 
 @pytest.fixture
@@ -34,9 +35,9 @@ def fails(*arguments: str, prefix: tuple[str, ...] = ()) -> tuple[int, str]:
         [*prefix, *COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.stdout == ""
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert done.stderr.startswith("softswitch: ")
-    return done.returncode, done.stderr
+    (line,) = (line for line in done.stderr.splitlines(keepends=True) if REFUSED not in line)
+    assert line.startswith("softswitch: ")
+    return done.returncode, line
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
