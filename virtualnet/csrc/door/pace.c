@@ -16,11 +16,13 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The simulated time that real time has reached. A double's 53 bits keep picoseconds for 2.5
- * hours of simulated time; never before from_ps. */
+/* The simulated time that real time has reached, at most VN_NEVER: with a small k that is soon. A
+ * double's 53 bits keep picoseconds for 2.5 hours of simulated time. */
 static uint64_t reached_ps(const struct vn_pace *pace, uint64_t now_ns)
 {
-    return pace->from_ps + (uint64_t)((double)(now_ns - pace->from_ns) * 1000.0 / pace->k);
+    double passed = (double)(now_ns - pace->from_ns) * 1000.0 / pace->k;
+    if (passed >= (double)(VN_NEVER - pace->from_ps)) return VN_NEVER;
+    return pace->from_ps + (uint64_t)passed;
 }
 
 /* The events of a batch were due after the look before, for up to that time nothing was left: they
