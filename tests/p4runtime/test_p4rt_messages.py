@@ -359,13 +359,6 @@ def test_messages_load_beside_another_packages(package: str, order: str, tmp_pat
     assert done.stdout == "done\n", done.stderr
 
 
-def test_files_that_are_imported_are_found_in_a_descriptor() -> None:
-    for path in protos.ROOT.rglob(f"*{protos.END}"):
-        data = path.read_bytes()
-        file = descriptor_pb2.FileDescriptorProto.FromString(data)
-        assert list(protos._imports(data)) == list(file.dependency)
-
-
 def test_any_packs_and_unpacks_by_name() -> None:
     packed = any_pb.Any()
     packed.Pack(p4r.Error(canonical_code=rpc_code.NOT_FOUND))
