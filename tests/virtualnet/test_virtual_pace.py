@@ -62,7 +62,8 @@ NETWORKS: Sequence[Callable[[], VirtualNetwork]] = (
 def test_paced_run_has_the_digest_of_virtual_time(
     make: Callable[[], VirtualNetwork], k: float
 ) -> None:
-    """However late it is: at k = 0.01 all of it is due at the first look, at 1e-300 for ever."""
+    """However late it is: at k = 0.01 all of it is due at the first look, at 1e-300 all
+    that ever will be."""
     with make() as network:
         network.run(until_s=1e-3)
         network.run(until_s=2e-3)
