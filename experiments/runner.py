@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import strftime
 
+from pcn.base import private
 from pcn.controller.programs import Program
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.failures import Failures, IncompleteError
@@ -27,7 +28,6 @@ from pcn.experiments.run.progress import Logged, RunProgress, Watcher
 from pcn.experiments.run.versions import digests, outside_files, provenance
 from pcn.hosts.algorithms import Scheme, find_scheme, schemes
 from pcn.p4src.manifest import stale
-from pcn.softswitch import private
 from pcn.topologies import extras
 
 RESULTS = Path("results")

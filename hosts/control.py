@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch import private
-from pcn.softswitch.address import AddressError, check_path
+from pcn.base import private
+from pcn.base.address import AddressError, check_path
 
 _MOST_BYTES = 1 << 20
 _MOST_CLIENTS = 64

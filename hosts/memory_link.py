@@ -13,7 +13,7 @@ import socket
 import struct
 from typing import Final, NamedTuple
 
-from pcn.softswitch import private
+from pcn.base import private
 
 CHANNEL_BYTES: Final = 4096 + (1 << 20)  # struct sw_channel
 _AF_NETLINK_GROUP_LINK: Final = 1

@@ -6,7 +6,7 @@ with `record.json` and its sockets. The record is a line of JSON, and one more f
 was noted since: a network of hundreds doesn't write all of them for each. Namespaces and veths
 belong to the processes in them and go with these, so processes are what is noted.
 
-/run/pcn-lab is this user's alone (`pcn.softswitch.private`), whatever the umask: who opens a socket
+/run/pcn-lab is this user's alone (`pcn.base.private`), whatever the umask: who opens a socket
 commands an agent or a switch, and `pcn down` signals what a record names. A record that another
 user may have written is refused.
 """
@@ -27,8 +27,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch import private
-from pcn.topologies.errors import NO_ROOM, LabError
+from pcn.base import private
+from pcn.base.errors import NO_ROOM, LabError
 
 DELAY_BY_NOBODY = "none"  # of a network by Mininet's command with BMv2
 NO_SCHEME = "-"  # of a network of any P4 programs

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pcn.base.errors import LabError, nearest
 from pcn.lab import pace
 from pcn.lab.target import LaunchSpec, PortSpec, SoftswitchTarget
 from pcn.softswitch.tick import TICK_NS
 from pcn.topologies import lossy
-from pcn.topologies.errors import LabError, nearest
 from pcn.topologies.lossless import PFC
 from pcn.topologies.model import FIFO, Endpoint, Topology
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TypeVar
 
-from pcn.softswitch import private
-from pcn.topologies.errors import LabError
+from pcn.base import private
+from pcn.base.errors import LabError
 
 _T = TypeVar("_T")
 

@@ -22,6 +22,8 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
+from pcn.base import priority, signals
+from pcn.base.python_process import python_command
 from pcn.controller import marking
 from pcn.hosts import wire
 from pcn.hosts.lossy_classes import without_signal
@@ -42,8 +44,6 @@ from pcn.lab.target import (
     target as find_target,
     tick_ns,
 )
-from pcn.softswitch import priority, signals
-from pcn.softswitch.python_process import python_command
 from pcn.topologies.model import Endpoint, Topology, Value
 from pcn.topologies.serialise import to_dict
 

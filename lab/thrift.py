@@ -18,7 +18,7 @@ import thriftpy2.transport
 from thriftpy2.thrift import TClient, TException
 
 from pcn.controller.errors import SwitchError
-from pcn.lab.namespaces import in_namespace
+from pcn.base.namespaces import in_namespace
 from pcn.softswitch.thrift import idl
 
 _CALL_LIMIT_S = 20.0

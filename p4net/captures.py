@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pcn.base import private
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.virtual import VirtualP4
-from pcn.softswitch import private
 from pcn.topologies.model import Endpoint
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from pcn import diagnosis
-from pcn.softswitch import startup
+from pcn.base import startup
 
 # Subcommand -> where it is. Loaded when it is asked for, or for the list of them.
 _COMMANDS = {
@@ -79,7 +79,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            from pcn.topologies.errors import nearest
+            from pcn.base.errors import nearest
 
             ctx.fail(f"no command {args[0]!r}; {nearest(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -193,7 +193,7 @@ def _old_names_noted() -> Iterator[None]:
 
 
 def _run(arguments: list[str]) -> int:
-    from pcn.softswitch.signals import Terminated, heed_interrupts, raising
+    from pcn.base.signals import Terminated, heed_interrupts, raising
 
     heed_interrupts()
     try:
@@ -215,7 +215,7 @@ def _run(arguments: list[str]) -> int:
     except _known_errors() as error:
         return _fail(str(error), 1, error)
     except OSError as error:
-        from pcn.topologies.errors import NO_ROOM
+        from pcn.base.errors import NO_ROOM
 
         if deleted := startup.deleted_folder(error):
             return _fail(deleted, 1, error)
@@ -233,9 +233,9 @@ def _run(arguments: list[str]) -> int:
 def _known_errors() -> tuple[type[Exception], ...]:
     """Returns what one line reports. Where there is an error: these modules take a fifth of a
     command's start."""
+    from pcn.base.errors import LabError
     from pcn.hosts.client import AgentError
     from pcn.softswitch.cache.objects import BuildError
-    from pcn.topologies.errors import LabError
 
     return LabError, AgentError, BuildError
 

@@ -24,8 +24,8 @@ def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
     """Offers the plain names that begin with what was typed."""
 
     def complete(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+        from pcn.base.errors import LabError
         from pcn.hosts.client import AgentError
-        from pcn.topologies.errors import LabError
 
         try:
             return [

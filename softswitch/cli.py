@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
 
-from pcn.softswitch import private
+from pcn.base import private
+from pcn.base.log_file import Format, LogFile, say, stderr
 from pcn.softswitch.errors import EndError, StartError
-from pcn.softswitch.log_file import Format, LogFile, say, stderr
 from pcn.softswitch.options import OptionError, Options
 from pcn.softswitch.together import parse_all
 from pcn.softswitch.values import LOG_LEVELS

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pcn.softswitch import private
+from pcn.base import private
 from pcn.softswitch.cache.objects import load
 from pcn.softswitch.native_state import NativeState
 from pcn.softswitch.native_types import (

@@ -21,7 +21,7 @@ from array import array
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pcn.softswitch import private
+from pcn.base import private
 from pcn.softswitch.errors import StartError
 
 _WORD: Final = 8

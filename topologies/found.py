@@ -21,11 +21,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from pcn.softswitch.units import Kind, kind_of, quantity
+from pcn.base.errors import error_text, nearest
+from pcn.base.units import Kind, kind_of, quantity
 from pcn.topologies import ecmp, lossless, lossy, python_file
 from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.entry_points import installed
-from pcn.topologies.errors import error_text, nearest
 from pcn.topologies.model import Topology, TopologyError, Value
 from pcn.topologies.old_names import old_import
 from pcn.topologies.python_file import PythonFileError

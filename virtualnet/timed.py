@@ -18,7 +18,7 @@ from types import MappingProxyType, TracebackType
 from typing import Literal, TypeVar
 from weakref import WeakSet
 
-from pcn.softswitch import private
+from pcn.base import private
 from pcn.softswitch.cache.objects import BuildError
 from pcn.softswitch.embed.switch import NativeSwitch
 from pcn.topologies.lossless import CREDITS

@@ -7,10 +7,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from pcn.base import private, signals
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.results.atomic_folder import held, whole
-from pcn.softswitch import private, signals
 from pcn.topologies import extras
 
 FOLDER = "explain"

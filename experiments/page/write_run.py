@@ -57,7 +57,7 @@ def write_run(result: Result, directory: Path, pictures: bool = False, export: s
         _write_tables(result, directory)
     _write_captures(result, directory)
     if (paths := result.recording.recorded.paths) is not None:
-        from pcn.lab.virtual.paths import path_lines  # it loads P4Runtime
+        from pcn.hosts.virtual.paths import path_lines  # it loads P4Runtime
 
         with result.failures.noting(PATHS), whole(directory / PATHS) as file:
             file.write(path_lines(result.plan.topology, paths).encode())

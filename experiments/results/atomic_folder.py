@@ -28,11 +28,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
+from pcn.base import private, signals
+from pcn.base.errors import NO_ROOM
 from pcn.experiments.data.errors import ExperimentError
-from pcn.softswitch import private, signals
 from pcn.softswitch.cache.objects import BuildError, cache_dir, writing
 from pcn.topologies import extras
-from pcn.topologies.errors import NO_ROOM
 
 SUMMARY, SERIES = "summary.json", "series.parquet"
 """Of a run."""

@@ -251,7 +251,7 @@ class Traffic(Experiment):
     def _paths(self, topology: Topology) -> Mapping[int, tuple[Endpoint, ...]]:
         if not self.spec.paths:
             return {}
-        from pcn.lab.virtual.paths import read_paths  # it loads P4Runtime
+        from pcn.hosts.virtual.paths import read_paths  # it loads P4Runtime
 
         return read_paths(Path(self.spec.paths), topology)
 

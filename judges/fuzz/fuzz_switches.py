@@ -26,6 +26,7 @@ import yaml
 from fuzz_formats import FILES, of_lines, of_tree, run
 from google.protobuf import text_format
 
+from pcn.base.errors import LabError
 from pcn.base.p4rt import p4r
 from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.programs import Program
@@ -44,7 +45,6 @@ from pcn.softswitch.embed.switch import EmbeddedSwitch
 from pcn.softswitch.native import NativeSwitch, load_library
 from pcn.softswitch.trace import json_lines
 from pcn.softswitch.trace.decoder import Step
-from pcn.topologies.errors import LabError
 from pcn.topologies.formats import FORMATS, Source, sonic
 from pcn.topologies.model import Topology
 from pcn.topologies.star import star

@@ -38,6 +38,7 @@ sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not i
 
 import live  # noqa: E402
 
+from pcn.base import signals  # noqa: E402
 from pcn.controller.configure import SwitchPlan, plan  # noqa: E402
 from pcn.experiments.page.terminal import stdout  # noqa: E402
 from pcn.experiments.run.progress import ConsoleProgress  # noqa: E402
@@ -46,7 +47,6 @@ from pcn.hosts.recommended import recommended, recommended_at_ports  # noqa: E40
 from pcn.lab.attach import attach, find  # noqa: E402
 from pcn.lab.journal import Record  # noqa: E402
 from pcn.lab.network import configured  # noqa: E402
-from pcn.softswitch import signals  # noqa: E402
 from pcn.topologies import found  # noqa: E402
 from pcn.topologies.model import Topology  # noqa: E402
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 from click.core import ParameterSource
 
+from pcn.base import private
+from pcn.base.units import Kind, quantity
 from pcn.commands.output import is_quiet
 from pcn.complete import complete_network
-from pcn.softswitch import private
-from pcn.softswitch.units import Kind, quantity
 from pcn.visible import visible
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _SHORT = 18  # characters of a cell that is never broken
 
 
 class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
-    """A number with a unit, as `pcn.softswitch.units` reads it, above 0 unless `zero`."""
+    """A number with a unit, as `pcn.base.units` reads it, above 0 unless `zero`."""
 
     def __init__(self, kind: Kind, zero: bool = False) -> None:
         self.kind = kind
@@ -107,7 +107,7 @@ def write_file(path: Path, content: bytes) -> None:
         with os.fdopen(private.output(path), "wb") as file:
             file.write(content)
     except (OSError, private.NotPrivateError) as error:
-        from pcn.topologies.errors import LabError
+        from pcn.base.errors import LabError
 
         raise LabError(f"{path}: {getattr(error, 'strerror', error)}") from None
 
@@ -122,7 +122,7 @@ def text_output(path: Path | None) -> Iterator[TextIO]:
     try:
         file = os.fdopen(private.output(path), "w", encoding="utf-8")
     except (OSError, private.NotPrivateError) as error:
-        from pcn.topologies.errors import LabError
+        from pcn.base.errors import LabError
 
         raise LabError(f"{path}: {getattr(error, 'strerror', error)}") from None
     with file:

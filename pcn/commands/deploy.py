@@ -201,11 +201,11 @@ def deploy(
 
 
 def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
+    from pcn.base import private
+    from pcn.base.errors import LabError
     from pcn.controller.tofino.buffers import pfc_script
     from pcn.controller.tofino.chassis import chassis_config
     from pcn.experiments.results.atomic_folder import replacing
-    from pcn.softswitch import private
-    from pcn.topologies.errors import LabError
 
     contents = {
         "p4_device_config.pb.bin": package.data,

@@ -229,9 +229,9 @@ def _virtual(
 
 
 def _live(network: P4Network, logs: Path) -> Ways:
+    from pcn.base.errors import LabError
     from pcn.lab.network import STEPS
     from pcn.p4net.ways import read
-    from pcn.topologies.errors import LabError
 
     names = {str(switch.device_id): switch.name for switch in network.topology.switches}
     files = [

@@ -51,7 +51,7 @@ def list_topologies(as_json: bool) -> None:
     Examples:
       pcn topology list
     """
-    from pcn.topologies.errors import LabError
+    from pcn.base.errors import LabError
     from pcn.topologies.found import find_topology, names
 
     rows = []
@@ -237,7 +237,7 @@ def _require_rates(
 ) -> None:
     """Raises TopologyError where a link has another rate than an option gave it: a switch's file
     would win without a word."""
-    from pcn.softswitch.units import quantity, quantity_text
+    from pcn.base.units import quantity, quantity_text
     from pcn.topologies.found import kind_of_option
     from pcn.topologies.model import TopologyError
 
@@ -265,7 +265,7 @@ def _require_rates(
 def facts(built: Topology) -> dict[str, Any]:
     """Returns what a topology consists of, as texts and counts by name. Raises TopologyError where
     a host doesn't reach another one."""
-    from pcn.softswitch.units import quantity_text
+    from pcn.base.units import quantity_text
 
     kinds = Counter((link.rate_bps, link.delay_s) for link in built.links)
     return {

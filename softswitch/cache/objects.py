@@ -6,7 +6,7 @@ written beside their place and renamed, so two processes that build the same one
 next build removes the files of a build that was killed. Their last bytes are a checksum: a damaged
 object is built again. The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be
 deleted at any time. What stands there runs in this process: so the cache, and each object in it, is
-this user's own (`pcn.softswitch.private`). A wheel may have objects in `shipped/`; the names of
+this user's own (`pcn.base.private`). A wheel may have objects in `shipped/`; the names of
 these don't depend on a compiler. With `$CC` they aren't used.
 """
 
@@ -26,7 +26,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch import private
+from pcn.base import private
 from pcn.softswitch.cache import compiler_process
 from pcn.softswitch.cache.compiler_process import BuildError as BuildError
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pcn.softswitch import inputs, private
+from pcn.base import inputs, private
 from pcn.softswitch.coverage import cobertura, lcov, page
 from pcn.softswitch.coverage.counts import KINDS, Covered, Point, merged
 from pcn.softswitch.coverage.lines import by_file

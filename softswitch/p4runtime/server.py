@@ -14,8 +14,8 @@ from typing import Any
 
 import grpc
 
+from pcn.base import private
 from pcn.base.p4rt import p4r_grpc
-from pcn.softswitch import private
 from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, MAX_SILENT
 from pcn.softswitch.p4runtime.front import CONNECTIONS, UNFINISHED, Front, FrontError
 from pcn.softswitch.p4runtime.limits import READS_AT_ONCE, WRITES_AT_ONCE, Limits

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import time
 
-from pcn.softswitch import private
+from pcn.base import private
+from pcn.base.log_file import STEPS, LogFile
 from pcn.softswitch.errors import StartError
-from pcn.softswitch.log_file import STEPS, LogFile
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.options import Options
 from pcn.softswitch.trace import json_lines

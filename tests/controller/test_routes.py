@@ -22,7 +22,7 @@ from pcn.controller.routes import (
     join,
 )
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.clos import clos
 from pcn.topologies.compact import compact
 from pcn.topologies.dumbbell import dumbbell

@@ -15,7 +15,7 @@ from waiting import LIMIT_S
 
 from pcn.hosts import wire
 from pcn.lab.lab import Lab
-from pcn.lab.namespaces import in_namespace
+from pcn.base.namespaces import in_namespace
 from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = [pytest.mark.root, pytest.mark.long]

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pcn import cli
+from pcn.base.errors import LabError
 from pcn.lab import calibrate, journal, startable, supervisor
 from pcn.lab.calibrate import Choice, agents_cost, mean_hops, rounds_per_s, stretch
 from pcn.softswitch.pace import Board
 from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.dumbbell import dumbbell
-from pcn.topologies.errors import LabError
 from pcn.topologies.found import find_topology
 from pcn.topologies.model import Topology
 from pcn.topologies.serialise import to_dict

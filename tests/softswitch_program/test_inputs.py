@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pcn.softswitch import inputs
+from pcn.base import inputs
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from links import HANG_S
 
-from pcn.lab.namespaces import in_namespace
+from pcn.base.namespaces import in_namespace
 
 VLAN = 5
 _Made = TypeVar("_Made")

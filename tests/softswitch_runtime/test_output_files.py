@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from others import NOBODY, as_nobody, shared_folder
 
-from pcn.softswitch import private
-from pcn.softswitch.private import NotPrivateError
+from pcn.base import private
+from pcn.base.private import NotPrivateError
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
@@ -192,7 +192,7 @@ def test_log_file_of_the_switch_follows_no_link_of_another_user(
 # What opens files to write by itself: in folders that are new, or this user's alone, or opened by a
 # descriptor.
 _ELSEWHERE = {
-    "softswitch/private.py",
+    "base/private.py",
     "softswitch/cli.py",  # stderr's descriptor
     "softswitch/cache/objects.py",
     "lab/log_folder.py",
@@ -200,7 +200,7 @@ _ELSEWHERE = {
     "lab/target.py",
     "lab/standalone.py",
     "hosts/log.py",
-    "lab/virtual/paths.py",
+    "hosts/virtual/paths.py",
     "experiments/sweep/store.py",
     "p4net/importing/child.py",  # /proc/self
 }

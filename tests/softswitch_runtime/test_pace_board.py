@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pcn.softswitch import pace, private
+from pcn.base import private
+from pcn.softswitch import pace
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.pace import Board, Pace, Place, Window
 

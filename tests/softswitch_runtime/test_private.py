@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, strategies as st
 from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 
+from pcn.base import private
+from pcn.base.private import NotPrivateError
 from pcn.hosts.control import ControlServer
-from pcn.softswitch import private
-from pcn.softswitch.private import NotPrivateError
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 from waiting import LIMIT_S
 
+from pcn.base.priority import REFUSED
 from pcn.softswitch.options import Channel, OptionError
-from pcn.softswitch.priority import REFUSED
 from pcn.softswitch.together import parse_all, parse_file
 
 TWO = """

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pcn.base.errors import LabError
 from pcn.topologies import found
 from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.entry_points import GROUP
-from pcn.topologies.errors import LabError
 from pcn.topologies.found import find_topology, names
 from pcn.topologies.model import TopologyError
 from pcn.topologies.star import star

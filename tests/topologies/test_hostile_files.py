@@ -14,8 +14,8 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
+from pcn.base.errors import nearest
 from pcn.topologies import tree
-from pcn.topologies.errors import nearest
 from pcn.topologies.formats import FORMATS, FormatError, Source, format_of, p4_utils
 from pcn.topologies.found import find_topology
 from pcn.topologies.tree_parts import ComposeError, ListOf, MappingOf, Scalar, Tree

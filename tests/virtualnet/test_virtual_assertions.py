@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from networks import PFC_ONLY, chain
 
-from pcn.lab.virtual import VirtualNetwork, network
-from pcn.lab.virtual.native import RDMA
+from pcn.hosts.virtual import VirtualNetwork, network
+from pcn.hosts.virtual.native import RDMA
 from pcn.virtualnet import native
 
 BREAKS = {

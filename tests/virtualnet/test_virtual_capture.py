@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pcn.base import private
 from pcn.cli import run
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
-from pcn.softswitch import private
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet.errors import VirtualError
