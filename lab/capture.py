@@ -30,10 +30,10 @@ from typing import BinaryIO
 
 from pcn.base import private
 from pcn.base.errors import NO_ROOM, LabError
+from pcn.base.namespaces import in_namespace, listen_to_all
 from pcn.base.pcapng import PcapngWriter, keep_whole
 from pcn.hosts import wire
 from pcn.lab.journal import BY_MININET, DELAY_BY_NOBODY
-from pcn.base.namespaces import in_namespace, listen_to_all
 from pcn.lab.network import DELAY_BY_AGENTS
 from pcn.lab.running import Running, endpoint, namespace_pid
 from pcn.topologies.model import Endpoint

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pcn.base.errors import LabError
+from pcn.base.namespaces import in_namespace, listen_to_all
 from pcn.controller.constants import MAX_QUANTA, ROCE_CLASS
 from pcn.hosts import wire
-from pcn.base.namespaces import in_namespace, listen_to_all
 from pcn.lab.running import Running, endpoint, namespace_pid
 from pcn.topologies.model import Endpoint
 

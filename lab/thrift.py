@@ -17,8 +17,8 @@ import thriftpy2.protocol
 import thriftpy2.transport
 from thriftpy2.thrift import TClient, TException
 
-from pcn.controller.errors import SwitchError
 from pcn.base.namespaces import in_namespace
+from pcn.controller.errors import SwitchError
 from pcn.softswitch.thrift import idl
 
 _CALL_LIMIT_S = 20.0

@@ -1,10 +1,49 @@
-"""What a run has counted: of a link, of all, and the deadlock that it is in."""
+"""What a run has counted: of a link, of all, and the deadlock that it is in.
+
+The fields of LinkStats, BufferStats, WatchdogStats and Totals are those of the engine's struct, in
+its order and by its names, except times: `now_s` is the engine's `now_ps`. `structure` makes the
+struct's layout of them, so a counter is a line here and a line in csrc/virtualnet.h.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import ctypes
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, TypeVar
 
-from pcn.virtualnet import native
+CLASSES: Final = 8
+_Counts = TypeVar("_Counts")
+_PS = 1e12
+
+
+def structure(counts: type) -> list[tuple[str, Any]]:
+    """Returns the fields of the C struct that a dataclass of counts stands for: 64 bits each, times
+    in ps, eight of a tuple."""
+    types = {"int": ctypes.c_uint64, "float": ctypes.c_uint64}
+    return [
+        (_c_name(entry.name, entry.type), types.get(str(entry.type), ctypes.c_uint64 * CLASSES))
+        for entry in fields(counts)
+    ]
+
+
+def counted(counts: type[_Counts], raw: ctypes.Structure) -> _Counts:
+    """Returns what a struct of `structure` holds; times in s."""
+    return counts(
+        *(
+            _number(getattr(raw, _c_name(entry.name, entry.type)), entry.type)
+            for entry in fields(counts)  # type: ignore[arg-type]
+        )
+    )
+
+
+def _c_name(name: str, annotation: object) -> str:
+    return f"{name.removesuffix('_s')}_ps" if annotation == "float" else name
+
+
+def _number(value: Any, annotation: object) -> Any:
+    if annotation == "float":
+        return value / _PS
+    return value if annotation == "int" else tuple(value)
 
 
 @dataclass(frozen=True)
@@ -40,9 +79,9 @@ class LinkStats:
     lost: int = 0
     repeated: int = 0
     overrun: int = 0
-    pause_by_class: tuple[int, ...] = (0,) * native.CLASSES
-    refused_by_class: tuple[int, ...] = (0,) * native.CLASSES
-    trimmed_by_class: tuple[int, ...] = (0,) * native.CLASSES
+    pause_by_class: tuple[int, ...] = (0,) * CLASSES
+    refused_by_class: tuple[int, ...] = (0,) * CLASSES
+    trimmed_by_class: tuple[int, ...] = (0,) * CLASSES
 
 
 @dataclass(frozen=True)

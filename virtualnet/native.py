@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from pcn.softswitch.cache.objects import COMMON_FLAGS, build, digest, load
 from pcn.softswitch.embed.library import CSRC as SWITCH_CSRC, build_runtime, load_library
+from pcn.virtualnet import counts
+from pcn.virtualnet.counts import CLASSES as CLASSES, structure
 
 CSRC = Path(__file__).resolve().parent / "csrc"
 FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm", "-pthread")
@@ -27,7 +29,6 @@ FRAMES: Final = ("flow control", "notifications", "data")
 NEVER: Final = 2**64 - 1
 NO_QUEUE: Final = 2**16 - 1
 """A depth."""
-CLASSES: Final = 8
 MOST_THREADS: Final = 64
 FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 (
@@ -108,7 +109,7 @@ class WatchdogConfig(ctypes.Structure):
 class WatchdogStats(ctypes.Structure):
     """struct vn_watchdog_stats."""
 
-    _fields_ = [(name, _u64) for name in ("storms", "restored", "dropped")]
+    _fields_ = structure(counts.WatchdogStats)
 
 
 class ShareConfig(ctypes.Structure):
@@ -124,33 +125,13 @@ class ShareConfig(ctypes.Structure):
 class SharedBufferStats(ctypes.Structure):
     """struct vn_shared_buffer_stats."""
 
-    _fields_ = [
-        (name, _u64)
-        for name in (
-            "size", "shared", "used", "used_max", "summed", "held", "in_headroom",
-            "in_headroom_max",
-            "paused",
-        )
-    ]  # fmt: skip
+    _fields_ = structure(counts.BufferStats)
 
 
 class LinkStats(ctypes.Structure):
     """struct vn_link_stats."""
 
-    _fields_ = [
-        *[
-            (name, _u64)
-            for name in (
-                "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired",
-                "fc_packets", "starved_ps",
-                "output_bytes", "held_max", "held_limit", "held_bytes", "lost", "repeated",
-                "overrun",
-            )
-        ],
-        ("pause_by_class", _u64 * CLASSES),
-        ("refused_by_class", _u64 * CLASSES),
-        ("trimmed_by_class", _u64 * CLASSES),
-    ]  # fmt: skip
+    _fields_ = structure(counts.LinkStats)
 
 
 class Trimming(ctypes.Structure):
@@ -189,15 +170,7 @@ class SourceSpec(ctypes.Structure):
 class Totals(ctypes.Structure):
     """struct vn_totals."""
 
-    _fields_ = [
-        (name, _u64)
-        for name in (
-            "now_ps", "events", "digest", "traversals", "data_traversals", "packets",
-            "packets_most",
-            "dropped",
-            "unlinked", "ungrouped", "bad_frames", "stray_frames", "unusable_cnps", "unfinished",
-        )
-    ]  # fmt: skip
+    _fields_ = structure(counts.Totals)
 
 
 class PfcEvent(ctypes.Structure):

@@ -10,7 +10,7 @@ from pcn.softswitch.trimming import DEFAULT, Trimming
 from pcn.topologies.model import ROUND_ROBIN, Endpoint, Switch
 from pcn.topologies.watchdog import FORWARD, Watchdog
 from pcn.virtualnet import native
-from pcn.virtualnet.counts import WatchdogStats
+from pcn.virtualnet.counts import WatchdogStats, counted
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.times import picoseconds
 
@@ -96,7 +96,7 @@ class Ports:
             raise VirtualError(
                 f"{switch}:{port}: no port of a switch, or the network hasn't run yet"
             )
-        return WatchdogStats(raw.storms, raw.restored, raw.dropped)
+        return counted(WatchdogStats, raw)
 
     def _equip(self, switch: Switch) -> None:
         """Its scheduler, its output buffers, its latency."""

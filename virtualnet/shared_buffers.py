@@ -9,7 +9,7 @@ from pcn.topologies.buffers import SharedBuffer
 from pcn.topologies.lossless import CONTROL_CLASS
 from pcn.topologies.model import Endpoint, Topology
 from pcn.virtualnet import native
-from pcn.virtualnet.counts import BufferStats
+from pcn.virtualnet.counts import BufferStats, counted
 from pcn.virtualnet.errors import VirtualError
 
 
@@ -59,8 +59,4 @@ class SharedBuffers:
         raw = native.SharedBufferStats()
         if self._library.vn_buffer_stats(self._alive(), self._nodes[switch], ctypes.byref(raw)) < 0:
             raise VirtualError(f"{switch} has no shared buffer")
-        return BufferStats(
-            raw.size, raw.shared, raw.used, raw.used_max, raw.summed, raw.held, raw.in_headroom,
-            raw.in_headroom_max,
-            raw.paused,
-        )  # fmt: skip
+        return counted(BufferStats, raw)

@@ -24,7 +24,7 @@ from pcn.softswitch.embed.switch import NativeSwitch
 from pcn.topologies.lossless import CREDITS
 from pcn.topologies.model import Endpoint, Topology
 from pcn.virtualnet import native
-from pcn.virtualnet.counts import Deadlock, LinkStats, Totals
+from pcn.virtualnet.counts import Deadlock, LinkStats, Totals, counted
 from pcn.virtualnet.errors import CallbackError, VirtualError
 from pcn.virtualnet.frames import Frames
 from pcn.virtualnet.named import Named
@@ -399,13 +399,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def totals(self) -> Totals:
         raw = native.Totals()
         self._library.vn_totals(self._alive(), ctypes.byref(raw))
-        return Totals(
-            raw.now_ps / 1e12, raw.events, raw.digest, raw.traversals, raw.data_traversals,
-            raw.packets,
-            raw.packets_most, raw.dropped, raw.unlinked, raw.ungrouped, raw.bad_frames,
-            raw.stray_frames,
-            raw.unusable_cnps, raw.unfinished,
-        )  # fmt: skip
+        return counted(Totals, raw)
 
     def threads(self) -> ThreadStats:
         """Returns what threads have done so far."""
@@ -429,15 +423,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         self._library.vn_link_stats(
             self._alive(), self._links[Endpoint(node, port)], ctypes.byref(raw)
         )
-        return LinkStats(
-            raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused,
-            raw.held_max,
-            raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets,
-            raw.starved_ps / 1e12,
-            raw.lost, raw.repeated, raw.overrun, tuple(raw.pause_by_class),
-            tuple(raw.refused_by_class),
-            tuple(raw.trimmed_by_class),
-        )  # fmt: skip
+        return counted(LinkStats, raw)
 
     def deadlock(self) -> Deadlock | None:
         """Returns the present deadlock, if any: by PFC or credits of the switches themselves. It is

@@ -34,10 +34,10 @@ def completing(sent: NDArray[Any], parts_ps: NDArray[np.int64]) -> int:
 
 @dataclass(frozen=True)
 class Logs:
-    """What an explained run logged, as `pcn.hosts.virtual.native.LOGS` has the entries, but flows are
-    by their ids. Times in ps from the run's start. `ports`: by the numbers that the entries have as
-    links. `marks`: packets of data that left each port, by `MARK_REASONS` and `MARK_AHEADS`; None:
-    they weren't counted."""
+    """What an explained run logged, as `pcn.hosts.virtual.native.LOGS` has the entries, but flows
+    are by their ids. Times in ps from the run's start. `ports`: by the numbers that the entries
+    have as links. `marks`: packets of data that left each port, by `MARK_REASONS` and
+    `MARK_AHEADS`; None: they weren't counted."""
 
     sent: NDArray[Any]
     hops: NDArray[Any]

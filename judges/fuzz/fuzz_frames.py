@@ -39,11 +39,11 @@ import pytest  # noqa: E402
 from agent_pair import Pair, run  # noqa: E402
 from waiting import LIMIT_S, wait_until  # noqa: E402
 
+from pcn.base.namespaces import in_namespace  # noqa: E402
 from pcn.hosts import wire  # noqa: E402
 from pcn.hosts.algorithms import schemes  # noqa: E402
 from pcn.hosts.client import AgentClient, AgentError  # noqa: E402
 from pcn.hosts.log import MOST_BYTES  # noqa: E402
-from pcn.base.namespaces import in_namespace  # noqa: E402
 
 MTU = 9000
 FRAMES = 20_000  # a round

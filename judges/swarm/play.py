@@ -141,10 +141,12 @@ def _drain(network: VirtualNetwork) -> Deadlock | None:
     return None
 
 
-def _moved(network: VirtualNetwork) -> tuple[int, int]:
-    """How often data has come into a switch, and to its host."""
+def _moved(network: VirtualNetwork) -> tuple[int, int, int]:
+    """How often data has come into a switch, and to its host; and what is inside, as
+    acknowledgements and grants may leave for long after the last data."""
     came = sum(flow.stats().received_packets for flow in network.flows.values())
-    return network.totals().data_traversals, came
+    totals = network.totals()
+    return totals.data_traversals, came, totals.packets
 
 
 def _ends(network: VirtualNetwork) -> Iterator[Endpoint]:

@@ -26,9 +26,9 @@ from pathlib import Path
 import exercises
 
 from pcn.base.errors import LabError
+from pcn.base.namespaces import in_namespace
 from pcn.base.p4rt import p4r
 from pcn.controller.switch import SwitchClient
-from pcn.base.namespaces import in_namespace
 from pcn.lab.p4 import P4Live
 from pcn.p4net.network import P4Network
 from pcn.p4net.tutorials import read_exercise

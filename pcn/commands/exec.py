@@ -28,9 +28,9 @@ def exec_(node: str, command: tuple[str, ...], network: str | None) -> None:
       echo 'ethtool -k s1-eth1 | head -3' | pcn exec s1
     """
     from pcn.base.errors import LabError
+    from pcn.base.namespaces import in_namespace
     from pcn.controller.errors import UnknownNameError
     from pcn.lab.attach import find
-    from pcn.base.namespaces import in_namespace
 
     record = find(network)
     if node not in record.nodes:

@@ -13,9 +13,9 @@ import needs
 import pytest
 from waiting import LIMIT_S
 
+from pcn.base.namespaces import in_namespace
 from pcn.hosts import wire
 from pcn.lab.lab import Lab
-from pcn.base.namespaces import in_namespace
 from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = [pytest.mark.root, pytest.mark.long]

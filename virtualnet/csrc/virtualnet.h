@@ -78,11 +78,11 @@ int vn_set_shared_buffer(struct vn_context *, uint32_t node, uint64_t bytes);
 int vn_set_share(struct vn_context *, uint32_t link, uint32_t class,
                  const struct vn_share_config *);
 struct vn_shared_buffer_stats {
-    uint64_t size, shared; /* of the buffer; of the pool: without all reserves and headrooms */
-    uint64_t used, used_max; /* of the pool */
-    uint64_t summed; /* what the shares' own accounts say is used of it */
-    uint64_t held; /* of all shares: all that is inside */
-    uint64_t in_headroom, in_headroom_max; /* of all shares; of one */
+    uint64_t size_bytes, shared_bytes; /* of the buffer; of the pool: without reserves, headrooms */
+    uint64_t used_bytes, used_max_bytes; /* of the pool */
+    uint64_t summed_bytes; /* what the shares' own accounts say is used of it */
+    uint64_t held_bytes; /* of all shares: all that is inside */
+    uint64_t headroom_bytes, headroom_max_bytes; /* of all shares; of one */
     uint64_t paused; /* shares */
 };
 int vn_buffer_stats(const struct vn_context *, uint32_t node, struct vn_shared_buffer_stats *);
@@ -174,18 +174,19 @@ struct vn_link_stats {
     uint64_t pause, resume; /* PFC frames of all classes, the queued ones too */
     uint64_t paused_ps; /* from XOFF to XON, for PAUSEs sent over it; summed over classes */
     uint64_t refused; /* tail drops at its output queues (vn_set_queue, VN_LOSSY_LIMIT) */
-    uint64_t expired; /* PAUSEs of its classes that ran out without a RESUME */
-    uint64_t fc_packets; /* flow control packets of credits, of all classes, the queued ones too */
-    uint64_t starved_ps; /* without credits for the longest frame; summed over classes */
-    /* now in its output buffer, or on their way there, of all classes; 0 without one */
-    uint64_t output_bytes;
     /* Where it ends: what came in over it. */
     uint64_t held_max; /* largest ingress occupancy of one lossless class, bytes */
     uint64_t held_limit; /* XOFF plus headroom, or, with credits, the buffer */
-    uint64_t held_bytes; /* ingress occupancy now, of all lossless classes */
+    /* Where it starts. */
+    uint64_t expired; /* PAUSEs of its classes that ran out without a RESUME */
+    /* now in its output buffer, or on their way there, of all classes; 0 without one */
+    uint64_t output_bytes;
+    uint64_t held_bytes; /* where it ends: ingress occupancy now, of all lossless classes */
+    uint64_t fc_packets; /* flow control packets of credits, of all classes, the queued ones too */
+    uint64_t starved_ps; /* without credits for the longest frame; summed over classes */
     uint64_t lost, repeated; /* by vn_disturb */
-    /* frames of lossless classes that found more than held_limit inside, after a PAUSE was lost or
-     * late */
+    /* where it ends: frames of lossless classes that found more than held_limit inside, after a
+     * PAUSE was lost or late */
     uint64_t overrun;
     uint64_t pause_by_class[VN_CLASSES]; /* `pause`, by the class that is paused */
     uint64_t refused_by_class[VN_CLASSES];

@@ -245,19 +245,19 @@ void vn_shared_buffer_count(const struct vn_context *context, const struct vn_sh
                             struct vn_shared_buffer_stats *out)
 {
     *out = (struct vn_shared_buffer_stats){
-        .size = buffer->size,
-        .shared = buffer->shared,
-        .used = buffer->used,
-        .used_max = buffer->used_max,
+        .size_bytes = buffer->size,
+        .shared_bytes = buffer->shared,
+        .used_bytes = buffer->used,
+        .used_max_bytes = buffer->used_max,
         .paused = buffer->n_paused,
     };
     for (uint32_t i = 0; i < buffer->n_shares; i++) {
         const struct vn_share *share = &context->shares[buffer->shares[i]];
         const struct vn_class *in = &context->links[share->end].classes[share->class];
-        out->held += in->held_bytes;
-        out->summed += vn_share_used(share, in);
-        out->in_headroom += share->in_headroom;
-        if (share->in_headroom_max > out->in_headroom_max)
-            out->in_headroom_max = share->in_headroom_max;
+        out->held_bytes += in->held_bytes;
+        out->summed_bytes += vn_share_used(share, in);
+        out->headroom_bytes += share->in_headroom;
+        if (share->in_headroom_max > out->headroom_max_bytes)
+            out->headroom_max_bytes = share->in_headroom_max;
     }
 }

@@ -17,7 +17,8 @@ static inline struct vn_event vn_event_of(uint64_t time, enum vn_kind kind, uint
     return (struct vn_event){time, (uint64_t)kind << 48 | (uint64_t)id << 16 | slot};
 }
 
-/* Now is the event's time; it is counted, at a node or, VN_NONE, at all of them. */
+/* Now is the event's time; it is counted, at a node or, VN_NONE, at all of them. A sample is in no
+ * digest: a run is the same, whatever is read of it. */
 VN_ALWAYS void vn_begin_event(struct vn_context *context, uint32_t place, struct vn_event event)
 {
     VN_ASSERT(event.time != VN_NEVER && (place == VN_NONE || place < context->n_nodes));
@@ -28,7 +29,8 @@ VN_ALWAYS void vn_begin_event(struct vn_context *context, uint32_t place, struct
     context->now = event.time;
     context->events_done++;
     if (place != VN_NONE) vn_digest_note(&context->nodes[place], word);
-    else context->digest = vn_digest_mix(context->digest, word);
+    else if (vn_kind_of(event) != VN_EV_SAMPLE)
+        context->digest = vn_digest_mix(context->digest, word);
 }
 
 VN_ALWAYS void vn_run_event(struct vn_context *context, uint32_t place, struct vn_event event)
