@@ -9,6 +9,7 @@ from pcn.topologies.compact import compact
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.head_of_line import head_of_line
+from pcn.topologies.leaf_spine import leaf_spine
 from pcn.topologies.model import Topology
 from pcn.topologies.parking_lot import parking_lot
 from pcn.topologies.star import star
@@ -20,6 +21,7 @@ TOPOLOGIES: dict[str, Callable[..., Topology]] = {
     "parking-lot": parking_lot,
     "fat-tree": fat_tree,
     "clos": clos,
+    "leaf-spine": leaf_spine,
     "star": star,
     "head-of-line": head_of_line,
     "two-pods": two_pods,

@@ -1,5 +1,5 @@
-"""Imports of users' files as they were until 0.1: `hosts.algorithms` in place of
-`pcn.hosts.algorithms`."""
+"""Imports of users' files as they were: `hosts.algorithms` in place of `pcn.hosts.algorithms` until
+0.1, `pcn.lab.virtual` in place of `pcn.hosts.virtual` since."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ TOP = (
     "virtualnet",
 )
 """Packages that were at the top of site-packages."""
+_MOVED = {
+    "lab.virtual": "hosts.virtual",
+    "topologies.errors": "base.errors",
+    "softswitch.inputs": "base.inputs",
+    "softswitch.signals": "base.signals",
+    "softswitch.units": "base.units",
+}
+"""Modules by their old names: those that users' files may import."""
 _IMPORTING = Path(importlib.__file__).parent
 """What stands between a file and the error, where it calls `import_module`."""
 
@@ -32,7 +40,7 @@ def old_import(error: BaseException) -> str | None:
     if (
         not isinstance(error, ModuleNotFoundError)
         or not error.name
-        or error.name.partition(".")[0] not in TOP
+        or error.name.removeprefix("pcn.").partition(".")[0] not in TOP
     ):
         return None
     calls = traceback.extract_tb(error.__traceback__)
@@ -48,11 +56,20 @@ def old_import(error: BaseException) -> str | None:
         (name for name in _imports(path, line) if f"{name}.".startswith(f"{error.name}.")),
         error.name,
     )
+    new = f"pcn.{_moved(name.removeprefix('pcn.'))}"
     try:
-        known = find_spec(f"pcn.{name}") is not None
+        known = find_spec(new) is not None
     except ModuleNotFoundError:  # of what is above it
         known = False
-    return f"{path}:{line}: import pcn.{name} in place of {name} (since 0.2.0)" if known else None
+    return f"{path}:{line}: import {new} in place of {name} (since 0.2.0)" if known else None
+
+
+def _moved(name: str) -> str:
+    """Returns the present name of a module of ours."""
+    for old, new in _MOVED.items():
+        if f"{name}.".startswith(f"{old}."):
+            return new + name.removeprefix(old)
+    return name
 
 
 def _imports(path: Path, line: int) -> Iterator[str]:

@@ -155,7 +155,7 @@ def _whole(groups: Mapping[str, ByRun], unit: str) -> Table:
         for group, runs in groups.items()
     ]
     return Table(
-        f"{UNITS[unit]}, all flows",
+        f"{UNITS[unit]}, {'by group' if len(groups) > 1 else 'all flows'}",
         ["", "flows", *STATISTICS],
         table_rows,
         notes if len(groups) > 1 else _notes(next(iter(groups.values()))),

@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.data.records import FlowChoice, LogChoice, Records
 from pcn.experiments.data.series import Series
 from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.recording_numbers import EmptyPaths
 from pcn.experiments.define.scheme_parameters import SET
 from pcn.experiments.papers import find_experiment
 from pcn.experiments.results.atomic_folder import SUMMARY
@@ -96,6 +98,11 @@ class Again:
     logs: Logs
     series: Series
     marks: bool
+
+    @cached_property
+    def empty_paths(self) -> EmptyPaths:
+        """The paths in the empty network, by which a flow's least time counts."""
+        return EmptyPaths.of(self.plan)
 
     @property
     def np_ecn(self) -> bool:

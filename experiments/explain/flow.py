@@ -29,9 +29,14 @@ _ABOVE, _BELOW = 1.1, 0.9
 _IDLE = 0.5
 """Share of its life in which the busiest port of a flow's path sent nothing, above which nothing
 there held it."""
+_NOTED_IDLE = 0.1
+"""Above this share, it is said: the flow's scheme left that unused, whoever had more."""
+_PORTS, _LEAST_WAIT = 3, 0.05
+"""Ports that a reason names, and the least share of the waits that one has."""
 _ANY_POINTS = ("before", "here")
 """Reasons for a mark, whatever the marking point."""
 VICTIM, CONTRIBUTOR, CULPRIT = "victim", "contributor", "culprit"
+REASONS = ("rate", "window", "pause", "queue", "nic", "recover")
 
 
 @dataclass(frozen=True)
@@ -68,13 +73,15 @@ class Bottleneck:
 @dataclass(frozen=True)
 class Origin:
     """A root of PAUSEs: `share` of the flow's time by PAUSE and by queues that PAUSE had built.
-    `filled`: who filled its queue at those PAUSEs, as shares of bytes by flow."""
+    `queue_share`: the flow's share of its queue at those PAUSEs; `fair_share`: one of as many as
+    flows filled it. `filled`: who did, as shares of bytes by flow."""
 
     port: str
     kind: str
     share: float
     crossed: bool
     queue_share: float
+    fair_share: float
     filled: dict[int, float]
     role: str
 
@@ -82,6 +89,9 @@ class Origin:
 @dataclass(frozen=True)
 class Explanation:
     """Of a flow, or of what of it left its sender within a span. `parts_ps` sum to `time_ps`.
+    `least_ps`: the completion time in the empty network, by which its slowdown counts; 0 for a
+    span, or a flow without an end. `reason`: of REASONS, the largest for what it took beyond that,
+    and `reason_port` where it has one.
     `window_ps`: what its window waited for, the ways of ACKs and their packets, by `WINDOW_PARTS`;
     they sum to the part `window`. `pause_ps`: what PAUSE took and queues that it had built;
     `blame_ps`: by root, which sums to it; `through`: by port, the share of it that waited there,
@@ -116,6 +126,8 @@ class Explanation:
     tree: list[dict[str, Any]]
     path: list[str]
     over_time: OverTime | None
+    reason: str = ""
+    reason_port: str = ""
     why: str = ""
     role: str = ""
     ends: dict[str, str] = field(default_factory=dict)
@@ -157,7 +169,7 @@ def explain_flow(
     first, last = log.span(span_ps)
     whole = span_ps is None and log.complete
     names = [str(port) for port in again.logs.ports]
-    least = parts["own"] + parts.get("wire", 0) + parts.get("inside", 0)
+    least = _least_ps(again, log.spec) if whole else 0
     blame, through, by_pause, pause_ps = _blame(pauses, log, span_ps)
     origins = _origins(again, lines, pauses, log, blame, by_pause, names)
     used = log.hops[(log.hops["start_ps"] >= start) & (log.hops["start_ps"] <= end)]
@@ -194,13 +206,18 @@ def explain_flow(
         path=[names[log.nic], *(names[int(hop["link"])] for hop in log.of_packet(last))],
         over_time=over_time(log, pauses, (start, end), names),
     )  # fmt: skip
-    result = replace(result, ends=_ends(again, result))
-    why, role = _why(result)
+    result = _with_reason(replace(result, ends=_ends(again, result)))
     named = _named(again, result)
     names_of = {flow.id: f"{flow.src} > {flow.dst}" for flow in named}
-    return replace(
-        result, why=why, role=role, names=names_of, groups={flow.id: flow.group for flow in named}
-    )
+    return replace(result, names=names_of, groups={flow.id: flow.group for flow in named})
+
+
+def _least_ps(again: Again, spec: FlowSpec) -> int:
+    """Returns the completion time in the empty network; 0 for a flow without a size."""
+    if spec.size_bytes is None:
+        return 0
+    path = again.empty_paths.between(spec.src, spec.dst)
+    return round(path.fct_s(round(spec.size_bytes), again.plan.payload_bytes) * 1e12)
 
 
 def _blame(
@@ -252,11 +269,19 @@ def _origins(
             for flow, size in sorted(filled.items(), key=lambda item: -item[1])
         }
         share, inside = shares.get(log.spec.id, 0.0), root.port in crossed
-        fair = _ABOVE / max(len(shares), 1)
+        fair = 1 / max(len(shares), 1)
         role = (
-            "" if root.kind else VICTIM if not inside else CULPRIT if share > fair else CONTRIBUTOR
+            ""
+            if root.kind
+            else VICTIM
+            if not inside
+            else CULPRIT
+            if share > _ABOVE * fair
+            else CONTRIBUTOR
         )
-        result.append(Origin(names[root.port], root.kind, ps / total, inside, share, shares, role))
+        result.append(
+            Origin(names[root.port], root.kind, ps / total, inside, share, fair, shares, role)
+        )
     return result
 
 
@@ -394,76 +419,110 @@ def _ends(again: Again, result: Explanation) -> dict[str, str]:
     }
 
 
-def _why(result: Explanation) -> tuple[str, str]:
-    """Returns the largest reason for what the flow took beyond its least time, in words, and its
-    role in it."""
-    parts, lost = result.parts_ps, result.time_ps - result.least_ps
-    if lost < (_SLOW - 1) * result.least_ps:
-        return "it wasn't slow", ""
+def _with_reason(result: Explanation) -> Explanation:
+    """Returns the explanation with the largest reason for what the flow took beyond its least time,
+    in words too, and its role in it."""
+    parts = result.parts_ps
+    # Behind its own packets a packet waits in the empty network, too, where they catch up with one
+    # another: that is in the least time.
+    behind_own = sum(hop.by_flow.get(result.id, 0) for hop in result.hops)
+    queued = max(parts.get("contention", 0) + parts.get("overtaken", 0) - behind_own, 0)
     reasons = {
-        "held": parts["rate"] + parts["window"],
+        "rate": parts["rate"],
+        "window": parts["window"],
         "pause": result.pause_ps,
-        "queue": parts.get("contention", 0) + parts.get("overtaken", 0),
+        "queue": queued,
         "nic": parts["nic"],
         "recover": parts["recover"],
     }
-    top = max(reasons, key=lambda name: reasons[name])
-    share = f"{reasons[top] / lost:.0%} of what it lost"
-    if top == "pause" and result.origins:
-        origin = result.origins[0]
-        if origin.kind:
-            return (
-                (
-                    f"{'credits' if origin.kind == 'unknown' else 'a circle of PAUSEs'} at "
-                    f"{origin.port} ({share})"
-                ),
-                "",
-            )
+    # Of a span there is no least time: all but the flow's own frames is lost.
+    least_ps = result.least_ps or parts["own"] + parts.get("wire", 0) + parts.get("inside", 0)
+    lost_ps = result.time_ps - least_ps
+    if lost_ps < (_SLOW - 1) * least_ps or not any(reasons.values()):
+        return replace(result, why="it wasn't slow")
+    held = reasons["rate"] + reasons["window"]
+    largest = max(reasons, key=lambda name: reasons[name])
+    if held >= reasons[largest]:
+        largest = "rate" if reasons["rate"] >= reasons["window"] else "window"
+    taken = held if largest in ("rate", "window") else reasons[largest]
+    share = f"{min(taken / lost_ps, 1.0):.0%} of what it lost"
+    port, role = "", ""
+    if largest in ("rate", "window"):
+        why, role, port = _held(result, largest, share)
+    elif largest == "pause" and result.origins:
+        why, role, port = _paused(result.origins[0], share)
+    elif largest == "queue":
+        places, port = _longest(result)
+        why = f"queues of congested ports ({share}){places}"
+    else:
         words = {
-            VICTIM: "it doesn't cross that port",
-            CULPRIT: "it filled more than its share of that queue",
-            CONTRIBUTOR: "it crosses that port, with no more than its share of the queue",
+            "pause": "PAUSE",
+            "nic": "other flows of its host",
+            "recover": "losses, and how long it took to notice them",
         }
-        return f"PAUSE ({share}), most of it from {origin.port}: {words[origin.role]}", origin.role
-    if top == "held":
-        return _held(result, "rate" if parts["rate"] >= parts["window"] else "window", share)
+        why = f"{words[largest]} ({share})"
+    return replace(result, why=why, role=role, reason=largest, reason_port=port)
+
+
+def _paused(origin: Origin, share: str) -> tuple[str, str, str]:
+    """Returns why a PAUSE stopped it, in words, its role, and the root."""
+    if origin.kind:
+        kind = "credits" if origin.kind == "unknown" else "a circle of PAUSEs"
+        return f"{kind} at {origin.port} ({share})", "", origin.port
+    shares = f"{origin.queue_share:.1%} where {origin.fair_share:.1%} were fair"
     words = {
-        "pause": "PAUSE",
-        "queue": f"queues of congested ports, the longest wait at {_longest(result)}",
-        "nic": "other flows of its host",
-        "recover": "losses, and how long it took to notice them",
+        VICTIM: "it doesn't cross that port",
+        CULPRIT: f"it filled more than its share of that queue, {shares}",
+        CONTRIBUTOR: f"it filled no more than its share of that queue, {shares}",
     }
-    return f"{words[top]} ({share})", ""
+    why = f"PAUSE ({share}), most of it from {origin.port}: {words[origin.role]}"
+    return why, origin.role, origin.port
 
 
-def _longest(result: Explanation) -> str:
-    waits = {hop.port: hop.wait_ps - hop.pause_idle_ps for hop in result.hops}
-    return max(waits, key=lambda port: waits[port], default="")
+def _longest(result: Explanation) -> tuple[str, str]:
+    """Returns where it waited in queues, with shares of that, and the port of the longest wait."""
+    waits = {
+        hop.port: hop.wait_ps - hop.pause_idle_ps - hop.by_flow.get(result.id, 0)
+        for hop in result.hops
+    }
+    total = sum(wait for wait in waits.values() if wait > 0)
+    ordered = sorted(waits, key=lambda port: -waits[port])
+    named = [port for port in ordered[:_PORTS] if waits[port] > _LEAST_WAIT * total]
+    if not named:
+        return "", ""
+    if len(named) == 1:
+        return f": {named[0]}", named[0]
+    shares = ", ".join(f"{waits[port] / total:.0%} at {port}" for port in named)
+    return f": {shares}", named[0]
 
 
-def _held(result: Explanation, limit: str, share: str) -> tuple[str, str]:
-    """Returns likewise why its scheme held it."""
+def _held(result: Explanation, limit: str, share: str) -> tuple[str, str, str]:
+    """Returns why its scheme held it, in words, its role, and the port."""
     port, begin = result.bottleneck, f"its scheme's {limit} ({share})"
     if port is None:
-        return begin, ""
+        return begin, "", ""
     name = f"{port.port} of its NIC" if port.port == result.path[0] else port.port
     if port.idle > _IDLE:
         paused = f", and was PAUSEd for {port.paused:.0%}" if port.paused > 0.02 else ""
         return (
-            f"{begin}, for no reason in the network: the busiest port of its path, "
-            f"{name.rstrip(',')}, sent nothing for {port.idle:.0%} of its life{paused}"
-        ), ""
-    got = f"it got {port.got:.1%} where {port.fair:.1%} were fair"
-    if port.got < _BELOW * port.fair and port.above:
-        return (
             (
-                f"{begin}: {name} was busy with others, {len(port.above)} of them above their "
-                f"fair shares; {got}"
+                f"{begin}, for no reason in the network: the busiest port of its path, "
+                f"{name.rstrip(',')}, sent nothing for {port.idle:.0%} of its life{paused}"
             ),
-            VICTIM,
+            "",
+            port.port,
         )
-    if port.got > _ABOVE * port.fair:
-        return f"{begin}: {name} was busy, and {got}", CULPRIT
-    if port.got < _BELOW * port.fair:
-        return f"{begin}: no flow at {name} had more than a fair share; {got}", CONTRIBUTOR
-    return f"{begin}: {name} was shared about fairly; {got}", CONTRIBUTOR
+    got = f"it got {port.got:.1%} where {port.fair:.1%} were fair"
+    if port.idle > _NOTED_IDLE:
+        got += f", and for {port.idle:.0%} of the time nothing was sent there"
+    if port.got < _BELOW * port.fair and port.above:
+        above = f"{len(port.above)} of them above their fair shares"
+        why, role = f"{begin}: {name} was busy with others, {above}; {got}", VICTIM
+    elif port.got > _ABOVE * port.fair:
+        why, role = f"{begin}: {name} was busy, and {got}", CULPRIT
+    elif port.got < _BELOW * port.fair:
+        why = f"{begin}: no flow at {name} had more than a fair share; {got}"
+        role = CONTRIBUTOR
+    else:
+        why, role = f"{begin}: {name} was shared about fairly; {got}", CONTRIBUTOR
+    return why, role, port.port

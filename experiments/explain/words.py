@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pcn.experiments.explain.answers import Answer
@@ -28,6 +29,16 @@ WINDOW_PARTS = {
     **{name: PARTS[name] for name in list(PARTS)[6:]},
     "timer": "no ACK opened it: a timer or a grant did",
 }
+REASONS = {
+    "queue": "queues",
+    "pause": "PAUSE",
+    "rate": "its scheme's rate",
+    "window": "its scheme's window",
+    "nic": "other flows of its host",
+    "recover": "losses",
+    "": "nothing: it wasn't slow",
+}
+"""What an explanation's `reason` is."""
 _OF_MARK = {
     "here": "marked here",
     "empty": "unmarked: its queue was empty",
@@ -48,6 +59,9 @@ def lines_of(answer: Answer) -> Iterator[str]:
         yield from _run_marks(answer.result or {})
     elif answer.job is not None:
         yield from _job(answer.job)
+    if len(answer.flows) > 1:
+        yield from together(answer.flows)
+        yield ""
     for place, item in enumerate(answer.flows):
         yield from [""] * bool(place)
         yield from _flow(item)
@@ -59,6 +73,22 @@ def lines_of(answer: Answer) -> Iterator[str]:
                 else f"{us(fct_ps)}, {_saved(item.time_ps, fct_ps)}"
             )
             yield f"  INSTEAD, {answer.change}: {then}."
+
+
+def together(flows: Sequence[Explanation]) -> Iterator[str]:
+    """Yields how many of several flows have each reason, the commonest first, and its ports."""
+    yield f"{len(flows)} flows, by what each lost most to:"
+    by_reason: dict[str, list[Explanation]] = {}
+    for item in flows:
+        by_reason.setdefault(item.reason, []).append(item)
+    for reason, items in sorted(by_reason.items(), key=lambda row: -len(row[1])):
+        ports = Counter(item.reason_port for item in items if item.reason_port)
+        roles = Counter(item.role for item in items if item.role)
+        texts = [f"{n} at {port}" for port, n in ports.most_common(_MOST)]
+        texts += [f"{len(ports) - _MOST} more ports"] * (len(ports) > _MOST)
+        texts += [f"{n} {role}{'s' * (n != 1)}" for role, n in roles.most_common()]
+        tail = f": {', '.join(texts)}" if texts else ""
+        yield f"    {len(items):>4}  {REASONS[reason]}{tail}"
 
 
 def _saved(before_ps: int, after_ps: int) -> str:
@@ -82,7 +112,7 @@ def _flow(item: Explanation) -> Iterator[str]:
             if item.least_ps
             else ""
         )
-        yield f"  completion {us(item.time_ps)}{times}"
+        yield f"  completion {us(item.time_ps)}{times}; from {us(item.from_ps)} on"
     else:
         rate = 8e3 * item.sent_bytes / item.time_ps if item.time_ps else 0.0
         since = f"{us(item.time_ps)} from {us(item.from_ps)} on"
@@ -160,8 +190,8 @@ def _marks(item: Explanation) -> Iterator[str]:
         n = sum(item.marked.values())
         times = "once" if n == 1 else f"{n:,} times"
         yield f"  marked {times} on {item.packets:,} packet{'s' * (item.packets != 1)}: {ports}"
-    if item.decisions:
-        yield f"    by the queue without PAUSE: {_decided(item.decisions)}"
+    if decided := _decided(item.decisions) if item.decisions else "":
+        yield f"    by the queue without PAUSE, port by port: {decided}"
     if item.rate_set_by:
         ports = ", ".join(
             f"{port} {share:.1%}" for port, share in list(item.rate_set_by.items())[:_MOST]
@@ -215,7 +245,7 @@ def _job(job: Job) -> Iterator[str]:
 
 def _decided(of: Mapping[str, int]) -> str:
     """Returns how many of the decisions that a PAUSE may have changed the queue without PAUSE
-    confirms."""
+    confirms; empty where there are none."""
     texts = []
     for decision, n, confirmed in (
         ("marked", of["marked"], of["marked_still"]),
@@ -227,7 +257,7 @@ def _decided(of: Mapping[str, int]) -> str:
     ):
         if n:
             texts.append(f"{decision} {n:,}, {confirmed / n:.0%} confirmed")
-    return "; ".join(texts) or "none"
+    return "; ".join(texts)
 
 
 def _run_marks(result: dict[str, Any]) -> Iterator[str]:
@@ -247,17 +277,20 @@ def _run_marks(result: dict[str, Any]) -> Iterator[str]:
             yield f"    {sums[reason]:>14,} {sums[reason] / total:6.1%}  {text}"
     if any(row["unknown"] for row in result["packets"].values()):
         yield "  ports that don't serve in order: nothing is known of their queues without PAUSE"
-    if sums["here"]:
-        yield f"  by the queues without PAUSE: {_decided(result)}"
+    if sums["here"] and (decided := _decided(result)):
+        yield f"  by the queues without PAUSE: {decided}"
     if result.get("decisions"):
         share = result["confirmed"] / result["decisions"]
         yield (
             f"  NP-ECN in the queues without PAUSE would have taken {share:.1%} of "
             f"{result['decisions']:,} alike"
         )
-    for name, port in list(result["ports"].items())[:_MOST]:
-        if port["marked"] or port.get("held"):
-            yield f"    {name:8} {_decided(port)}"
+    busy = {
+        name: decided for name, port in result["ports"].items() if (decided := _decided(port))
+    }
+    yield from (f"    {name:8} {decided}" for name, decided in list(busy.items())[: 2 * _MOST])
+    if len(busy) > 2 * _MOST:
+        yield f"    and {len(busy) - 2 * _MOST} more ports"
 
 
 def _roots(item: Explanation) -> Iterator[str]:
@@ -285,7 +318,8 @@ def _roots(item: Explanation) -> Iterator[str]:
             yield f"            its queue at those PAUSEs: {', '.join(texts)}"
     if len(item.origins) > 3:
         share = sum(origin.share for origin in item.origins[3:])
-        yield f"    {share:6.1%}  {len(item.origins) - 3} other ports"
+        left = len(item.origins) - 3
+        yield f"    {share:6.1%}  {left} other port{'s' * (left != 1)}"
     yield from _tree(item.tree)
 
 
@@ -331,6 +365,9 @@ def _port(result: dict[str, Any]) -> Iterator[str]:
             f"    {us(ps):>14}  {port}"
             for port, ps in list(result["caused_ps"].items())[: 2 * _MOST]
         )
+        if len(result["caused_ps"]) > 2 * _MOST:
+            left = list(result["caused_ps"].values())[2 * _MOST :]
+            yield f"    {us(sum(left)):>14}  {len(left)} more ports"
 
 
 def _pause(result: dict[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from pcn.experiments.results.documents import section
 
 _STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
 _MOST_FLOWS = 16
+_TRAFFIC = "traffic"
+"""The scenario whose flows have slowdowns."""
 _LEAST_WHAT = 40
 """Characters of a check's text, in a line: where they have no room, checks are paragraphs."""
 
@@ -56,8 +59,17 @@ def show(directory: Path, summary: Mapping[str, Any], console: Console) -> None:
             highlight=False,
         )
     _show_latency(summary, console)
+    _show_next(directory, summary, console)
     if (directory / "report.html").exists():
         console.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def _show_next(directory: Path, summary: Mapping[str, Any], console: Console) -> None:
+    """Prints the command that explains the slowest flow of traffic in virtual time."""
+    name, run = next(iter((summary.get("runs") or {"": summary}).items()))
+    if summary["scenario"] == _TRAFFIC and run["clock"] == "virtual":
+        command = f"pcn explain {shlex.quote(str(directory / name))} --worst 10"
+        console.print(f"Why flows were slow: {command}", highlight=False, soft_wrap=True)
 
 
 def _show_tables(runs: Mapping[str, Path], scenario: str, console: Console) -> bool:

@@ -130,7 +130,7 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
     )
     tiers = [name for name in names if not name.startswith("pause_frames class")]
     tiers = tiers if len(tiers) > 1 else []
-    columns = ["", "flows", "done", "largest queue, KB", "PAUSE"]
+    columns = ["", "flows", "done", "largest sampled queue, KB", "PAUSE"]
     return Table(
         "flows",
         [*columns, *(f"PAUSE of {name.partition(' ')[2] or 'switches'}*" for name in tiers)],
@@ -169,14 +169,17 @@ def _parts(runs: Mapping[str, Measured]) -> list[Table]:
     names = [name for name in PARTS if any(of.get(f"{name}{suffix}") for of in explained.values())]
     rows, bars = [], []
     for run, of in explained.items():
-        for size in [ALL, *(name for name, _ in SIZES)]:
+        for size in [ALL, *(name for name, _ in SIZES), COLLECTIVE, INCAST]:
             means = [of.get(f"{name}_ms {size}") or 0.0 for name in names]
             if total := sum(means):
                 texts = (f"{100 * mean / total:.1f}" if mean else "–" for mean in means)
                 rows.append([f"{label(run)}, {size}", _number(total), *texts])
                 bars.append([(name, mean / total) for name, mean in zip(names, means, strict=True)])
     columns = ["", "mean, ms", *(name.replace("_", " ") for name in names)]
-    note = "Shares of the completion times of all flows of a size: docs/explain.md."
+    note = (
+        "Shares of the completion times of all flows (in-casts' too) and of a size: S up to 10 KB, "
+        "M to 100 KB, L to 1 MB, XL above. `pcn explain RESULT` has single flows: docs/explain.md."
+    )
     return [Table("where the time went, %", columns, rows, [note], bars)] if rows else []
 
 

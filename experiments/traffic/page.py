@@ -222,7 +222,8 @@ def about(plan: Plan) -> list[tuple[str, str]]:
         (
             "slowdown",
             "S: flows up to 10 KB, M: up to 100 KB, L: up to 1 MB, XL: longer ones. Slowdown is "
-            "the completion time over that of the same flow in the empty network.",
+            "the completion time over that of the same flow in the empty network, with frames "
+            "without telemetry.",
         ),
         *[("checks", "flows.parquet has a row for each flow.")] * extras.installed("parquet"),
     ]

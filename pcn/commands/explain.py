@@ -68,7 +68,7 @@ from pcn.commands.output import is_quiet, note, output_options, say
     "--without-flows",
     "without",
     multiple=True,
-    metavar="N|GROUP",
+    metavar="N|GROUP[,...]",
     help="Flows that one more run lacks (default: none).",
 )
 @click.option(
@@ -145,7 +145,10 @@ def explain(
     )
     errors = Console(stderr=True)
     end = parse_port(port, "--at") if port else None
-    change = Change({parse_port(at, "--what-if"): rate for at, rate in map(_rate, rates)}, without)
+    change = Change(
+        {parse_port(at, "--what-if"): rate for at, rate in map(_rate, rates)},
+        tuple(name for names in without for name in names.split(",")),
+    )
     original = KeptResult(result, allow_code)
     change.of(original.plan.topology)  # before minutes are spent
     with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:

@@ -15,6 +15,7 @@ from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.found import find_topology
 from pcn.topologies.head_of_line import P3, head_of_line
+from pcn.topologies.leaf_spine import leaf_spine
 from pcn.topologies.model import (
     Endpoint,
     Link,
@@ -200,11 +201,27 @@ def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int) -> N
         ("fat-tree", {"k": 0}, "at least 2"),
         ("clos", {"hosts": 10}, "1:1 would need 1.25 links"),
         ("clos", {"pods": 0}, "at least 1 of each"),
+        ("leaf-spine", {"spines": 0}, "at least 1 of each"),
     ],
 )
 def test_what_can_not_be_built_is_refused(name: str, options: dict[str, int], message: str) -> None:
     with pytest.raises(TopologyError, match=message):
         find_topology(name).build(options)
+
+
+@pytest.mark.parametrize(("leaves", "spines", "hosts"), [(4, 2, 8), (2, 1, 1), (3, 5, 2)])
+def test_leaf_spine_has_a_way_by_each_spine(leaves: int, spines: int, hosts: int) -> None:
+    topology = leaf_spine(leaves, spines, hosts)
+    assert len(topology.hosts) == leaves * hosts
+    assert len(topology.links) == leaves * (hosts + spines)
+    last = f"h{leaves * hosts - 1}"
+    assert ways(topology, "h0", last) == spines
+    names = links_of(topology, "h0", last)
+    assert names[0] == "h0->l0"
+    assert names[-1] == f"l{leaves - 1}->{last}"
+    assert len(names) == 4
+    if hosts > 1:
+        assert links_of(topology, "h0", "h1") == ["h0->l0", "l0->h1"]
 
 
 def test_head_of_line_is_tcd_s_network() -> None:  # 3.4, 3.6, 3.7

@@ -44,26 +44,32 @@ def refusal(path: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("line", "old"),
+    ("line", "old", "new"),
     [
-        ("from topologies.model import Topology, Link", "topologies.model"),
-        ("from hosts.algorithms import ReactionPoint", "hosts.algorithms"),
-        ("from controller.marking_contract import Setting", "controller.marking_contract"),
-        ("import lab.virtual", "lab.virtual"),
-        ("import os, virtualnet", "virtualnet"),
-        ("from p4net import (\n    virtual,\n)", "p4net"),
-        ("import softswitch.units as units", "softswitch.units"),
-        ("if True:\n    from experiments.runner import run", "experiments.runner"),
-        ("__import__('importlib').import_module('p4src.manifest')", "p4src"),
+        ("from topologies.model import Topology, Link", "topologies.model", "topologies.model"),
+        ("from hosts.algorithms import ReactionPoint", "hosts.algorithms", "hosts.algorithms"),
+        (
+            "from controller.marking_contract import Setting",
+            "controller.marking_contract",
+            "controller.marking_contract",
+        ),
+        ("import lab.virtual", "lab.virtual", "hosts.virtual"),
+        ("import pcn.lab.virtual.flows", "pcn.lab.virtual.flows", "hosts.virtual.flows"),
+        ("from pcn.topologies.errors import LabError", "pcn.topologies.errors", "base.errors"),
+        ("import os, virtualnet", "virtualnet", "virtualnet"),
+        ("from p4net import (\n    virtual,\n)", "p4net", "p4net"),
+        ("import softswitch.units as units", "softswitch.units", "base.units"),
+        ("if True:\n    from experiments.runner import run", *["experiments.runner"] * 2),
+        ("__import__('importlib').import_module('p4src.manifest')", "p4src", "p4src"),
     ],
 )
 def test_file_with_an_old_import_is_refused_with_the_new_name(
-    tmp_path: Path, line: str, old: str
+    tmp_path: Path, line: str, old: str, new: str
 ) -> None:
     path = tmp_path / "mine.py"
     message = refusal(path, f'"""A star."""\n\n{line}\n')
     number = 4 if line.startswith("if") else 3
-    assert message == f"{path}:{number}: import pcn.{old} in place of {old} (since 0.2.0)"
+    assert message == f"{path}:{number}: import pcn.{new} in place of {old} (since 0.2.0)"
 
 
 def test_module_that_a_file_imports_is_named(

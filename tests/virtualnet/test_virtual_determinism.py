@@ -89,6 +89,15 @@ def test_the_result_changes_with_each_parameter(
     assert digest(**change).digest != reference.digest
 
 
+def test_samples_are_in_no_digest(reference: Totals) -> None:
+    with dumbbell_network() as network:
+        network.sample(7e-6, [network.queue_bytes("s0", 1, 3)])
+        network.run(until_s=DURATION_S)
+        totals = network.totals()
+    assert totals.digest == reference.digest
+    assert totals.events > reference.events
+
+
 def test_steps_don_t_matter(reference: Totals) -> None:
     with dumbbell_network() as network:
         for step in range(1, 9):

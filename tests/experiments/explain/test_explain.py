@@ -206,6 +206,69 @@ def test_explanation_is_kept_whole_and_printed(
     assert text.splitlines()[-1].startswith("  WHY: ")
 
 
+def test_least_time_is_that_of_the_slowdown(mixed: Path) -> None:
+    table = pq.read_table(mixed / "pcn" / "flows.parquet").to_pydict()
+    flows = explained(mixed / "pcn", *table["id"][:20])
+    slowdowns = dict(zip(table["id"], table["slowdown"], strict=True))
+    for flow in flows:
+        assert flow.time_ps / flow.least_ps == pytest.approx(slowdowns[flow.id], rel=1e-6)
+
+
+def test_flow_alone_is_not_slow_behind_its_own_packets(tmp_path: Path) -> None:
+    flows = tmp_path / "flows.csv"
+    flows.write_text("src,dst,start_s,size_bytes\nh0,h31,0.00001,1052\n")
+    place = kept_run(
+        tmp_path / "run", "traffic", "--topology", "leaf-spine", "--flows", str(flows),
+        "--scheme", "dcqcn",
+    )  # fmt: skip
+    (flow,) = explained(place, 0)
+    assert sum(hop.by_flow[0] for hop in flow.hops) > 0  # its last packet catches up
+    assert flow.time_ps == pytest.approx(flow.least_ps, rel=1e-6)
+    assert (flow.why, flow.reason) == ("it wasn't slow", "")
+
+
+def test_run_whose_queues_were_read_is_run_again_with_its_digest(tmp_path: Path) -> None:
+    short = ["traffic", *SHORT["traffic"], "--scheme", "dctcp"]
+    plain = kept_run(tmp_path / "plain", *short)
+    read = kept_run(tmp_path / "read", *short, "--queues", "5us")
+    digests = {KeptResult(place).digest for place in (plain, read)}
+    assert len(digests) == 1
+    assert pcn(["explain", str(read), "-q"]) == 0
+
+
+def test_reason_names_the_ports_of_all_long_waits(mixed: Path) -> None:
+    numbers = KeptResult(mixed / "pcn").slowest(20, Silent())
+    flows = explained(mixed / "pcn", *numbers)
+    queued = [flow for flow in flows if flow.reason == "queue"]
+    assert queued
+    for flow in queued:
+        waits = {
+            hop.port: hop.wait_ps - hop.pause_idle_ps - hop.by_flow.get(flow.id, 0)
+            for hop in flow.hops
+        }
+        assert flow.reason_port == max(waits, key=lambda port: waits[port])
+        for port, wait in waits.items():
+            if wait > 0.4 * sum(waits.values()):
+                assert port in flow.why.partition("lost)")[2]
+
+
+def test_several_flows_are_counted_by_reason_and_port(mixed: Path) -> None:
+    numbers = KeptResult(mixed / "pfc").slowest(10, Silent())
+    flows = explained(mixed / "pfc", *numbers)
+    first, *lines = words.together(flows)
+    assert first == "10 flows, by what each lost most to:"
+    assert sum(int(line.split()[0]) for line in lines) == 10
+    for line in lines:
+        count, _, rest = line.strip().partition("  ")
+        reason, _, ports = rest.partition(": ")
+        items = [flow for flow in flows if words.REASONS[flow.reason] == reason]
+        assert len(items) == int(count)
+        for text in ports.split(", ") if ports else ():
+            number, _, port = text.partition(" at ")
+            if port:
+                assert sum(flow.reason_port == port for flow in items) == int(number)
+
+
 def test_a_result_that_cannot_be_written_is_explained_alone(
     mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -123,6 +123,7 @@ def test_explanation_of_a_port_leaves_no_page_of_earlier_flows(kept: Path) -> No
     place = kept / keep.FOLDER
     before = (place / keep.PAGE).read_bytes()
     assert pcn(["explain", str(kept), "--at", "e0:1", "-q"]) == 0
-    assert sorted(path.name for path in place.iterdir()) == [keep.JSON, keep.TEXT]
+    # The parts of all flows stay: they are of the same run.
+    assert sorted(path.name for path in place.iterdir()) == [keep.JSON, keep.TEXT, keep.TABLE]
     assert pcn(["explain", str(kept), "--worst", str(FLOWS), "-q"]) == 0
     assert (place / keep.PAGE).read_bytes() == before
