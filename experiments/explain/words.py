@@ -285,9 +285,7 @@ def _run_marks(result: dict[str, Any]) -> Iterator[str]:
             f"  NP-ECN in the queues without PAUSE would have taken {share:.1%} of "
             f"{result['decisions']:,} alike"
         )
-    busy = {
-        name: decided for name, port in result["ports"].items() if (decided := _decided(port))
-    }
+    busy = {name: decided for name, port in result["ports"].items() if (decided := _decided(port))}
     yield from (f"    {name:8} {decided}" for name, decided in list(busy.items())[: 2 * _MOST])
     if len(busy) > 2 * _MOST:
         yield f"    and {len(busy) - 2 * _MOST} more ports"
