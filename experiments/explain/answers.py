@@ -154,7 +154,9 @@ def of_pause(original: KeptResult, number: int, progress: RunProgress) -> Answer
     pauses = Pauses(first.logs, _end_ps(first))
     if not 0 <= number < len(pauses.all):
         there = (
-            f"PAUSEs are numbered 0 to {len(pauses.all) - 1}" if pauses.all else "the run has none"
+            f"PAUSEs are numbered 0 to {len(pauses.all) - 1}, without frames that renew one"
+            if pauses.all
+            else "the run has none"
         )
         raise ExperimentError(f"no PAUSE {number}: {there}")
     pause = pauses.all[number]

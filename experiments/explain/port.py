@@ -10,13 +10,16 @@ from pcn.experiments.explain.lines import CONTROL, Lines
 from pcn.experiments.explain.pauses import Pause, Pauses, Root
 
 Facts = dict[str, Any]
+_LARGEST = 5
+"""Flows of groups that are named."""
 
 
 def explain_port(
     again: Again, lines: Lines, pauses: Pauses, port: int, span_ps: tuple[int, int]
 ) -> Facts:
-    """Returns whose frames were on a port's line within a span, as shares of it; how long each
-    class was PAUSEd, by root; and how much of all PAUSEs of others came from it."""
+    """Returns whose frames were on a port's line within a span, as shares of it, by group and of
+    the groups' largest flows; how long each class was PAUSEd, by root; and how much of all PAUSEs
+    of others came from it."""
     names = [str(item) for item in again.logs.ports]
     begin, end = span_ps
     span = max(end - begin, 1)
@@ -33,6 +36,16 @@ def explain_port(
         of[1] += ps / span
         of[2] += fair.get(flow, 0.0) / span
     ordered = sorted(groups.items(), key=lambda item: -item[1][1])
+    largest = [
+        {
+            "id": flow.id,
+            "name": f"flow {flow.id} {flow.src} > {flow.dst}",
+            "share": by_flow[flow.id] / span,
+        }
+        for flow in again.plan.topology.flows
+        if flow.group and flow.id in by_flow
+    ]
+    largest.sort(key=lambda row: -row["share"])
     stopped: dict[int, Facts] = {}
     for traffic_class in sorted({pause.traffic_class for pause in pauses.all}):
         followed, _ = pauses.blame((port, traffic_class), [(begin, end)])
@@ -55,6 +68,7 @@ def explain_port(
             {"name": name, "flows": int(n), "share": share, "fair": due}
             for name, (n, share, due) in ordered
         ],
+        "largest": largest[:_LARGEST],
         "paused": stopped,
         "caused_ps": {
             names[at]: ps for at, ps in sorted(caused.items(), key=lambda item: -item[1])

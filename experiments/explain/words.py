@@ -352,6 +352,9 @@ def _port(result: dict[str, Any]) -> Iterator[str]:
         yield f"    {row['share']:6.1%}  {row['name']}{many}; fair {row['fair']:.1%}"
     if len(result["flows"]) > 2 * _MOST:
         yield f"            and {len(result['flows']) - 2 * _MOST} more"
+    if result["largest"]:
+        largest = ", ".join(f"{row['name']} {row['share']:.1%}" for row in result["largest"])
+        yield f"    of these the largest: {largest}"
     for traffic_class, stopped in result["paused"].items():
         yield f"  class {traffic_class} PAUSEd for {us(stopped['paused_ps'])}, by root:"
         yield from (

@@ -317,7 +317,12 @@ def test_a_port_and_a_pause_are_explained(victim: Path, capsys: pytest.CaptureFi
     assert sum(row["share"] for row in port["flows"]) + port["idle"] == pytest.approx(1)
     assert next(iter(port["paused"]["3"]["roots"])) == "s1:2"
     assert pcn(["explain", str(place), "--at", "s1:2", "--json"]) == 0
-    assert "s0:3" in json.loads(capsys.readouterr().out)["port"]["caused_ps"]
+    port = json.loads(capsys.readouterr().out)["port"]
+    assert "s0:3" in port["caused_ps"]
+    bursts = next(row for row in port["flows"] if row["name"] == "bursts")
+    shares = [row["share"] for row in port["largest"]]
+    assert 0 < sum(shares) <= bursts["share"]
+    assert shares == sorted(shares, reverse=True)
     assert pcn(["explain", str(place), "--pause", "0", "--json"]) == 0
     pause = json.loads(capsys.readouterr().out)["pause"]
     assert pause["used_bytes"] > pause["threshold_bytes"]
