@@ -33,8 +33,8 @@ from pcn.lab.host_routes import route_hosts
 from pcn.lab.launch import NetworkError, launch_spec, share_process, slack
 from pcn.lab.log_folder import LogFolder
 from pcn.lab.memory_links import MemoryLinks
+from pcn.lab.preflight import require_startable
 from pcn.lab.process import StartError, wait_ready
-from pcn.lab.startable import require_startable
 from pcn.lab.target import (
     QUEUE_DEPTH_PACKETS,
     LaunchSpec,

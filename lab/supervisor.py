@@ -147,7 +147,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     )  # slow to load; `pcn up` and `pcn down` do without
     from pcn.lab.lab import Lab
     from pcn.lab.network import configured
-    from pcn.topologies.found import find_topology
+    from pcn.topologies.lookup import find_topology
 
     topology = without(find_topology(spec.topology).build(spec.options), spec.leave_out)
     scheme = configured(spec.scheme, spec.scheme_parameters).scheme

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pcn.base import private
+from pcn.base import owner_only
 from pcn.base.errors import LabError
 from pcn.base.frames import MAX_FRAME
 from pcn.base.python_process import python_command
@@ -166,7 +166,7 @@ class SoftswitchTarget:
             if spec.trace is not None:
                 more += ["--trace", spec.trace]
             lines.append(shlex.join([*more, *self._options(spec.spec)]))
-        with os.fdopen(private.new_file(file), "w", encoding="utf-8") as lines_file:
+        with os.fdopen(owner_only.new_file(file), "w", encoding="utf-8") as lines_file:
             lines_file.write("\n".join(lines) + "\n")
         return [*python_command("pcn.softswitch"), "--together", str(file)]
 

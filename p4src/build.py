@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pcn.base import packed, private
+from pcn.base import owner_only, packed
 from pcn.base.packed import NATIVE
 from pcn.p4src import manifest as manifests
 from pcn.p4src.manifest import source_digest
@@ -326,10 +326,10 @@ def unpack_all(folder: Path, root: Path = ROOT) -> None:
         for end in (".json", ".p4info.txtpb"):
             for path in packed.files(root / manifests.FOLDER, end):
                 if path.name != "manifest.json":
-                    with os.fdopen(private.output(folder / path.name), "wb") as file:
+                    with os.fdopen(owner_only.output(folder / path.name), "wb") as file:
                         file.write(packed.read_bytes(path))
                     print(folder / path.name)
-    except (OSError, private.NotPrivateError) as error:
+    except (OSError, owner_only.NotPrivateError) as error:
         raise P4BuildError(str(error)) from None
 
 

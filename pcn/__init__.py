@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from pcn.topologies.compact import compact as compact
     from pcn.topologies.dumbbell import dumbbell as dumbbell
     from pcn.topologies.fat_tree import fat_tree as fat_tree
-    from pcn.topologies.found import find_topology as find_topology
+    from pcn.topologies.lookup import find_topology as find_topology
     from pcn.topologies.model import (
         Endpoint as Endpoint,
         FlowSpec as FlowSpec,
@@ -101,7 +101,7 @@ _HOME = {
     "pcn.topologies.dumbbell": "dumbbell",
     "pcn.base.errors": "LabError",
     "pcn.topologies.fat_tree": "fat_tree",
-    "pcn.topologies.found": "find_topology",
+    "pcn.topologies.lookup": "find_topology",
     "pcn.topologies.model": "Endpoint FlowSpec Host Link Switch Topology make_hosts",
     "pcn.topologies.parking_lot": "parking_lot",
     "pcn.hosts.virtual": "VirtualNetwork",

@@ -173,8 +173,8 @@ def run(arguments: list[str]) -> int:
 @contextlib.contextmanager
 def _old_names_noted() -> Iterator[None]:
     """Prints a line on stderr for each name that the next release won't have."""
+    from pcn.escape import visible
     from pcn.topologies.deprecation import OldNameWarning
-    from pcn.visible import visible
 
     shown: set[str] = set()
 
@@ -249,7 +249,7 @@ def _one_line(error: click.ClickException) -> str:
 
 
 def _fail(text: str, code: int, error: BaseException) -> int:
-    from pcn.visible import visible
+    from pcn.escape import visible
 
     if diagnosis.is_debugging():
         import traceback

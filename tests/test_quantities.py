@@ -21,7 +21,7 @@ from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter
 from pcn.hosts.algorithms import SchemeError, find_scheme
 from pcn.softswitch.values import parse_delay, parse_rate
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import TopologyError
 
 REFUSALS = (ExperimentError, SchemeError, BadParameter, TopologyError, ArgumentTypeError)

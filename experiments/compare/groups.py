@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pcn.base.units import Kind, kind_of
-from pcn.experiments.compare.kept import Kept
+from pcn.experiments.compare.stored_results import Kept
 from pcn.experiments.data.parameters import Parameter, format_value
 from pcn.experiments.define import intervals, scheme_parameters
 from pcn.experiments.define.charts import Line

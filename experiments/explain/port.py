@@ -36,7 +36,7 @@ def explain_port(
         of[1] += ps / span
         of[2] += fair.get(flow, 0.0) / span
     ordered = sorted(groups.items(), key=lambda item: -item[1][1])
-    largest = [
+    largest: list[Facts] = [
         {
             "id": flow.id,
             "name": f"flow {flow.id} {flow.src} > {flow.dst}",

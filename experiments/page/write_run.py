@@ -26,8 +26,8 @@ from pcn.experiments.results.atomic_folder import (
     whole,
 )
 from pcn.experiments.results.judged_run import Result, by_scheme
-from pcn.experiments.results.kept_run import drawn_with
 from pcn.experiments.results.recorded_tables import recorded_tables
+from pcn.experiments.results.stored_run import drawn_with
 from pcn.topologies import extras
 from pcn.topologies.formats import pcn
 

@@ -51,7 +51,7 @@ from pcn.hosts.virtual.nics import Nics
 from pcn.hosts.virtual.paths import FlowPaths
 from pcn.hosts.virtual.reroute import Reroute
 from pcn.hosts.virtual.sources import Sources
-from pcn.topologies import headroom, lossy
+from pcn.topologies import headroom, queue_depth
 from pcn.topologies.ecn import COLOURS, GREEN
 from pcn.topologies.lossless import CONTROL_CLASS, CREDITS
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
@@ -508,7 +508,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 self.share_buffer(name, shared, self.topology.lossless_classes)
         lossless, depth = (
             self.topology.lossless_classes,
-            lossy.queue_packets(self.topology.parameters),
+            queue_depth.queue_packets(self.topology.parameters),
         )
         limited = [
             traffic_class

@@ -35,7 +35,7 @@ from pcn.cli import run as pcn
 from pcn.experiments.compare import tables
 from pcn.experiments.compare.figures import figures
 from pcn.experiments.compare.groups import grouped
-from pcn.experiments.compare.kept import read
+from pcn.experiments.compare.stored_results import read
 from pcn.experiments.compare.write import render
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.outcomes import Outcome

@@ -46,7 +46,7 @@ from pcn.hosts.wire import data_bytes  # noqa: E402
 from pcn.topologies.buffers import hpcc_buffer  # noqa: E402
 from pcn.topologies.ecn import EcnThresholds  # noqa: E402
 from pcn.topologies.formats.hpcc import numbered  # noqa: E402
-from pcn.topologies.found import find_topology  # noqa: E402
+from pcn.topologies.lookup import find_topology  # noqa: E402
 from pcn.topologies.lossless import CONTROL_CLASS  # noqa: E402
 from pcn.topologies.model import FlowSpec, Topology  # noqa: E402
 

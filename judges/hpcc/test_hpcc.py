@@ -17,7 +17,7 @@ import hpcc
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec
 
 HPCC = [

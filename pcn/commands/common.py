@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 from click.core import ParameterSource
 
-from pcn.base import private
+from pcn.base import owner_only
 from pcn.base.units import Kind, quantity
 from pcn.commands.output import is_quiet
 from pcn.complete import complete_network
-from pcn.visible import visible
+from pcn.escape import visible
 
 if TYPE_CHECKING:
     from pcn.lab.journal import Record
@@ -104,9 +104,9 @@ def network_option(function: _F) -> _F:
 def write_file(path: Path, content: bytes) -> None:
     """Writes a file that the command line names. Raises LabError."""
     try:
-        with os.fdopen(private.output(path), "wb") as file:
+        with os.fdopen(owner_only.output(path), "wb") as file:
             file.write(content)
-    except (OSError, private.NotPrivateError) as error:
+    except (OSError, owner_only.NotPrivateError) as error:
         from pcn.base.errors import LabError
 
         raise LabError(f"{path}: {getattr(error, 'strerror', error)}") from None
@@ -120,8 +120,8 @@ def text_output(path: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     try:
-        file = os.fdopen(private.output(path), "w", encoding="utf-8")
-    except (OSError, private.NotPrivateError) as error:
+        file = os.fdopen(owner_only.output(path), "w", encoding="utf-8")
+    except (OSError, owner_only.NotPrivateError) as error:
         from pcn.base.errors import LabError
 
         raise LabError(f"{path}: {getattr(error, 'strerror', error)}") from None

@@ -14,7 +14,7 @@ from pcn.commands.output import note, output_options, say
 from pcn.complete import complete_topology, complete_topology_option
 
 if TYPE_CHECKING:
-    from pcn.topologies.found import Blueprint
+    from pcn.topologies.lookup import Blueprint
     from pcn.topologies.model import Topology
 
 set_option = click.option(
@@ -52,7 +52,7 @@ def list_topologies(as_json: bool) -> None:
       pcn topology list
     """
     from pcn.base.errors import LabError
-    from pcn.topologies.found import find_topology, names
+    from pcn.topologies.lookup import find_topology, names
 
     rows = []
     for name in names():
@@ -84,8 +84,8 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     """
     from pcn.lab.launch import virtual_alone
     from pcn.topologies import headroom
-    from pcn.topologies.found import find_topology
-    from pcn.topologies.unusual import unusual
+    from pcn.topologies.lookup import find_topology
+    from pcn.topologies.suspect_values import unusual
 
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
     properties = facts(built)
@@ -147,7 +147,7 @@ def convert(
       pcn topology convert star net.yaml --sonic config_db.json
     """
     from pcn.topologies.formats import sonic as config_db, writer
-    from pcn.topologies.found import find_topology
+    from pcn.topologies.lookup import find_topology
 
     if leave_out and not sonic:
         raise click.UsageError("--leave-out is for files of --sonic")
@@ -195,7 +195,7 @@ def draw(reference: str, out: str, options: tuple[str, ...], as_json: bool) -> N
       pcn topology draw clos clos.svg
       pcn topology draw topology.txt network.html
     """
-    from pcn.topologies.found import find_topology
+    from pcn.topologies.lookup import find_topology
     from pcn.topologies.picture import drawn
 
     path = Path(out)
@@ -238,7 +238,7 @@ def _require_rates(
     """Raises TopologyError where a link has another rate than an option gave it: a switch's file
     would win without a word."""
     from pcn.base.units import quantity, quantity_text
-    from pcn.topologies.found import kind_of_option
+    from pcn.topologies.lookup import kind_of_option
     from pcn.topologies.model import TopologyError
 
     pairs = [

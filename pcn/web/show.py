@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pcn.base.errors import LabError
-from pcn.visible import visible
+from pcn.escape import visible
 from pcn.web.history import History
 from pcn.web.recorded import described, recorded
 from pcn.web.run import RunOnPage

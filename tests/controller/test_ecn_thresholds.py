@@ -18,7 +18,7 @@ from pcn.topologies import serialise
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.ecn import COLOURS, EcnThresholds
 from pcn.topologies.formats import FORMATS
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
 from pcn.virtualnet import VirtualError

@@ -19,7 +19,7 @@ from pcn.experiments.data.frames import Frame, Frames, edges, interval
 from pcn.experiments.data.records import Records
 from pcn.experiments.data.series import Series
 from pcn.experiments.papers import SCENARIOS
-from pcn.experiments.results.kept_run import read_run
+from pcn.experiments.results.stored_run import read_run
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.topologies.dumbbell import dumbbell

@@ -13,7 +13,7 @@ from disk import Steps, play_steps
 from hypothesis import given, settings
 from others import in_child
 
-from pcn.base.log_file import LogFile
+from pcn.softswitch.log_file import LogFile
 
 _NOTE = re.compile(r"lines lost here: (\d+): \[Errno 27\] File too large")
 

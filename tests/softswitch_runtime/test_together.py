@@ -14,7 +14,7 @@ from waiting import LIMIT_S
 
 from pcn.base.priority import REFUSED
 from pcn.softswitch.options import Channel, OptionError
-from pcn.softswitch.together import parse_all, parse_file
+from pcn.softswitch.several_switches import parse_all, parse_file
 
 TWO = """
 # h0 - 1, 1:2 - 2:3

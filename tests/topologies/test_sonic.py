@@ -19,7 +19,7 @@ from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.buffers import Share
 from pcn.topologies.ecn import EcnThresholds
 from pcn.topologies.formats import FORMATS, pcn, sonic
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
 from pcn.topologies.watchdog import Watchdog

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pcn.base import private
+from pcn.base import owner_only
 from pcn.cli import run
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def disk_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        private, "output", lambda _path: os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC)
+        owner_only, "output", lambda _path: os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC)
     )
 
 

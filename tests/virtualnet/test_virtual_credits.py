@@ -32,7 +32,7 @@ from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.hosts.virtual.flows import FlowMaker, VirtualFlow
 from pcn.lab.launch import NetworkError, launch_spec
-from pcn.lab.startable import require_startable
+from pcn.lab.preflight import require_startable
 from pcn.lab.target import target as find_target
 from pcn.topologies.model import (
     FIFO,

@@ -16,7 +16,7 @@ from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.launch import NetworkError, require_live
 from pcn.topologies import serialise
 from pcn.topologies.formats import FORMATS
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, OutputBuffer, Topology
 from pcn.topologies.schedules import Schedule
 

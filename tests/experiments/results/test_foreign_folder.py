@@ -19,7 +19,7 @@ import pytest
 from others import NOBODY, as_nobody, shared_folder
 
 from pcn.base.errors import LabError
-from pcn.base.private import NotPrivateError
+from pcn.base.owner_only import NotPrivateError
 from pcn.experiments.explain import keep
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.page.figures_page import sections

@@ -23,7 +23,7 @@ from pcn.experiments.data.series import Series
 from pcn.experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
 from pcn.experiments.results.judged_run import Result
 from pcn.topologies import extras
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Endpoint, Topology
 
 _QUEUES = "queues.parquet"
