@@ -30,7 +30,7 @@ _IDLE = 0.5
 """Share of its life in which the busiest port of a flow's path sent nothing, above which nothing
 there held it."""
 _NOTED_IDLE = 0.1
-"""Above this share, it is said: the flow's scheme left that unused, whoever had more."""
+"""Above this share, WHY states it: the flow's scheme left that unused."""
 _PORTS, _LEAST_WAIT = 3, 0.05
 """Ports that a reason names, and the least share of the waits that one has."""
 _ANY_POINTS = ("before", "here")
