@@ -3,7 +3,7 @@ step.
 
 The place may be below another user's folder, as where root works in a user's clone: he may rename
 all that is above the files, and put links there. So what is written here goes by names below
-descriptors (`private.held`), never by the place's own name: what he changes meanwhile isn't
+descriptors (`owner_only.held`), never by the place's own name: what he changes meanwhile isn't
 followed.
 
 A result that is already there is kept: it moves to `NAME.1`, what was there to `NAME.2`, and so on;
@@ -152,7 +152,7 @@ def _work_directory(place: Path, undo: contextlib.ExitStack) -> tuple[Path, Path
 def whole(path: Path) -> Iterator[IO[bytes]]:
     """Yields a new file of this name for the block to write, never what a link of that name leads
     to: where that fails, nothing of the file stays. Its folder is the same all the while
-    (`private.held`). Raises ExperimentError where another user's link leads there."""
+    (`owner_only.held`). Raises ExperimentError where another user's link leads there."""
     with held(path.parent) as folder:
         new = folder / path.name
         new.unlink(missing_ok=True)
@@ -183,7 +183,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def held(folder: Path, make: bool = False) -> Iterator[Path]:
-    """Yields a name by which a folder stays the same one (`private.held`), with `make` also one
+    """Yields a name by which a folder stays the same one (`owner_only.held`), with `make` also one
     that was missing. Raises ExperimentError where another user's link leads there; OSError."""
     try:
         with owner_only.held(folder, owner_only.PUBLIC if make else None) as same:

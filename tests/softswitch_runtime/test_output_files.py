@@ -72,9 +72,9 @@ def test_one_s_own_links_are_followed(tmp_path: Path) -> None:
 
 def test_pipes_and_devices_are_written() -> None:
     """As a shell's >(command), /dev/stdout and /dev/null are."""
-    code = "import os; from pathlib import Path; from pcn.softswitch import private; "
+    code = "import os; from pathlib import Path; from pcn.base import owner_only; "
     code += (
-        "[os.write(private.output(Path(p)), b'x') for p in ('/dev/stdout', '/dev/null', "
+        "[os.write(owner_only.output(Path(p)), b'x') for p in ('/dev/stdout', '/dev/null', "
         "'/proc/self/fd/1')]"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
@@ -249,7 +249,7 @@ def _opens(tree: ast.AST) -> bool:
 
 
 def test_one_place_opens_the_files_that_a_user_names() -> None:
-    assert writers() <= _ELSEWHERE, "use private.output"
+    assert writers() <= _ELSEWHERE, "use owner_only.output"
 
 
 # ---- groups ----
