@@ -16,7 +16,7 @@ import time
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.recommended import recommended
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec
 

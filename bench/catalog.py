@@ -18,11 +18,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 
+from pcn.base import signals
 from pcn.controller import interface_counters
 from pcn.lab import control_frames, flows
 from pcn.lab.attach import Attached, attach
 from pcn.lab.pace import Pacing
-from pcn.softswitch import signals
 from pcn.topologies.catalog import TOPOLOGIES
 
 PCN = (sys.executable, "-c", "from pcn.cli import main; main()")

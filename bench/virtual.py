@@ -36,10 +36,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
+from pcn.base import packed
 from pcn.controller.programs import Program
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
-from pcn.softswitch import packed
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.softswitch.codegen.build import build_source
 from pcn.softswitch.codegen.generate import generate
 from pcn.softswitch.p4runtime.binding import bind

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pcn.topologies.errors import LabError, nearest
+from pcn.base.errors import LabError, nearest
 
 if TYPE_CHECKING:
     import grpc

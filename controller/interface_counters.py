@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import grpc
 
+from pcn.base import signals
 from pcn.base.p4rt import gnmi
 from pcn.controller.errors import SwitchError
 from pcn.controller.switch import CALL_LIMIT_S, SwitchClient
-from pcn.softswitch import signals
 
 DISCARDS = ("in_discards", "out_discards")  # of PortCounts
 _GET = "/gnmi.gNMI/Get"

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pcn.softswitch.units import KINDS, Kind
+from pcn.base.units import KINDS, Kind
 from pcn.topologies.model import Topology
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter that each port has. `kind` is its unit, as in `pcn.softswitch.units`: "size"
+    """A parameter that each port has. `kind` is its unit, as in `pcn.base.units`: "size"
     (bytes), "count", "share". Values lie in [`minimum`, `maximum`]."""
 
     name: str

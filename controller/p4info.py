@@ -15,10 +15,10 @@ from enum import IntEnum
 from typing import Any, Generic, Protocol, SupportsBytes, TypeVar
 
 from pcn.base import p4values
+from pcn.base.aliases import aliases, ends
+from pcn.base.errors import nearest
 from pcn.base.p4rt import p4i, p4r
 from pcn.controller.data_types import DataType, Types
-from pcn.softswitch.aliases import aliases, ends
-from pcn.topologies.errors import nearest
 
 
 class MatchKind(IntEnum):

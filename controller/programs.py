@@ -7,12 +7,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pcn.base import packed
+from pcn.base.errors import LabError
+from pcn.base.packed import NATIVE
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.schema import schema_of
-from pcn.softswitch import p4c, packed
+from pcn.softswitch import p4c
 from pcn.softswitch.p4c import NATIVE_FLAGS
-from pcn.softswitch.packed import NATIVE
-from pcn.topologies.errors import LabError
 
 if TYPE_CHECKING:
     from pcn.base.p4rt.p4i import P4Info

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pcn.base.errors import LabError, error_text
 from pcn.controller import marking, pfc
 from pcn.controller.control_plane import ControlPlane, TableAction, TableEntry
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.marking_contract import PortEntries, PortTable, SettableTable, Setting
-from pcn.topologies.errors import LabError, error_text
 
 
 class SettingError(LabError):

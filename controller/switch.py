@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import grpc
 
+from pcn.base import signals
+from pcn.base.address import AddressError, channel as address_channel
 from pcn.base.p4rt import p4r, p4r_grpc
 from pcn.controller.answers import MESSAGE_BYTES, entities
 from pcn.controller.arbitration import Arbitration, uint128
 from pcn.controller.control_plane import ControlPlane, Counter
 from pcn.controller.errors import SwitchError, grpc_errors, update_errors
 from pcn.controller.schema import schema_of
-from pcn.softswitch import signals
-from pcn.softswitch.address import AddressError, channel as address_channel
 
 if TYPE_CHECKING:
     from pcn.controller.p4info import Schema

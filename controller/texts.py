@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcn.softswitch.units import quantity_text
+from pcn.base.units import quantity_text
 
 
 def dilated_text(seconds: float, dilation: float) -> str:

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 import pcn  # noqa: E402
 from pcn import cli  # noqa: E402
-from pcn.softswitch.python_process import python_command  # noqa: E402
+from pcn.base.python_process import python_command  # noqa: E402
 
 FILES = (
     "LICENSE",

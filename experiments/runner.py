@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import strftime
 
+from pcn.base import owner_only
 from pcn.controller.programs import Program
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.failures import Failures, IncompleteError
@@ -27,7 +28,6 @@ from pcn.experiments.run.progress import Logged, RunProgress, Watcher
 from pcn.experiments.run.versions import digests, outside_files, provenance
 from pcn.hosts.algorithms import Scheme, find_scheme, schemes
 from pcn.p4src.manifest import stale
-from pcn.softswitch import private
 from pcn.topologies import extras
 
 RESULTS = Path("results")
@@ -120,7 +120,7 @@ def run(
         results: list[Result] = []
         folders: dict[tuple[str, str], ResultFolder] = {}
         for folder in runs:
-            private.make_folder(work / folder)
+            owner_only.make_folder(work / folder)
         for number, (folder, (plan, clock)) in enumerate(runs.items(), start=1):
             run_folder = work / folder
             if folder:
@@ -259,7 +259,7 @@ def _require_starts(plan: Plan, target: str) -> None:
     classes that repeat what is lost."""
     from pcn.lab import journal  # only here: a virtual run needs none of these
     from pcn.lab.launch import NetworkError
-    from pcn.lab.startable import require_startable
+    from pcn.lab.preflight import require_startable
     from pcn.lab.target import target as find_target
 
     if plan.paths:

@@ -29,7 +29,7 @@ Python face):
 from __future__ import annotations
 
 if __name__ == "__main__":
-    from pcn.softswitch import startup
+    from pcn.base import startup
 
     startup.begin()
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch.address import AddressError, check_path
+from pcn.base.address import AddressError, check_path
 
 from .stats import AgentStats, SentFlow
 

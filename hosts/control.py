@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch import private
-from pcn.softswitch.address import AddressError, check_path
+from pcn.base import owner_only
+from pcn.base.address import AddressError, check_path
 
 _MOST_BYTES = 1 << 20
 _MOST_CLIENTS = 64
@@ -51,7 +51,7 @@ class ControlServer:
         try:
             check_path(path)
             _remove_stale(path)
-            with private.unshared():
+            with owner_only.unshared():
                 self._listener.bind(str(path))
             self._listener.listen(16)
         except (OSError, AddressError, ControlError) as error:

@@ -13,7 +13,7 @@ import socket
 import struct
 from typing import Final, NamedTuple
 
-from pcn.softswitch import private
+from pcn.base import owner_only
 
 CHANNEL_BYTES: Final = 4096 + (1 << 20)  # struct sw_channel
 _AF_NETLINK_GROUP_LINK: Final = 1
@@ -37,7 +37,7 @@ class Ends(NamedTuple):
     @classmethod
     def make(cls) -> Ends:
         """Returns a new link. Raises OSError."""
-        memory = private.memory("pcn-lab-link", 2 * CHANNEL_BYTES)
+        memory = owner_only.memory("pcn-lab-link", 2 * CHANNEL_BYTES)
         bells = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         return cls(memory, *(bell.detach() for bell in bells))
 

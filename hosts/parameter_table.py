@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from pcn.softswitch.units import quantity_text
+from pcn.base.units import quantity_text
 from pcn.topologies.clos import clos
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree

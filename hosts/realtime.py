@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 
-from pcn.softswitch import priority
+from pcn.base import priority
 
 _MOST_SHARE = 0.7
 _WINDOW_REAL_S = 2.0

@@ -9,7 +9,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 
-from pcn.topologies.errors import error_text
+from pcn.base.errors import error_text
 
 from . import stats, wire
 from .algorithms import Cnp, Configured, Mark, NotificationPoint, Window, window_phase

@@ -7,8 +7,8 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from pcn.base.errors import error_text
 from pcn.softswitch.tick import TICK_NS
-from pcn.topologies.errors import error_text
 
 from . import stats, telemetry, wire
 from .algorithms import Ack, Cnm, Cnp, Configured, Loss, Mark, ReactionPoint, SchemeError

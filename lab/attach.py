@@ -15,10 +15,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
+from pcn.base.errors import LabError, nearest
 from pcn.controller.errors import UnknownNameError
 from pcn.lab import journal as records
 from pcn.lab.target import target
-from pcn.topologies.errors import LabError, nearest
 from pcn.topologies.model import Topology
 from pcn.topologies.serialise import from_dict
 

@@ -32,9 +32,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final, Literal
 
+from pcn.base import signals
 from pcn.lab import journal
 from pcn.lab.pace import rounded_up
-from pcn.softswitch import signals
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.pace import Board
 from pcn.topologies.model import Topology

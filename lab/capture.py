@@ -28,14 +28,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from pcn.base import owner_only
+from pcn.base.errors import NO_ROOM, LabError
 from pcn.base.pcapng import PcapngWriter, keep_whole
 from pcn.hosts import wire
 from pcn.lab.journal import BY_MININET, DELAY_BY_NOBODY
 from pcn.lab.namespaces import in_namespace, listen_to_all
 from pcn.lab.network import DELAY_BY_AGENTS
 from pcn.lab.running import Running, endpoint, namespace_pid
-from pcn.softswitch import private
-from pcn.topologies.errors import NO_ROOM, LabError
 from pcn.topologies.model import Endpoint
 
 _ETH_P_ALL = 0x0003
@@ -343,11 +343,11 @@ def _opened(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
     """Opens a capture's file for a block. Where the disk gets full, the file ends with a whole
     frame. Raises CaptureError."""
     try:
-        raw = os.fdopen(private.output(path, overwrite=overwrite), "wb", buffering=0)
+        raw = os.fdopen(owner_only.output(path, overwrite=overwrite), "wb", buffering=0)
     except FileExistsError:
         way_out = "choose another file, or overwrite it (--overwrite, in Python overwrite=True)"
         raise CaptureError(f"{path} is there already: {way_out}") from None
-    except private.NotPrivateError as error:
+    except owner_only.NotPrivateError as error:
         raise CaptureError(f"can't write {error}") from None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError) as error:
         raise CaptureError(f"can't write {path}: {error.strerror}") from None

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcn.base.errors import LabError
 from pcn.controller.constants import ROCE_CLASS, index
 from pcn.lab.running import Running
-from pcn.topologies.errors import LabError
 
 if TYPE_CHECKING:
     from pcn.hosts.stats import AgentStats

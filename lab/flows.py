@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pcn.base.errors import LabError
 from pcn.controller.errors import UnknownNameError
 from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.wire import data_dscp
-from pcn.topologies.errors import LabError
 from pcn.topologies.lossless import DATA_CLASS
 from pcn.topologies.model import Topology
 

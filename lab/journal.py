@@ -6,7 +6,7 @@ with `record.json` and its sockets. The record is a line of JSON, and one more f
 was noted since: a network of hundreds doesn't write all of them for each. Namespaces and veths
 belong to the processes in them and go with these, so processes are what is noted.
 
-/run/pcn-lab is this user's alone (`pcn.softswitch.private`), whatever the umask: who opens a socket
+/run/pcn-lab is this user's alone (`pcn.base.owner_only`), whatever the umask: who opens a socket
 commands an agent or a switch, and `pcn down` signals what a record names. A record that another
 user may have written is refused.
 """
@@ -27,8 +27,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch import private
-from pcn.topologies.errors import NO_ROOM, LabError
+from pcn.base import owner_only
+from pcn.base.errors import NO_ROOM, LabError
 
 DELAY_BY_NOBODY = "none"  # of a network by Mininet's command with BMv2
 NO_SCHEME = "-"  # of a network of any P4 programs
@@ -132,7 +132,7 @@ class Record:
         scratch = path.with_suffix(".new")
         with _reached(path):
             scratch.unlink(missing_ok=True)
-            with os.fdopen(private.new_file(scratch), "w", encoding="utf-8") as file:
+            with os.fdopen(owner_only.new_file(scratch), "w", encoding="utf-8") as file:
                 file.write(json.dumps(vars(self), default=vars) + "\n")
             scratch.replace(path)
 
@@ -140,7 +140,7 @@ class Record:
         """Adds a node to what `save` wrote, or what has changed of it. Raises RunDirError."""
         self.nodes[node.name] = node
         path = self.directory / "record.json"
-        with _reached(path), os.fdopen(private.append_to(path), "w", encoding="utf-8") as file:
+        with _reached(path), os.fdopen(owner_only.append_to(path), "w", encoding="utf-8") as file:
             file.write(json.dumps(node, default=vars) + "\n")
 
     def processes(self) -> list[Process]:
@@ -165,7 +165,7 @@ def load(name: str) -> Record | None:
     path = directory(name) / "record.json"
     try:
         with _reached(path):
-            first, *others = private.read(path).splitlines(keepends=True) or [b""]
+            first, *others = owner_only.read(path).splitlines(keepends=True) or [b""]
         raw = json.loads(first)
     except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
         return None
@@ -209,7 +209,7 @@ def owned(name: str) -> Iterator[Path]:
     with _locked(name):
         _remove(name)
         with _reached(path):
-            path.mkdir(mode=private.PRIVATE)
+            path.mkdir(mode=owner_only.PRIVATE)
         try:
             yield path
         finally:
@@ -222,7 +222,7 @@ def claimed(name: str, taken: Callable[[], LabError]) -> Iterator[None]:
     `taken` when another process holds it, RunDirError."""
     path = RUN_DIR / f"{name}.lock"
     with _reached(path):
-        private.folder(RUN_DIR)
+        owner_only.folder(RUN_DIR)
     with _lock(path, taken):
         yield
 
@@ -295,7 +295,7 @@ def _reached(path: Path) -> Iterator[None]:
     out."""
     try:
         yield
-    except private.NotPrivateError as error:
+    except owner_only.NotPrivateError as error:
         raise RunDirError(
             f"{error}: {'remove it' if error.removable else 'root has to mend that'}"
         ) from None

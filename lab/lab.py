@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from pcn.base import signals
 from pcn.controller.configure import SwitchPlan, plan, program_switch, require_tables
 from pcn.controller.programs import Program
 from pcn.controller.switch import SwitchClient
 from pcn.lab.journal import Record
 from pcn.lab.network import Network
-from pcn.softswitch import signals
 from pcn.topologies.model import Topology
 
 if TYPE_CHECKING:

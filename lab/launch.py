@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pcn.base.errors import LabError, nearest
 from pcn.lab import pace
 from pcn.lab.target import LaunchSpec, PortSpec, SoftswitchTarget
 from pcn.softswitch.tick import TICK_NS
-from pcn.topologies import lossy
-from pcn.topologies.errors import LabError, nearest
+from pcn.topologies import queue_depth
 from pcn.topologies.lossless import PFC
 from pcn.topologies.model import FIFO, Endpoint, Topology
 
@@ -70,8 +70,8 @@ def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
             "alone: what stops a live switch's queues is PAUSE, by its program; nothing there "
             "counts credits",
         )
-    if lossy.queue_packets(topology.parameters):
-        yield "queue", f"{topology.name}: {lossy.QUEUE} is there in virtual time alone"
+    if queue_depth.queue_packets(topology.parameters):
+        yield "queue", f"{topology.name}: {queue_depth.QUEUE} is there in virtual time alone"
     for name, has, feature in (
         ("arbitration", lambda switch: switch.arbitration != FIFO, "arbitration 'round robin' is"),
         ("output", lambda switch: switch.output is not None, "output buffers behind a fabric are"),
@@ -119,7 +119,7 @@ def without(topology: Topology, names: Collection[str]) -> Topology:
     fields: dict[str, Any] = {}
     for name in names:
         fields |= plain.get(name, {})
-    parameters = {**topology.parameters, **({lossy.QUEUE: 0} if "queue" in names else {})}
+    parameters = {**topology.parameters, **({queue_depth.QUEUE: 0} if "queue" in names else {})}
     switches = tuple(replace(switch, **fields) for switch in topology.switches)
     return replace(topology, switches=switches, parameters=parameters)
 

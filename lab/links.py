@@ -21,13 +21,13 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pcn.base.errors import LabError
 from pcn.controller.errors import SwitchError, UnknownNameError
 from pcn.lab.host_routes import route_hosts
 from pcn.lab.journal import Record
 from pcn.lab.namespaces import NamespaceError, in_namespace
 from pcn.lab.running import Running
 from pcn.lab.target import target
-from pcn.topologies.errors import LabError
 from pcn.topologies.model import Endpoint, Link, Topology, TopologyError
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914

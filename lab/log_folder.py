@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TypeVar
 
-from pcn.softswitch import private
-from pcn.topologies.errors import LabError
+from pcn.base import owner_only
+from pcn.base.errors import LabError
 
 _T = TypeVar("_T")
 
@@ -28,7 +28,7 @@ class LogFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._handle = _attempt(path, lambda: private.open_folder(path))
+        self._handle = _attempt(path, lambda: owner_only.open_folder(path))
 
     def __enter__(self) -> LogFolder:
         return self
@@ -40,7 +40,7 @@ class LogFolder:
         """Opens a file to write. Raises LogFolderError."""
 
         def opener(file: str, flags: int) -> int:
-            return private.open_file(file, flags, self._handle)
+            return owner_only.open_file(file, flags, self._handle)
 
         return _attempt(
             self.path / name,
@@ -51,8 +51,8 @@ class LogFolder:
         """Removes a file that was read, and the folder if nothing else is in it."""
         os.unlink(name, dir_fd=self._handle)
         with (
-            contextlib.suppress(OSError, private.NotPrivateError),
-            private.held(self.path.parent) as above,
+            contextlib.suppress(OSError, owner_only.NotPrivateError),
+            owner_only.held(self.path.parent) as above,
         ):
             (above / self.path.name).rmdir()
 
@@ -60,13 +60,13 @@ class LogFolder:
 def new(path: Path) -> Path:
     """Makes a folder that wasn't there: `path`, or the first free one of NAME.2, NAME.3, ... Raises
     LogFolderError."""
-    return _attempt(path, lambda: private.new_folder(path))
+    return _attempt(path, lambda: owner_only.new_folder(path))
 
 
 def _attempt(path: Path, make: Callable[[], _T]) -> _T:
     try:
         return make()
-    except private.NotPrivateError as error:
+    except owner_only.NotPrivateError as error:
         raise LogFolderError(error.line("name another folder for the logs")) from None
     except OSError as error:
         raise LogFolderError(

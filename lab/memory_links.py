@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pcn.base import priority
 from pcn.hosts.memory_link import Ends
-from pcn.softswitch import priority
 from pcn.topologies.model import Topology
 
 ProcessLink = tuple[int, int, int]

@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 
 from mininet.node import Switch
 
+from pcn.base.errors import LabError
+from pcn.base.python_process import python_command
 from pcn.lab import journal as records, pace
-from pcn.softswitch.python_process import python_command
-from pcn.topologies.errors import LabError
 
 ROOT = Path(__file__).resolve().parent.parent
 # What the kernel would merge or leave unfinished, the switch would see.

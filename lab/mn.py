@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 try:
-    from pcn.topologies.found import find_topology, names
+    from pcn.topologies.lookup import find_topology, names
 except (
     ModuleNotFoundError
 ):  # `mn` executes this file's text: neither the checkout nor __file__ is known to it
     _root = Path(sys._getframe().f_code.co_filename).resolve().parent.parent
     sys.path.insert(0, str(_root.parent if (_root / "__init__.py").exists() else _root))
-    from pcn.topologies.found import find_topology, names
+    from pcn.topologies.lookup import find_topology, names
 
 from pcn.lab.launch import require_kernel_hosts
 from pcn.lab.mininet_switch import PcnSwitch

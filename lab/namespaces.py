@@ -7,8 +7,8 @@ import struct
 from collections.abc import Callable
 from typing import TypeVar
 
-from pcn.softswitch import namespace
-from pcn.topologies.errors import LabError
+from pcn.base import namespace
+from pcn.base.errors import LabError
 
 _SOL_PACKET, _PACKET_ADD_MEMBERSHIP, _PACKET_MR_PROMISC = 263, 1, 1
 _Made = TypeVar("_Made")

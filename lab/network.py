@@ -22,6 +22,8 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
+from pcn.base import priority, signals
+from pcn.base.python_process import python_command
 from pcn.controller import marking
 from pcn.hosts import wire
 from pcn.hosts.lossy_classes import without_signal
@@ -31,8 +33,8 @@ from pcn.lab.host_routes import route_hosts
 from pcn.lab.launch import NetworkError, launch_spec, share_process, slack
 from pcn.lab.log_folder import LogFolder
 from pcn.lab.memory_links import MemoryLinks
+from pcn.lab.preflight import require_startable
 from pcn.lab.process import StartError, wait_ready
-from pcn.lab.startable import require_startable
 from pcn.lab.target import (
     QUEUE_DEPTH_PACKETS,
     LaunchSpec,
@@ -42,8 +44,6 @@ from pcn.lab.target import (
     target as find_target,
     tick_ns,
 )
-from pcn.softswitch import priority, signals
-from pcn.softswitch.python_process import python_command
 from pcn.topologies.model import Endpoint, Topology, Value
 from pcn.topologies.serialise import to_dict
 

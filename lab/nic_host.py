@@ -24,14 +24,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
 
+from pcn.base import signals
+from pcn.base.errors import LabError, nearest
+from pcn.base.python_process import python_command
 from pcn.hosts.algorithms import SchemeError, find_scheme
 from pcn.hosts.client import AgentClient
 from pcn.lab import journal as records
 from pcn.lab.network import connects
 from pcn.lab.process import end_children
-from pcn.softswitch import signals
-from pcn.softswitch.python_process import python_command
-from pcn.topologies.errors import LabError, nearest
 
 # About what one core sends in packets of 1000 B payload: docs/tofino.md.
 USUAL_RATE_BPS = 1e9

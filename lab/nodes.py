@@ -19,8 +19,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from pcn.base.errors import LabError
 from pcn.lab.process import end_children
-from pcn.topologies.errors import LabError
 from pcn.topologies.mininet_topo import mininet_topo
 from pcn.topologies.model import Topology
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from pcn.base.errors import LabError
 from pcn.controller import interface_counters
 from pcn.controller.constants import index
 from pcn.controller.control_plane import Counter
@@ -23,7 +24,6 @@ from pcn.lab import flows
 from pcn.lab.links import running_interfaces
 from pcn.lab.pace import Overload, Pacing
 from pcn.lab.running import Running
-from pcn.topologies.errors import LabError
 from pcn.topologies.model import Endpoint
 
 # What a program may have; what it hasn't is None in `PortState`.

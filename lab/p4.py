@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pcn.base import owner_only, signals
 from pcn.controller.switch import SwitchClient
 from pcn.lab.journal import NO_SCHEME
 from pcn.lab.launch import NetworkError, require_kernel_hosts
@@ -24,7 +25,6 @@ from pcn.lab.target import LaunchSpec, PortSpec
 from pcn.p4net.entries import Written, failed, queues, write
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.steps import Queue
-from pcn.softswitch import private, signals
 from pcn.topologies.model import Endpoint
 
 if TYPE_CHECKING:
@@ -220,10 +220,10 @@ def hold(
     if pcap is not None:
         pcap = pcap.absolute()
         try:
-            private.make_folder(pcap)
+            owner_only.make_folder(pcap)
         except OSError as error:
             raise NetworkError(f"{error.filename}: {error.strerror}") from None
-        except private.NotPrivateError as error:
+        except owner_only.NotPrivateError as error:
             raise NetworkError(error.line("name another folder for the captures")) from None
     live = P4Live(
         value,

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pcn.base.errors import LabError
 from pcn.lab.journal import Record
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.pace import MILLION, Board, Pace
-from pcn.topologies.errors import LabError
 
 TOLERANCE_S = 10e-6
 """Nominal: twice what halves the steady queue, half of what costs two points of utilisation

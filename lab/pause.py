@@ -19,11 +19,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pcn.base.errors import LabError
 from pcn.controller.constants import MAX_QUANTA, ROCE_CLASS
 from pcn.hosts import wire
 from pcn.lab.namespaces import in_namespace, listen_to_all
 from pcn.lab.running import Running, endpoint, namespace_pid
-from pcn.topologies.errors import LabError
 from pcn.topologies.model import Endpoint
 
 # Their source: nobody else's, so that a capture tells them from the neighbour's own frames.

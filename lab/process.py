@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pcn.topologies.errors import LabError
+from pcn.base.errors import LabError
 
 LOG_TAIL_LINES = 12
 _LOOK_MS = 10

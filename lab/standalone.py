@@ -19,6 +19,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pcn.base import signals
+from pcn.base.errors import LabError
 from pcn.controller.configure import SwitchPlan, plan, program_switch
 from pcn.controller.programs import Program
 from pcn.controller.switch import SwitchClient
@@ -26,8 +28,6 @@ from pcn.lab.launch import launch_spec
 from pcn.lab.network import START_LIMIT_S, connects
 from pcn.lab.process import StartError, end_children, tail, wait_ready
 from pcn.lab.target import LaunchSpec, Target, target as find_target
-from pcn.softswitch import signals
-from pcn.topologies.errors import LabError
 from pcn.topologies.serialise import from_dict
 
 

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from pcn.base import priority, signals
+from pcn.base.errors import LabError
+from pcn.base.python_process import python_command
 from pcn.lab import journal as records
 from pcn.lab.launch import without
 from pcn.lab.log_folder import LogFolder
-from pcn.softswitch import priority, signals
-from pcn.softswitch.python_process import python_command
-from pcn.topologies.errors import LabError
 from pcn.topologies.model import Value
 
 # Without any progress: the embedded switch may have to compile a program first
@@ -147,7 +147,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     )  # slow to load; `pcn up` and `pcn down` do without
     from pcn.lab.lab import Lab
     from pcn.lab.network import configured
-    from pcn.topologies.found import find_topology
+    from pcn.topologies.lookup import find_topology
 
     topology = without(find_topology(spec.topology).build(spec.options), spec.leave_out)
     scheme = configured(spec.scheme, spec.scheme_parameters).scheme

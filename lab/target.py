@@ -16,15 +16,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from pcn.base import owner_only
+from pcn.base.errors import LabError
 from pcn.base.frames import MAX_FRAME
+from pcn.base.python_process import python_command
 from pcn.controller.constants import RECIRCULATION_PORT
 from pcn.hosts.wire import CNP_BYTES
-from pcn.softswitch import private
-from pcn.softswitch.python_process import python_command
 from pcn.softswitch.tick import TICK_NS
 from pcn.softswitch.trimming import Trimming
 from pcn.topologies import extras
-from pcn.topologies.errors import LabError
 from pcn.topologies.lossless import CONTROL_CLASS
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class SoftswitchTarget:
             if spec.trace is not None:
                 more += ["--trace", spec.trace]
             lines.append(shlex.join([*more, *self._options(spec.spec)]))
-        with os.fdopen(private.new_file(file), "w", encoding="utf-8") as lines_file:
+        with os.fdopen(owner_only.new_file(file), "w", encoding="utf-8") as lines_file:
             lines_file.write("\n".join(lines) + "\n")
         return [*python_command("pcn.softswitch"), "--together", str(file)]
 

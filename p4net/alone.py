@@ -82,7 +82,7 @@ def _star(name: str, hosts: int, rate_bps: float) -> Topology:
 
 
 def _named(reference: str) -> Topology:
-    from pcn.topologies.found import find_topology  # late: it reads what installed packages have
+    from pcn.topologies.lookup import find_topology  # late: it reads what installed packages have
 
     topology = find_topology(reference).build()
     return replace(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pcn.base import owner_only
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.virtual import VirtualP4
-from pcn.softswitch import private
 from pcn.topologies.model import Endpoint
 
 
@@ -17,7 +17,7 @@ def capture_ports(network: VirtualP4, folder: Path) -> list[Path]:
     these names are replaced. Returns the files. Raises LabError."""
     files = []
     try:
-        with private.held(folder, private.PUBLIC) as held:
+        with owner_only.held(folder, owner_only.PUBLIC) as held:
             for switch in network.topology.switches:
                 for port in network.topology.ports(switch.name):
                     here, peer = (
@@ -33,7 +33,7 @@ def capture_ports(network: VirtualP4, folder: Path) -> list[Path]:
                     else:
                         (held / into.name).symlink_to(f"{peer.interface}_out.pcap")
                     files += [out, into]
-    except private.NotPrivateError as error:
+    except owner_only.NotPrivateError as error:
         raise P4NetError(error.line("name another folder for the captures")) from None
     except OSError as error:
         raise P4NetError(f"{error.filename}: {error.strerror}") from None

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pcn.base.errors import nearest
 from pcn.controller.programs import Program
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Entries
-from pcn.topologies.errors import nearest
 from pcn.topologies.model import Link, Topology
 
 QUEUE_DEPTH_PACKETS = 64

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pcn.base.errors import nearest
+from pcn.base.units import Kind, quantity
 from pcn.p4net import tcp, traffic
 from pcn.p4net.arp import ARP
 from pcn.p4net.errors import NoRouteError, P4NetError
 from pcn.p4net.packets import NO_MAC, UDP_BYTES, udp
 from pcn.p4net.ping import FRAME_BYTES, ping
 from pcn.p4net.virtual import JUMBO_BYTES, VirtualP4
-from pcn.softswitch.units import Kind, quantity
-from pcn.topologies.errors import nearest
 
 _KINDS: dict[str, Kind] = {
     "rate": "rate", "length": "count", "from": "time", "until": "time", "on": "time", "off": "time",

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pcn.base import captures
+from pcn.base import captures, inputs
 from pcn.base.frames import MAX_FRAME
 from pcn.p4net.errors import P4NetError
-from pcn.softswitch import inputs
 
 Times = npt.NDArray[np.float64]
 MOST_FRAMES = 200_000_000

@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pcn.base import inputs
 from pcn.p4net import values
 from pcn.p4net.commands import Commands
 from pcn.p4net.errors import P4NetError
@@ -29,7 +30,6 @@ from pcn.p4net.programs import Programs, is_file
 from pcn.p4net.runtime_json import RuntimeJson
 from pcn.p4net.steps import Entries
 from pcn.p4net.text_proto import TextProto
-from pcn.softswitch import inputs
 from pcn.topologies import naming
 from pcn.topologies.formats import EXERCISES, FORMATS, FormatError, Source, p4_utils
 from pcn.topologies.tree import Node, optional

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from pcn.base.errors import nearest
 from pcn.base.p4values import mask_of
 from pcn.controller.entities import TableAction, TableActions
 from pcn.controller.p4info import MatchField, MatchKind, Schema, Table
-from pcn.topologies.errors import nearest
 
 _MAC = re.compile(r"[0-9a-fA-F]{1,2}([:-][0-9a-fA-F]{1,2}){5}\Z")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+\Z")

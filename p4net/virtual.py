@@ -52,7 +52,7 @@ class VirtualP4(TimedNetwork):
     bytes, the first 128 are kept, and the rest are zeros. `queues` "one" takes events in one order,
     which functions for single frames and controllers need; "nodes" is faster in a large network,
     without a difference in results. `trace` gets each step of each packet with its switch's name,
-    those of a switch in order, by the end of `run` (p4net/ways.py makes ways of them). `covered`:
+    those of a switch in order, by the end of `run` (p4net/packet_paths.py makes ways of them). `covered`:
     programs count what packets run through. A context manager. Raises LabError.
     """
 

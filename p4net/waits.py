@@ -1,4 +1,4 @@
-"""Behind what a packet waited in a switch's port, of packets' ways (`pcn.p4net.ways`).
+"""Behind what a packet waited in a switch's port, of packets' ways (`pcn.p4net.packet_paths`).
 
 A port serves a frame from its departure from the queue on, for as long as the link takes for its
 bytes. A packet's wait is split by the frames that its port served meanwhile, in whole ns, so that
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pcn.p4net.ways import Departure, Hop
+from pcn.p4net.packet_paths import Departure, Hop
 from pcn.topologies.model import Topology
 
 

@@ -10,7 +10,7 @@ A program is a top file, which instantiates `main`; parts of p4src/v1model are o
 NAME.p4 is compiled twice: NAME, which emulates PFC, and NAME_native, for a target that pauses
 queues by itself; once, where no source has NATIVE_PFC. Each becomes a .json (BMv2's format, which
 the embedded switch runs too; each header type, action, pipeline on a line) and a .p4info.txtpb;
-both variants are packed as one (softswitch/packed.py). Each has an entry in manifest.json: the
+both variants are packed as one (base/packed.py). Each has an entry in manifest.json: the
 flags, the digest of each source that it includes (manifest.py), the SHA-256 of each output, and the
 compiler's version.
 """
@@ -33,11 +33,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from pcn.base import owner_only, packed
+from pcn.base.packed import NATIVE
 from pcn.p4src import manifest as manifests
 from pcn.p4src.manifest import source_digest
-from pcn.softswitch import p4c, packed, private
+from pcn.softswitch import p4c
 from pcn.softswitch.p4c import NATIVE_FLAGS, P4Error
-from pcn.softswitch.packed import NATIVE
 
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST_SCHEMA = 3
@@ -325,10 +326,10 @@ def unpack_all(folder: Path, root: Path = ROOT) -> None:
         for end in (".json", ".p4info.txtpb"):
             for path in packed.files(root / manifests.FOLDER, end):
                 if path.name != "manifest.json":
-                    with os.fdopen(private.output(folder / path.name), "wb") as file:
+                    with os.fdopen(owner_only.output(folder / path.name), "wb") as file:
                         file.write(packed.read_bytes(path))
                     print(folder / path.name)
-    except (OSError, private.NotPrivateError) as error:
+    except (OSError, owner_only.NotPrivateError) as error:
         raise P4BuildError(str(error)) from None
 
 

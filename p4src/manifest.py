@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch import packed
+from pcn.base import packed
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "p4src/compiled"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     __version__: str
 
+    from pcn.base.errors import LabError as LabError
     from pcn.controller import settings as settings
     from pcn.controller.constants import index as index
     from pcn.controller.control_plane import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from pcn.hosts.algorithms.parameters import Parameters as Parameters, parameter as parameter
     from pcn.hosts.paths import Paths as Paths
     from pcn.hosts.reliability import Reliability as Reliability, Repeats as Repeats
+    from pcn.hosts.virtual import VirtualNetwork as VirtualNetwork
     from pcn.lab import flows as flows, links as links, logs as logs, supervisor as supervisor
     from pcn.lab.attach import attach as attach
     from pcn.lab.capture import capture as capture
@@ -51,14 +53,12 @@ if TYPE_CHECKING:
     from pcn.lab.nic_host import NicHost as NicHost
     from pcn.lab.observe import Observer as Observer
     from pcn.lab.pause import pause as pause, resume as resume
-    from pcn.lab.virtual import VirtualNetwork as VirtualNetwork
     from pcn.softswitch.clock import ManualClock as ManualClock
     from pcn.topologies.clos import clos as clos
     from pcn.topologies.compact import compact as compact
     from pcn.topologies.dumbbell import dumbbell as dumbbell
-    from pcn.topologies.errors import LabError as LabError
     from pcn.topologies.fat_tree import fat_tree as fat_tree
-    from pcn.topologies.found import find_topology as find_topology
+    from pcn.topologies.lookup import find_topology as find_topology
     from pcn.topologies.model import (
         Endpoint as Endpoint,
         FlowSpec as FlowSpec,
@@ -99,12 +99,12 @@ _HOME = {
     "pcn.topologies.clos": "clos",
     "pcn.topologies.compact": "compact",
     "pcn.topologies.dumbbell": "dumbbell",
-    "pcn.topologies.errors": "LabError",
+    "pcn.base.errors": "LabError",
     "pcn.topologies.fat_tree": "fat_tree",
-    "pcn.topologies.found": "find_topology",
+    "pcn.topologies.lookup": "find_topology",
     "pcn.topologies.model": "Endpoint FlowSpec Host Link Switch Topology make_hosts",
     "pcn.topologies.parking_lot": "parking_lot",
-    "pcn.lab.virtual": "VirtualNetwork",
+    "pcn.hosts.virtual": "VirtualNetwork",
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names.split()}
 

@@ -1,6 +1,6 @@
 """The `pcn` command, and `python -m pcn`."""
 
-from pcn.softswitch import startup
+from pcn.base import startup
 
 startup.begin()
 

@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from pcn import diagnosis
-from pcn.softswitch import startup
+from pcn.base import startup
 
 # Subcommand -> where it is. Loaded when it is asked for, or for the list of them.
 _COMMANDS = {
@@ -79,7 +79,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            from pcn.topologies.errors import nearest
+            from pcn.base.errors import nearest
 
             ctx.fail(f"no command {args[0]!r}; {nearest(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -173,8 +173,8 @@ def run(arguments: list[str]) -> int:
 @contextlib.contextmanager
 def _old_names_noted() -> Iterator[None]:
     """Prints a line on stderr for each name that the next release won't have."""
+    from pcn.escape import visible
     from pcn.topologies.deprecation import OldNameWarning
-    from pcn.visible import visible
 
     shown: set[str] = set()
 
@@ -193,7 +193,7 @@ def _old_names_noted() -> Iterator[None]:
 
 
 def _run(arguments: list[str]) -> int:
-    from pcn.softswitch.signals import Terminated, heed_interrupts, raising
+    from pcn.base.signals import Terminated, heed_interrupts, raising
 
     heed_interrupts()
     try:
@@ -215,7 +215,7 @@ def _run(arguments: list[str]) -> int:
     except _known_errors() as error:
         return _fail(str(error), 1, error)
     except OSError as error:
-        from pcn.topologies.errors import NO_ROOM
+        from pcn.base.errors import NO_ROOM
 
         if deleted := startup.deleted_folder(error):
             return _fail(deleted, 1, error)
@@ -233,9 +233,9 @@ def _run(arguments: list[str]) -> int:
 def _known_errors() -> tuple[type[Exception], ...]:
     """Returns what one line reports. Where there is an error: these modules take a fifth of a
     command's start."""
+    from pcn.base.errors import LabError
     from pcn.hosts.client import AgentError
     from pcn.softswitch.cache.objects import BuildError
-    from pcn.topologies.errors import LabError
 
     return LabError, AgentError, BuildError
 
@@ -249,7 +249,7 @@ def _one_line(error: click.ClickException) -> str:
 
 
 def _fail(text: str, code: int, error: BaseException) -> int:
-    from pcn.visible import visible
+    from pcn.escape import visible
 
     if diagnosis.is_debugging():
         import traceback

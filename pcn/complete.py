@@ -24,8 +24,8 @@ def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
     """Offers the plain names that begin with what was typed."""
 
     def complete(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+        from pcn.base.errors import LabError
         from pcn.hosts.client import AgentError
-        from pcn.topologies.errors import LabError
 
         try:
             return [
@@ -85,13 +85,13 @@ def _networks(_context: click.Context) -> list[str]:
 
 
 def _topologies(_context: click.Context) -> Iterable[str]:
-    from pcn.topologies.found import names
+    from pcn.topologies.lookup import names
 
     return names()
 
 
 def _topology_options(context: click.Context) -> list[str]:
-    from pcn.topologies.found import find_topology
+    from pcn.topologies.lookup import find_topology
 
     # Where the option has no value yet, click leaves the words that it hasn't matched.
     topology = context.params.get("topology") or next(iter(context.args), "")

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from pcn.base import packed
 from pcn.p4src import manifest
 from pcn.p4src.manifest import FOLDER, ROOT
-from pcn.softswitch import packed
 from pcn.softswitch.cache.objects import BuildError, cache_dir, compiler, uses_shipped, writing
 from pcn.topologies import extras
 
@@ -197,7 +197,7 @@ def _libraries() -> Check:
     name, what_for = "C libraries", "switch, hosts, virtual time"
     try:
         from pcn.hosts.native import library
-        from pcn.lab.virtual.native import engine
+        from pcn.hosts.virtual.native import engine
         from pcn.softswitch.embed.library import build_program
 
         library()

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from pcn.base.errors import LabError
+from pcn.base.seats import Seats, shut
 from pcn.lab.observe import GOING_ON, Snapshot
-from pcn.softswitch.seats import Seats, shut
-from pcn.topologies.errors import LabError
 
 PATH = "/metrics"
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"

@@ -39,6 +39,8 @@ from types import FrameType
 import steps
 import tofino
 
+from pcn.base.address import PATH_BYTES
+from pcn.base.errors import LabError
 from pcn.controller.constants import GENERATOR_PORT, index
 from pcn.controller.errors import SwitchError
 from pcn.controller.marking_contract import PacketGenerator
@@ -47,9 +49,7 @@ from pcn.controller.switch import SwitchClient
 from pcn.controller.tofino.chips import CHIPS, TOFINO, Chip
 from pcn.lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
 from pcn.p4src.manifest import stale
-from pcn.softswitch.address import PATH_BYTES
 from pcn.softswitch.trimming import Trimming
-from pcn.topologies.errors import LabError
 
 HERE = Path(__file__).resolve().parent
 PREFIX = "pcn-ptf-"

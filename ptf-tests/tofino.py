@@ -13,9 +13,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from pcn.base.errors import LabError
 from pcn.controller.tofino.bfrt_messages import VARIABLE
 from pcn.controller.tofino.chips import TOFINO, TOFINO2, Chip
-from pcn.topologies.errors import LabError
 
 MODEL, DRIVER = "tofino-model", "bf_switchd"
 CHIP_TYPES = {TOFINO.name: 2, TOFINO2.name: 5}

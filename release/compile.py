@@ -18,12 +18,12 @@ from pathlib import Path
 def compile_into(folder: Path | None) -> None:
     """Writes the objects of the switch, its programs, hosts, the engine, and of schemes' RPs and
     NPs in C."""
+    from pcn.base import packed
     from pcn.hosts.algorithms.discovery import find_scheme, names
     from pcn.hosts.compiled import Ends
     from pcn.hosts.native import library_path
-    from pcn.lab.virtual.native import parts
+    from pcn.hosts.virtual.native import parts
     from pcn.p4src.manifest import ROOT as SOURCES
-    from pcn.softswitch import packed
     from pcn.softswitch.cache import objects
     from pcn.softswitch.codegen.build import build_program, build_runtime
     from pcn.virtualnet.native import engine_path

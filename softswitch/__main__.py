@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from pcn.softswitch import startup
+from pcn.base import startup
 
 startup.begin()
 # until the switch is ready: collections would look through modules, a tenth of a start

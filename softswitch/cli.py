@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
 
-from pcn.softswitch import private
+from pcn.base import owner_only
 from pcn.softswitch.errors import EndError, StartError
 from pcn.softswitch.log_file import Format, LogFile, say, stderr
 from pcn.softswitch.options import OptionError, Options
-from pcn.softswitch.together import parse_all
+from pcn.softswitch.several_switches import parse_all
 from pcn.softswitch.values import LOG_LEVELS
 
 log = logging.getLogger("pcn.softswitch")
@@ -117,8 +117,8 @@ def _set_up_logging(options: Options, log: logging.Logger) -> None:
         handle = stderr()
     else:
         try:
-            handle = private.output(options.log_file, append=True)
-        except (OSError, private.NotPrivateError) as error:
+            handle = owner_only.output(options.log_file, append=True)
+        except (OSError, owner_only.NotPrivateError) as error:
             raise StartError(
                 f"cannot write {options.log_file}: {getattr(error, 'strerror', error)}"
             ) from error

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import grpc
 
 from pcn.base import rpc
-from pcn.softswitch.address import AddressError, channel
+from pcn.base.address import AddressError, channel
 from pcn.softswitch.clock_messages import SERVICE, Frame, Frames, Span
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pcn.softswitch import private
+from pcn.base import owner_only
 from pcn.softswitch.cache.objects import load
 from pcn.softswitch.native_state import NativeState
 from pcn.softswitch.native_types import (
@@ -244,8 +244,8 @@ class NativeSwitch(NativeState):
         """Captures the frames that come in by a port, or leave by it, from now on. Raises
         NativeError."""
         try:
-            descriptor = private.output(path)
-        except (OSError, private.NotPrivateError) as error:
+            descriptor = owner_only.output(path)
+        except (OSError, owner_only.NotPrivateError) as error:
             code = getattr(error, "errno", None) or errno_names.EACCES
             raise NativeError(
                 code, f"cannot write {path}: {getattr(error, 'strerror', error)}"

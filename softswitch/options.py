@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from pcn.softswitch import address, tls_files
+from pcn.base import address
+from pcn.softswitch import tls_files
 from pcn.softswitch.command_line import new_parser
 from pcn.softswitch.errors import OptionError as OptionError
 from pcn.softswitch.tick import TICK_NS

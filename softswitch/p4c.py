@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pcn.softswitch import inputs
+from pcn.base import inputs
+from pcn.base.packed import SYMBOL
 from pcn.softswitch.cache.objects import BuildError, cache_dir
 from pcn.softswitch.old_p4 import changes
-from pcn.softswitch.packed import SYMBOL
 
 COMPILER = "p4c-bm2-ss"
 NATIVE_FLAGS = (f"-D{SYMBOL}",)

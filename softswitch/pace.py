@@ -21,7 +21,7 @@ from array import array
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pcn.softswitch import private
+from pcn.base import owner_only
 from pcn.softswitch.errors import StartError
 
 _WORD: Final = 8
@@ -112,7 +112,7 @@ class Board:
     def make(cls, nodes: int, most_percent: int) -> Board:
         """Makes a board for `nodes` nodes, which lasts as long as any process has it open. At
         real-time priority they may use `most_percent` of all cores."""
-        board = cls(private.memory("pcn-lab-pace", (1 + nodes) * _SLOT_BYTES))
+        board = cls(owner_only.memory("pcn-lab-pace", (1 + nodes) * _SLOT_BYTES))
         board.words[0], board.words[1] = nodes, most_percent
         return board
 
@@ -120,8 +120,8 @@ class Board:
     def open(cls, path: Path) -> Board:
         """Returns the board that a process of this user made, by its `path`. Raises StartError."""
         try:
-            return cls(private.open_memory(path))
-        except (OSError, private.NotPrivateError) as error:
+            return cls(owner_only.open_memory(path))
+        except (OSError, owner_only.NotPrivateError) as error:
             raise StartError(f"no board of nodes that keep pace: {error}") from None
 
     @property

@@ -14,13 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcn.softswitch import gnmi, packed, priority
-from pcn.softswitch.address import is_local
+from pcn.base import packed, priority
+from pcn.base.address import is_local
+from pcn.base.namespace import in_namespace
+from pcn.softswitch import gnmi
 from pcn.softswitch.cache.compiler_process import end_compilers
 from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
 from pcn.softswitch.errors import EndError, StartError
 from pcn.softswitch.gnmi import Gnmi
-from pcn.softswitch.namespace import in_namespace
 from pcn.softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
 from pcn.softswitch.options import OptionError, Options
 from pcn.softswitch.p4runtime import front

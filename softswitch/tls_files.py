@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pcn.softswitch import inputs
+from pcn.base import inputs
 from pcn.softswitch.errors import OptionError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # loaded where an option has such a value
+    from pcn.base.units import Kind
     from pcn.softswitch.pace import Place
-    from pcn.softswitch.units import Kind
 
 MAX_PORT: Final = 511
 MAX_QUEUE: Final = 7
@@ -59,7 +59,7 @@ def parse_delay(text: str) -> int:
 
 
 def _quantity(kind: Kind, text: str) -> float:
-    from pcn.softswitch.units import quantity
+    from pcn.base.units import quantity
 
     try:
         return quantity(kind, text)

@@ -20,7 +20,7 @@ from test_installed import STAYS_HERE, copy_tracked, tracked
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.native import library
-from pcn.lab.virtual.native import engine
+from pcn.hosts.virtual.native import engine
 from pcn.softswitch.codegen.build import build_runtime
 from release import dist as release_files
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-import pcn.lab.virtual.native
+import pcn.hosts.virtual.native
 import pcn.softswitch.native_types
 import pcn.virtualnet.native
 from pcn.softswitch.cache.objects import compiler
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = {
     pcn.softswitch.native_types: ("switch.h", "trim.h", "front.h"),
     pcn.virtualnet.native: ("virtualnet.h", "trim.h"),
-    pcn.lab.virtual.native: ("virtual/api.h", "virtual/explain.h"),
+    pcn.hosts.virtual.native: ("virtual/api.h", "virtual/explain.h"),
 }
 """Modules with structures, each named in its docstring, and the headers that have them."""
 

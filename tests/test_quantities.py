@@ -13,15 +13,15 @@ import pytest
 from click import BadParameter
 from hypothesis import given, strategies as st
 
+from pcn.base.errors import nearest
+from pcn.base.units import KINDS, Kind, kind_of, quantity, quantity_text
 from pcn.commands.common import Quantity
 from pcn.controller.tofino import lab_file
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter
 from pcn.hosts.algorithms import SchemeError, find_scheme
-from pcn.softswitch.units import KINDS, Kind, kind_of, quantity, quantity_text
 from pcn.softswitch.values import parse_delay, parse_rate
-from pcn.topologies.errors import nearest
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import TopologyError
 
 REFUSALS = (ExperimentError, SchemeError, BadParameter, TopologyError, ArgumentTypeError)

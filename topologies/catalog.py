@@ -1,4 +1,4 @@
-"""The topologies of this package, by name. `pcn.topologies.found` finds them, and others."""
+"""The topologies of this package, by name. `pcn.topologies.lookup` finds them, and others."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import blake2b
 
-from pcn.topologies.errors import TopologyError
+from pcn.base.errors import TopologyError
 
 Value = float | int | str
 SEED = "ecmp_seed"

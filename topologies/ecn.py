@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pcn.topologies.errors import TopologyError
+from pcn.base.errors import TopologyError
 
 COLOURS = GREEN, YELLOW, RED = ("green", "yellow", "red")
 """Of packets, by the drop precedence of their DSCP (RFC 2597): low (AFx1, and what isn't AF),

@@ -11,7 +11,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-from pcn.topologies.errors import LabError
+from pcn.base.errors import LabError
 
 PROJECT = "pcn-lab"
 """The distribution, as pip names it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pcn.topologies.errors import TopologyError
+from pcn.base.errors import TopologyError
 
 if TYPE_CHECKING:
     from pcn.topologies.flow import FlowSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pcn.topologies.errors import TopologyError
+from pcn.base.errors import TopologyError
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pcn.base.errors import TopologyError
 from pcn.topologies import naming
-from pcn.topologies.errors import TopologyError
 from pcn.topologies.numbers import number_needed
 
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from pcn.base.errors import TopologyError as TopologyError, nearest
 from pcn.topologies import lossless, naming
 from pcn.topologies.buffers import OutputBuffer as OutputBuffer
-from pcn.topologies.errors import TopologyError as TopologyError, nearest
 from pcn.topologies.flow import FlowSpec as FlowSpec
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.host import (

@@ -6,13 +6,13 @@ import contextlib
 from dataclasses import fields
 from typing import Any, SupportsFloat
 
-from pcn.topologies.errors import TopologyError
+from pcn.base.errors import TopologyError
 
 
 def number_needed(subject: str, spec: Any, *names: str) -> TopologyError:
     """Returns the error of the first field that is no number, with the number that a text may
     mean."""
-    from pcn.softswitch.units import kind_of, quantity  # only here
+    from pcn.base.units import kind_of, quantity  # only here
 
     defaults = {field.name: field.default for field in fields(spec)}
     values = {name: getattr(spec, name) for name in names}

@@ -17,9 +17,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
-from pcn.softswitch import inputs
+from pcn.base import inputs
+from pcn.base.errors import LabError
 from pcn.topologies import extras
-from pcn.topologies.errors import LabError
 from pcn.topologies.old_names import old_import
 
 

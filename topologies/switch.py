@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from pcn.base.errors import TopologyError
 from pcn.topologies.buffers import OutputBuffer, SharedBuffer
 from pcn.topologies.ecn import EcnThresholds
-from pcn.topologies.errors import TopologyError
 from pcn.topologies.lossless import PFC
 from pcn.topologies.schedules import Schedule
 from pcn.topologies.watchdog import Watchdog

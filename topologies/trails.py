@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from pcn.topologies.errors import TopologyError
+from pcn.base.errors import TopologyError
 from pcn.topologies.paths import Paths, Place
 
 if TYPE_CHECKING:

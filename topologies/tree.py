@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pcn.softswitch import inputs
-from pcn.topologies.errors import LabError, is_near, nearest
+from pcn.base import inputs
+from pcn.base.errors import LabError, is_near, nearest
 from pcn.topologies.tree_parts import ComposeError, ListOf, MappingOf, Scalar, Tree
 
 T = TypeVar("T")

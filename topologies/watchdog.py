@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pcn.topologies.errors import TopologyError
+from pcn.base.errors import TopologyError
 from pcn.topologies.lossless import CLASSES
 
 DROP, FORWARD = ACTIONS = ("drop", "forward")

@@ -1,6 +1,6 @@
 """Timed networks: switches with compiled P4 programs, hosts with endpoints, links, and simulated
 time, without waits; deterministic, on one core. `TimedNetwork` depends neither on the frames'
-purpose nor on the switches' programs; above it is the RDMA lab (`pcn.lab.virtual`).
+purpose nor on the switches' programs; above it is the RDMA lab (`pcn.hosts.virtual`).
 
 docs/virtualnet.md describes the model.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pcn.topologies.errors import LabError, error_text
+from pcn.base.errors import LabError, error_text
 
 
 class VirtualError(LabError):

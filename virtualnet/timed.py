@@ -18,7 +18,7 @@ from types import MappingProxyType, TracebackType
 from typing import Literal, TypeVar
 from weakref import WeakSet
 
-from pcn.softswitch import private
+from pcn.base import owner_only
 from pcn.softswitch.cache.objects import BuildError
 from pcn.softswitch.embed.switch import NativeSwitch
 from pcn.topologies.lossless import CREDITS
@@ -292,8 +292,8 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         file can't be written. Raises VirtualError."""
         link = self._links[Endpoint(node, port)]
         try:
-            descriptor = private.output(path)
-        except (OSError, private.NotPrivateError) as error:
+            descriptor = owner_only.output(path)
+        except (OSError, owner_only.NotPrivateError) as error:
             raise VirtualError(f"{path}: {getattr(error, 'strerror', error)}") from None
         code = self._library.vn_capture(self._handle, link, descriptor)
         if code < 0:

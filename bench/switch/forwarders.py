@@ -27,8 +27,8 @@ from bench.switch.wires import (
     process,
     resident_mb,
 )
+from pcn.base import packed
 from pcn.base.p4rt import p4i, p4r, p4r_grpc
-from pcn.softswitch import packed
 
 NETWORK_MTU = (
     1044  # of the interfaces in this project's networks, whose frames have up to 1,058 bytes

@@ -22,14 +22,14 @@ from google.protobuf import text_format
 
 from bench.switch.forwarders import Controller, listening
 from bench.switch.wires import TOOLS, BenchError, all_cpus, roce_frame, run
+from pcn.base import packed
 from pcn.base.p4rt import p4i, p4r
-from pcn.softswitch import packed
+from pcn.base.python_process import python_command
 from pcn.softswitch.codegen.build import CSRC, build_program, build_runtime, compiler
 from pcn.softswitch.native import NativeSwitch, load_library
 from pcn.softswitch.p4runtime.binding import bind
 from pcn.softswitch.p4runtime.entities import Forwarding
 from pcn.softswitch.program.load import load_program
-from pcn.softswitch.python_process import python_command
 
 BATCH = 1000  # entries a Write
 REST_S, LONGEST_REST_S = 0.5, 60.0  # between two looks at their CPU time; before it is an error

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from pcn.base.errors import LabError
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.marking_contract import PortTable
 from pcn.softswitch.tick import TICK_NS
 from pcn.topologies import python_file
-from pcn.topologies.errors import LabError
 from pcn.topologies.python_file import PythonFileError
 
 _NEEDED = ("TABLE", "CLONE_SESSIONS", "configure")

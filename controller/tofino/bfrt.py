@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 import grpc
 from google.protobuf.message import DecodeError
 
+from pcn.base import signals
+from pcn.base.address import AddressError, channel as address_channel
 from pcn.base.p4rt import p4r, rpc_status
 from pcn.controller import answers
 from pcn.controller.control_plane import ControlPlane
@@ -34,8 +36,6 @@ from pcn.controller.tofino.bfrt_info import Info
 from pcn.controller.tofino.buffers import FIXED, PLACES, Setting
 from pcn.controller.tofino.chips import CHIPS, Chip
 from pcn.controller.tofino.package import PIPELINE, PIPES, Package
-from pcn.softswitch import signals
-from pcn.softswitch.address import AddressError, channel as address_channel
 
 if TYPE_CHECKING:
     from pcn.softswitch.embed.switch import Loadable

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from pcn.base.units import quantity
 from pcn.controller.constants import CLASSES
 from pcn.controller.pfc import LOSSLESS_CLASSES
 from pcn.controller.tofino.chips import (
@@ -30,7 +31,6 @@ from pcn.controller.tofino.model import (
     TofinoLab,
     usual_gap_ns,
 )
-from pcn.softswitch.units import quantity
 from pcn.topologies.tree import Node, needed, optional, read_file
 
 SAMPLE = Path(__file__).resolve().parent / "ports.yaml"

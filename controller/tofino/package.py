@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import text_format
 
+from pcn.base import inputs
+from pcn.base.errors import LabError
 from pcn.base.p4rt import p4i
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.programs import COMPILED
 from pcn.controller.schema import schema_of
 from pcn.controller.tofino.chips import TOFINO, Chip
-from pcn.softswitch import inputs
-from pcn.topologies.errors import LabError
 
 try:
     from lzma import LZMAError

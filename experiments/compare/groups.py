@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pcn.experiments.compare.kept import Kept
+from pcn.base.units import Kind, kind_of
+from pcn.experiments.compare.stored_results import Kept
 from pcn.experiments.data.parameters import Parameter, format_value
 from pcn.experiments.define import intervals, scheme_parameters
 from pcn.experiments.define.charts import Line
@@ -22,7 +23,6 @@ from pcn.experiments.define.looks import label
 from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.papers import SCENARIOS
 from pcn.hosts.algorithms import schemes
-from pcn.softswitch.units import Kind, kind_of
 
 _MISSING = "–"
 _MOST = 1e100

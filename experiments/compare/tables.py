@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from pcn.base.units import kind_of
 from pcn.experiments.compare.groups import Group, difference, different_settings, pairs, texts_of
 from pcn.experiments.data.parameters import format_value
 from pcn.experiments.define import flows_by_size, intervals
@@ -18,7 +19,6 @@ from pcn.experiments.define.samples import interval_note
 from pcn.experiments.define.tables import Measured, Table
 from pcn.experiments.page.report import number
 from pcn.experiments.papers import SCENARIOS
-from pcn.softswitch.units import kind_of
 
 MARK = "*"
 _FACTOR = 10

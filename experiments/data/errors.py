@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcn.topologies.errors import LabError
+from pcn.base.errors import LabError
 
 
 class ExperimentError(LabError):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from pcn.base.errors import LabError
 from pcn.experiments.data.errors import ExperimentError
-from pcn.topologies.errors import LabError
 
 _T = TypeVar("_T")
 _ROOT = Path(__file__).resolve().parents[2]

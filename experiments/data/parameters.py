@@ -1,4 +1,4 @@
-"""Parameters of scenarios: typed, with units (`pcn.softswitch.units`), given by name as `--set
+"""Parameters of scenarios: typed, with units (`pcn.base.units`), given by name as `--set
 name=value`; nominal."""
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from pcn.base.errors import nearest
+from pcn.base.units import Kind, quantity, quantity_text
 from pcn.experiments.data.errors import ExperimentError
-from pcn.softswitch.units import Kind, quantity, quantity_text
-from pcn.topologies.errors import nearest
 
 Value = float | int | None
 _T = TypeVar("_T")

@@ -16,8 +16,8 @@ from arro3.core import Array, DataType, Table
 from arro3.io import read_parquet, write_parquet
 from numpy.typing import NDArray
 
-from pcn.softswitch import inputs
-from pcn.softswitch.python_process import python_command
+from pcn.base import inputs
+from pcn.base.python_process import python_command
 
 Column = NDArray[Any] | Sequence[Any]
 

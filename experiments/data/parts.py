@@ -15,7 +15,7 @@ PARTS = (
     "own", "rate", "window", "recover", "paused", "nic",
     "contention", "pause_backlog", "pause_idle", "overtaken", "wire", "inside",
 )  # fmt: skip
-"""As `pcn.lab.virtual.native` has them, without its engine."""
+"""As `pcn.hosts.virtual.native` has them, without its engine."""
 SENDER_PARTS = PARTS[:6]
 WINDOW_PARTS = (*PARTS[6:], "timer")
 MARK_REASONS = ("before", "here", "empty", "held", "other")
@@ -34,7 +34,7 @@ def completing(sent: NDArray[Any], parts_ps: NDArray[np.int64]) -> int:
 
 @dataclass(frozen=True)
 class Logs:
-    """What an explained run logged, as `pcn.lab.virtual.native.LOGS` has the entries, but flows are
+    """What an explained run logged, as `pcn.hosts.virtual.native.LOGS` has the entries, but flows are
     by their ids. Times in ps from the run's start. `ports`: by the numbers that the entries have as
     links. `marks`: packets of data that left each port, by `MARK_REASONS` and `MARK_AHEADS`; None:
     they weren't counted."""

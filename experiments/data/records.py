@@ -19,7 +19,7 @@ from pcn.topologies.model import Endpoint, Topology, TopologyError
 
 if TYPE_CHECKING:
     from pcn.experiments.data.parts import Logs, Parts
-    from pcn.lab.virtual.latency import Latency
+    from pcn.hosts.virtual.latency import Latency
     from pcn.virtualnet.pfc_log import PfcEvents
 
 _CHOICE = "--series flows=1,7, flows=all or flows=worst:10"

@@ -14,6 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol, TypedDict
 
+from pcn.base.errors import nearest
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter, Value, assignment
 from pcn.experiments.data.plan import Plan
@@ -21,7 +22,6 @@ from pcn.experiments.data.recording import Recording
 from pcn.hosts.algorithms import Rule, SchemeError, find_scheme, schemes
 from pcn.hosts.algorithms.parameters import describe
 from pcn.hosts.recommended import network_facts, recommended, recommended_at_ports
-from pcn.topologies.errors import nearest
 from pcn.topologies.model import Topology
 
 Default = tuple[Value, str]

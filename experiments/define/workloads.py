@@ -19,10 +19,10 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pcn.base import inputs
+from pcn.base.units import quantity
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.arrivals import Arrivals, arrivals_at
-from pcn.softswitch import inputs
-from pcn.softswitch.units import quantity
 from pcn.topologies.model import FlowSpec
 
 SMALLEST_BYTES, LARGEST_BYTES = 100.0, 10e6

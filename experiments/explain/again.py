@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pcn.base import inputs
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.marks import by_np_ecn
 from pcn.experiments.data.parts import Logs, Parts
@@ -24,7 +25,6 @@ from pcn.experiments.run.progress import RunProgress
 from pcn.experiments.run.versions import digests
 from pcn.experiments.run.virtual import run_virtual
 from pcn.hosts.algorithms import SchemeError, find_scheme
-from pcn.softswitch import inputs
 from pcn.topologies import python_file
 from pcn.topologies.model import Endpoint, Topology, TopologyError
 

@@ -18,7 +18,7 @@ from pcn.experiments.explain.lines import CONTROL, Line, Lines
 from pcn.experiments.explain.over_time import OverTime, over_time
 from pcn.experiments.explain.pauses import Pauses, Root
 from pcn.experiments.explain.received_rate import ReceivedRate, received_rate
-from pcn.lab.virtual.native import PARTS
+from pcn.hosts.virtual.native import PARTS
 from pcn.topologies.model import FlowSpec
 
 CE = 3

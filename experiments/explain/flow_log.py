@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pcn.experiments.data.parts import SENDER_PARTS, WINDOW_PARTS, completing
 from pcn.experiments.explain.again import Again
-from pcn.lab.virtual.native import PARTS
+from pcn.hosts.virtual.native import PARTS
 from pcn.topologies.model import FlowSpec
 
 

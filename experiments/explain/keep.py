@@ -7,10 +7,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from pcn.base import owner_only, signals
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.results.atomic_folder import held, whole
-from pcn.softswitch import private, signals
 from pcn.topologies import extras
 
 FOLDER = "explain"
@@ -27,9 +27,9 @@ def keep(place: Path, answer: Answer, text: Sequence[str], page: str = "") -> Pa
     try:
         with signals.deferred():
             folder = undo.enter_context(held(place))
-            work = undo.enter_context(private.scratch(folder, f".{FOLDER}-")) / FOLDER
+            work = undo.enter_context(owner_only.scratch(folder, f".{FOLDER}-")) / FOLDER
         work.mkdir()
-        work.chmod(private.PUBLIC)
+        work.chmod(owner_only.PUBLIC)
         with whole(work / JSON) as file:
             file.write((json.dumps(answer.as_json(), indent=2) + "\n").encode())
         with whole(work / TEXT) as file:

@@ -13,6 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pcn.base import inputs
 from pcn.experiments.data.failures import Failures
 from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import VERDICTS, Check
@@ -25,7 +26,6 @@ from pcn.experiments.papers import FIGURES, PAPERS
 from pcn.experiments.results.atomic_folder import held, replacing
 from pcn.experiments.results.documents import anchor, html
 from pcn.experiments.sweep.figures import PICTURE, kept, read
-from pcn.softswitch import inputs
 
 _WHAT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host "

@@ -21,6 +21,7 @@ from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
+from pcn.base.units import kind_of
 from pcn.controller.texts import marks_text
 from pcn.experiments.data.failures import Failures
 from pcn.experiments.data.parameters import Parameter, Value, format_value
@@ -39,7 +40,6 @@ from pcn.experiments.results.summary import goodput_bps
 from pcn.experiments.results.utilisation import utilisation
 from pcn.hosts.algorithms import schemes
 from pcn.softswitch.cache.objects import BuildError, cache_dir, digest, keep, read_intact
-from pcn.softswitch.units import kind_of
 from pcn.topologies import extras, lossless
 from pcn.topologies.model import Topology
 from pcn.topologies.picture.load import STEPS

@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from pcn.base import inputs
 from pcn.controller.texts import marks_text
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.samples import RunSamples
@@ -22,7 +23,6 @@ from pcn.experiments.page.report import number, took
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.results.atomic_folder import SUMMARY
 from pcn.experiments.results.documents import section
-from pcn.softswitch import inputs
 
 _STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
 _MOST_FLOWS = 16

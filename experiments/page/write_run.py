@@ -26,8 +26,8 @@ from pcn.experiments.results.atomic_folder import (
     whole,
 )
 from pcn.experiments.results.judged_run import Result, by_scheme
-from pcn.experiments.results.kept_run import drawn_with
 from pcn.experiments.results.recorded_tables import recorded_tables
+from pcn.experiments.results.stored_run import drawn_with
 from pcn.topologies import extras
 from pcn.topologies.formats import pcn
 
@@ -57,7 +57,7 @@ def write_run(result: Result, directory: Path, pictures: bool = False, export: s
         _write_tables(result, directory)
     _write_captures(result, directory)
     if (paths := result.recording.recorded.paths) is not None:
-        from pcn.lab.virtual.paths import path_lines  # it loads P4Runtime
+        from pcn.hosts.virtual.paths import path_lines  # it loads P4Runtime
 
         with result.failures.noting(PATHS), whole(directory / PATHS) as file:
             file.write(path_lines(result.plan.topology, paths).encode())

@@ -28,11 +28,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
+from pcn.base import owner_only, signals
+from pcn.base.errors import NO_ROOM
 from pcn.experiments.data.errors import ExperimentError
-from pcn.softswitch import private, signals
 from pcn.softswitch.cache.objects import BuildError, cache_dir, writing
 from pcn.topologies import extras
-from pcn.topologies.errors import NO_ROOM
 
 SUMMARY, SERIES = "summary.json", "series.parquet"
 """Of a run."""
@@ -83,11 +83,11 @@ def result_directory(place: Path, replaces: bool = True) -> Iterator[Path]:
         with signals.deferred(), _locked(folder):
             if replaces:
                 _move_aside(folder / earlier.name)
-            with private.held(
-                folder / place.parent.relative_to(earlier.parent), private.PUBLIC
+            with owner_only.held(
+                folder / place.parent.relative_to(earlier.parent), owner_only.PUBLIC
             ) as parent:
                 work.rename(parent / place.name)
-    except private.NotPrivateError as error:
+    except owner_only.NotPrivateError as error:
         raise ExperimentError(error.line("choose another --out")) from None
     except OSError as error:
         file = Path(error.filename or "/")
@@ -123,15 +123,15 @@ def _work_directory(place: Path, undo: contextlib.ExitStack) -> tuple[Path, Path
     """Returns the folder of `place`, held, and a new directory below it, to which a link in the
     cache leads; `undo` removes that, unless it was renamed. Raises ExperimentError."""
     try:
-        folder = undo.enter_context(private.held(place.parent, private.PUBLIC))
+        folder = undo.enter_context(owner_only.held(place.parent, owner_only.PUBLIC))
         with signals.deferred(), _locked(folder):
             remove_dead()
             # A folder around the result that others can't enter: nobody but this user can rename
             # what is in it.
-            around = undo.enter_context(private.scratch(folder, f".{place.name}{_WORK}"))
+            around = undo.enter_context(owner_only.scratch(folder, f".{place.name}{_WORK}"))
             work = around / "result"
             work.mkdir()
-            work.chmod(private.PUBLIC)
+            work.chmod(owner_only.PUBLIC)
             if runs := _runs():
                 link = runs / f"{os.getpid()}-{around.stat().st_ino}"
                 undo.callback(link.unlink, missing_ok=True)
@@ -139,7 +139,7 @@ def _work_directory(place: Path, undo: contextlib.ExitStack) -> tuple[Path, Path
                     link.symlink_to(around.readlink())
     except BuildError as error:
         raise ExperimentError(str(error)) from None
-    except private.NotPrivateError as error:
+    except owner_only.NotPrivateError as error:
         raise ExperimentError(error.line("choose another --out")) from None
     except OSError as error:
         raise ExperimentError(
@@ -157,7 +157,7 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
         new = folder / path.name
         new.unlink(missing_ok=True)
         try:
-            with os.fdopen(private.new_file(new), "wb") as file:
+            with os.fdopen(owner_only.new_file(new), "wb") as file:
                 yield file
         except BaseException as error:
             new.unlink(missing_ok=True)
@@ -186,9 +186,9 @@ def held(folder: Path, make: bool = False) -> Iterator[Path]:
     """Yields a name by which a folder stays the same one (`private.held`), with `make` also one
     that was missing. Raises ExperimentError where another user's link leads there; OSError."""
     try:
-        with private.held(folder, private.PUBLIC if make else None) as same:
+        with owner_only.held(folder, owner_only.PUBLIC if make else None) as same:
             yield same
-    except private.NotPrivateError as error:
+    except owner_only.NotPrivateError as error:
         raise ExperimentError(error.line("choose another folder")) from None
 
 
@@ -226,15 +226,15 @@ def remove_dead() -> list[str]:
     removed: list[str] = []
     runs = _runs()
     for link in runs.iterdir() if runs else ():
-        with contextlib.suppress(OSError, private.NotPrivateError):
+        with contextlib.suppress(OSError, owner_only.NotPrivateError):
             work, (pid, _, number) = link.readlink(), link.name.partition("-")
             if _WORK in work.name and work.is_dir():
-                with private.held(work.parent) as folder:
+                with owner_only.held(work.parent) as folder:
                     lock = _lock(folder / work.name)
                     try:
                         there = os.fstat(lock)
                         if (there.st_uid, str(there.st_ino)) == (os.geteuid(), number):
-                            private.clear(lock)
+                            owner_only.clear(lock)
                             (folder / work.name).rmdir()
                             removed.append(str(work))
                     finally:
@@ -277,8 +277,8 @@ def remove_empty(directories: Sequence[Path]) -> None:
     the inner first."""
     for directory in directories:
         with (
-            contextlib.suppress(OSError, private.NotPrivateError),
-            private.held(directory.parent) as folder,
+            contextlib.suppress(OSError, owner_only.NotPrivateError),
+            owner_only.held(directory.parent) as folder,
         ):
             (folder / directory.name).rmdir()
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
+from pcn.base import packed
 from pcn.hosts.algorithms import Scheme
 from pcn.hosts.algorithms.base import c_file
 from pcn.p4src.manifest import ROOT, manifest
-from pcn.softswitch import packed
 from pcn.softswitch.cache.objects import BuildError, made_by
 from pcn.topologies import extras, python_file
 

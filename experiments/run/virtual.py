@@ -33,7 +33,7 @@ from pcn.experiments.run.sampler import INSIDE, MARKS, queue_registers
 from pcn.experiments.run.versions import versions
 from pcn.hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from pcn.hosts.switch_clock import unfit
-from pcn.lab.virtual import VirtualFlow, VirtualNetwork
+from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import Endpoint, FlowSpec
 from pcn.virtualnet import Deadlock, Lateness, LinkStats, Samples, Source

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pcn.base import signals
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.sweep import store
 from pcn.experiments.sweep.task import Done, Ends, Task, execute
-from pcn.softswitch import signals
 from pcn.virtualnet import threads
 
 _LOOK_S = 0.05  # how often it is looked whether a task has ended, or a signal came

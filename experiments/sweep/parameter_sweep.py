@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pcn.base.errors import LabError
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Value, assignment
 from pcn.experiments.define import scheme_parameters
@@ -34,7 +35,6 @@ from pcn.experiments.sweep.figures import runs_of
 from pcn.experiments.sweep.run_task import outcome
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Done, Task
-from pcn.topologies.errors import LabError
 
 RUNS, MEANS, PICTURE = "runs.parquet", "means.csv", "sweep.png"
 _MOST_CHARTS = 12

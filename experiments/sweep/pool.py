@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 
+from pcn.base import signals
+from pcn.base.python_process import python_command
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.sweep.task import Done, Ends, Task, execute
-from pcn.softswitch import signals
-from pcn.softswitch.python_process import python_command
 
 _LOOK_S = 0.1  # how often signals and the workers' memory are looked at
 _TRIES = 2  # of a task whose worker ends: runs are deterministic, machines aren't

@@ -20,15 +20,15 @@ from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 
+from pcn.base import inputs
+from pcn.base.errors import NO_ROOM
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.results.atomic_folder import held, remove_empty
 from pcn.experiments.sweep.task import Done, Task, digest
-from pcn.softswitch import inputs
-from pcn.topologies.errors import NO_ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = (
-    "base", "experiments", "lab/virtual", "virtualnet", "softswitch", "hosts", "topologies",
+    "base", "experiments", "hosts/virtual", "virtualnet", "softswitch", "hosts", "topologies",
     "controller",
     "p4src/compiled",
 )  # fmt: skip

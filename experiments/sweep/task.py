@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pcn.topologies.errors import LabError
+from pcn.base.errors import LabError
 
 
 @dataclass(frozen=True)

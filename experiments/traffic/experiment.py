@@ -23,9 +23,9 @@ from pcn.experiments.traffic import by_size, collective, flow_files, flows, page
 from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from pcn.experiments.traffic.spec import NAME, TrafficSpec, draw, files
 from pcn.topologies import lossless
-from pcn.topologies.found import find_topology, kind_of_option
+from pcn.topologies.lookup import find_topology, kind_of_option
 from pcn.topologies.model import Endpoint, FlowSpec, Topology, TopologyError
-from pcn.topologies.unusual import unusual
+from pcn.topologies.suspect_values import unusual
 
 _OWN = (
     Parameter("load", "number", 0.6, "of each host's link, by frames, on average", 0.001, 10),
@@ -251,7 +251,7 @@ class Traffic(Experiment):
     def _paths(self, topology: Topology) -> Mapping[int, tuple[Endpoint, ...]]:
         if not self.spec.paths:
             return {}
-        from pcn.lab.virtual.paths import read_paths  # it loads P4Runtime
+        from pcn.hosts.virtual.paths import read_paths  # it loads P4Runtime
 
         return read_paths(Path(self.spec.paths), topology)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from pcn.base.units import quantity
 from pcn.experiments.data.errors import ExperimentError
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.softswitch.units import quantity
 from pcn.topologies.lossless import CONTROL_CLASS
 
 KINDS = {"go-back-n": Repeats.GO_BACK_N, "selective": Repeats.SELECTIVE}

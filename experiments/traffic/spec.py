@@ -38,11 +38,11 @@ from pcn.experiments.define.workloads import (
 )
 from pcn.experiments.traffic import collective, repeats
 from pcn.experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
-from pcn.experiments.traffic.mistaken import other_kind
 from pcn.experiments.traffic.sizes import size_group
+from pcn.experiments.traffic.wrong_option import other_kind
 from pcn.hosts.reliability import Reliability
 from pcn.topologies import python_file
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology, TopologyError
 
 NAME = "traffic"

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pcn.softswitch.units import KINDS
-from pcn.topologies.errors import nearest
+from pcn.base.errors import nearest
+from pcn.base.units import KINDS
 
 from .base import Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Turn, Window, c_file
 from .check_events import EVENTS, Event, bring, event_text, np_events, rp_events

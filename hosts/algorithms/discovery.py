@@ -21,10 +21,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from pcn.softswitch import packed
+from pcn.base import packed
+from pcn.base.errors import nearest
 from pcn.topologies import python_file
 from pcn.topologies.entry_points import installed
-from pcn.topologies.errors import nearest
 from pcn.topologies.old_names import old_import
 from pcn.topologies.python_file import PythonFileError
 

@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from pcn.softswitch.units import Kind
+from pcn.base.units import Kind
 
 _KEY = "parameter"
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pcn.softswitch.units import quantity
-from pcn.topologies.errors import error_text, nearest
+from pcn.base.errors import error_text, nearest
+from pcn.base.units import quantity
 
 from .base import NetworkFacts, NotificationPoint, ReactionPoint
 from .parameters import describe

@@ -100,7 +100,7 @@ extern const struct reaction_point_events reaction_point;
  *     #define PARAMETERS(P) P(w_bytes, "size", 100e3, 1, 1e9, "the window") RP_SCHEME(.summary =
  *     "a constant window", .program = "plain", .segment_bytes = 1)
  *
- * P: the field, its unit (softswitch/units.py), default, least, most, and its meaning. */
+ * P: the field, its unit (base/units.py), default, least, most, and its meaning. */
 struct rp_parameter {
     const char *field, *kind;
     double usual, least, most;

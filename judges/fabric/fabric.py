@@ -28,6 +28,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE.parents[1]),) if path not in sys.path]
 
+from pcn.base.errors import LabError  # noqa: E402
 from pcn.controller.control_plane import (  # noqa: E402
     CloneSession,
     ControlPlane,
@@ -46,7 +47,6 @@ from pcn.p4net.network import P4Host, P4Network, P4Switch  # noqa: E402
 from pcn.p4net.packets import checksum, udp  # noqa: E402
 from pcn.p4net.traffic import capture  # noqa: E402
 from pcn.p4net.virtual import VirtualP4  # noqa: E402
-from pcn.topologies.errors import LabError  # noqa: E402
 from pcn.topologies.model import Endpoint, Host, Link, Switch, Topology  # noqa: E402
 
 CPU_PORT = 255  # of fabric.p4, for BMv2

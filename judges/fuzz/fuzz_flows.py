@@ -30,7 +30,7 @@ from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.workloads import read_cdf
 from pcn.experiments.traffic.flow_files import LONGEST_S, read_flows
 from pcn.hosts import wire
-from pcn.lab.virtual.paths import path_lines, read_paths
+from pcn.hosts.virtual.paths import path_lines, read_paths
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.formats import FORMATS, Source
 from pcn.topologies.lossless import CONTROL_CLASS

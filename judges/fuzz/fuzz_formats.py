@@ -27,7 +27,7 @@ from xml.sax.saxutils import quoteattr
 
 import yaml
 
-from pcn.topologies.errors import LabError
+from pcn.base.errors import LabError
 from pcn.topologies.formats import FORMATS, FormatError, Source, format_of
 from pcn.topologies.model import Topology
 from pcn.topologies.picture import drawn

@@ -30,11 +30,12 @@ from fuzz_flows import of_bytes
 from fuzz_formats import of_lines, of_tree, run
 from rich.console import Console
 
+from pcn.base.errors import LabError
 from pcn.cli import run as pcn
 from pcn.experiments.compare import tables
 from pcn.experiments.compare.figures import figures
 from pcn.experiments.compare.groups import grouped
-from pcn.experiments.compare.kept import read
+from pcn.experiments.compare.stored_results import read
 from pcn.experiments.compare.write import render
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.outcomes import Outcome
@@ -43,7 +44,6 @@ from pcn.experiments.page.terminal import show_table
 from pcn.experiments.sweep import figures as kept_figures
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Done, Task, digest
-from pcn.topologies.errors import LabError
 from pcn.web.recorded import one_file, recorded
 
 _RUN = (

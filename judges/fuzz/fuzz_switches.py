@@ -26,25 +26,25 @@ import yaml
 from fuzz_formats import FILES, of_lines, of_tree, run
 from google.protobuf import text_format
 
+from pcn.base.errors import LabError
 from pcn.base.p4rt import p4r
 from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.programs import Program
 from pcn.controller.tofino import deploy, lab_file
 from pcn.controller.tofino.package import Package
-from pcn.p4net import sending, traffic, ways
+from pcn.p4net import packet_paths, sending, traffic
 from pcn.p4net.commands import Commands
+from pcn.p4net.packet_path_text import lines
 from pcn.p4net.packets import udp
 from pcn.p4net.runtime_json import RuntimeJson
 from pcn.p4net.steps import Queue, carry_out
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
-from pcn.p4net.way_lines import lines
 from pcn.softswitch.codegen.build import build_runtime
 from pcn.softswitch.embed.switch import EmbeddedSwitch
 from pcn.softswitch.native import NativeSwitch, load_library
 from pcn.softswitch.trace import json_lines
 from pcn.softswitch.trace.decoder import Step
-from pcn.topologies.errors import LabError
 from pcn.topologies.formats import FORMATS, Source, sonic
 from pcn.topologies.model import Topology
 from pcn.topologies.star import star
@@ -174,7 +174,7 @@ def _commands(path: Path) -> None:
 
 def _ways(path: Path) -> None:
     topology = read_exercise(EXAMPLE).topology
-    for number, way in enumerate(ways.read([path], {}).all(topology), start=1):
+    for number, way in enumerate(packet_paths.read([path], {}).all(topology), start=1):
         for steps in (False, True):
             assert all(isinstance(line, str) for line in lines(number, way, topology, steps=steps))
 

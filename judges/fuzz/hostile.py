@@ -24,11 +24,11 @@ from generate import PROGRAMS, Entry, Setup, generate  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
 from p4rt_client import Names, update  # noqa: E402
 
+from pcn.base import packed  # noqa: E402
 from pcn.base.p4rt import p4i  # noqa: E402
 from pcn.controller.constants import RECIRCULATION_PORT  # noqa: E402
 from pcn.controller.pfc import PFC_CLONE_SESSION  # noqa: E402
 from pcn.hosts import wire  # noqa: E402
-from pcn.softswitch import packed  # noqa: E402
 from pcn.softswitch.codegen.build import build_program, build_runtime  # noqa: E402
 from pcn.softswitch.native import NativeSwitch, load_library  # noqa: E402
 from pcn.softswitch.p4runtime.binding import bind  # noqa: E402

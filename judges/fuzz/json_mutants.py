@@ -11,7 +11,7 @@ from typing import Any
 
 from program_json import Builder, assign, extract, field, header, op, primitive, state, value
 
-from pcn.softswitch import packed
+from pcn.base import packed
 
 ROOT = Path(__file__).resolve().parents[2]
 Json = Any

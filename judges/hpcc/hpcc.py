@@ -34,19 +34,19 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from pcn.base.errors import LabError  # noqa: E402
+from pcn.base.units import quantity  # noqa: E402
 from pcn.experiments.traffic.flow_files import read_flows  # noqa: E402
 from pcn.experiments.traffic.spec import draw, parse_spec  # noqa: E402
 from pcn.hosts.algorithms import Configured, find_scheme  # noqa: E402
 from pcn.hosts.reliability import Reliability, Repeats  # noqa: E402
+from pcn.hosts.virtual import VirtualNetwork  # noqa: E402
+from pcn.hosts.virtual.paths import FlowPaths, write_paths  # noqa: E402
 from pcn.hosts.wire import data_bytes  # noqa: E402
-from pcn.lab.virtual import VirtualNetwork  # noqa: E402
-from pcn.lab.virtual.paths import FlowPaths, write_paths  # noqa: E402
-from pcn.softswitch.units import quantity  # noqa: E402
 from pcn.topologies.buffers import hpcc_buffer  # noqa: E402
 from pcn.topologies.ecn import EcnThresholds  # noqa: E402
-from pcn.topologies.errors import LabError  # noqa: E402
 from pcn.topologies.formats.hpcc import numbered  # noqa: E402
-from pcn.topologies.found import find_topology  # noqa: E402
+from pcn.topologies.lookup import find_topology  # noqa: E402
 from pcn.topologies.lossless import CONTROL_CLASS  # noqa: E402
 from pcn.topologies.model import FlowSpec, Topology  # noqa: E402
 

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import hpcc
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
-from pcn.topologies.found import find_topology
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec
 
 HPCC = [

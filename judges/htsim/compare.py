@@ -45,7 +45,7 @@ from pcn.hosts import wire  # noqa: E402
 from pcn.hosts.algorithms import Configured, find_scheme  # noqa: E402
 from pcn.hosts.paths import Paths  # noqa: E402
 from pcn.hosts.reliability import Reliability, Repeats  # noqa: E402
-from pcn.lab.virtual import VirtualNetwork  # noqa: E402
+from pcn.hosts.virtual import VirtualNetwork  # noqa: E402
 from pcn.softswitch.trimming import Trimming  # noqa: E402
 from pcn.topologies.clos import clos  # noqa: E402
 from pcn.topologies.fat_tree import fat_tree  # noqa: E402

@@ -114,7 +114,7 @@ def engine() -> Callable[[], Outcome]:
 
     from pcn.controller.errors import SwitchError
     from pcn.hosts.algorithms import find_scheme
-    from pcn.lab.virtual import VirtualNetwork
+    from pcn.hosts.virtual import VirtualNetwork
     from pcn.topologies.model import FlowSpec
     from pcn.virtualnet import VirtualError
 

@@ -38,14 +38,15 @@ sys.path[:0] = [path for path in (str(HERE), str(ROOT)) if path not in sys.path]
 from changes import Change, changes  # noqa: E402
 from compiled_code import code, same  # noqa: E402
 
+from pcn.base import signals  # noqa: E402
+from pcn.base.errors import LabError  # noqa: E402
 from pcn.experiments.page.terminal import stdout  # noqa: E402
 from pcn.experiments.run.progress import ConsoleProgress, RunProgress  # noqa: E402
 from pcn.experiments.sweep.executor import Means, sweep  # noqa: E402
 from pcn.experiments.sweep.store import Store  # noqa: E402
 from pcn.experiments.sweep.task import Done, Task  # noqa: E402
-from pcn.softswitch import p4c, signals  # noqa: E402
+from pcn.softswitch import p4c  # noqa: E402
 from pcn.softswitch.cache.objects import cache_dir  # noqa: E402
-from pcn.topologies.errors import LabError  # noqa: E402
 
 PTF = "ptf-tests/run.py"
 PYTEST = (

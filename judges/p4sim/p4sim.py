@@ -34,6 +34,7 @@ from learning.compare import UNDEFINED, Send, bmv2, command_line, settled  # noq
 from learning.frames import Frames, known_values  # noqa: E402
 from testgen.switches import SwitchError  # noqa: E402
 
+from pcn.base.errors import LabError  # noqa: E402
 from pcn.controller.programs import Program  # noqa: E402
 from pcn.p4net.commands import Commands  # noqa: E402
 from pcn.p4net.errors import P4NetError  # noqa: E402
@@ -43,7 +44,6 @@ from pcn.p4net.virtual import VirtualP4  # noqa: E402
 from pcn.softswitch.p4runtime.described import describe  # noqa: E402
 from pcn.softswitch.program.errors import ProgramError  # noqa: E402
 from pcn.softswitch.program.load import load_program  # noqa: E402
-from pcn.topologies.errors import LabError  # noqa: E402
 from pcn.topologies.model import Endpoint, Host, Link, Switch, Topology  # noqa: E402
 
 UNITS = {"Kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9}

@@ -7,7 +7,7 @@
     compare.py --htsim FOLDER SCHEME...    FOLDER: htsim/sim/datacenter of uet-htsim, with
                                            htsim_uec built (judges/htsim): nscc, rccc
     compare.py ... --star 3 --flows 16     some of them
-    compare.py ... --keep                  theirs into lab/virtual/stars.json, which `pcn scheme
+    compare.py ... --keep                  theirs into hosts/virtual/stars.json, which `pcn scheme
                                            check --stars` prints beside ours
 
 Neither program is changed. HPCC's writes each packet's event at the switch into a pipe, from which
@@ -41,12 +41,13 @@ sys.path[:0] = [path for path in (str(HERE.parent), str(HERE.parents[1])) if pat
 
 from htsim.compare import ULTRA_ETHERNET  # noqa: E402
 
+from pcn.base.errors import LabError  # noqa: E402
 from pcn.experiments.data.series_math import jain  # noqa: E402
 from pcn.experiments.results.atomic_folder import replacing  # noqa: E402
 from pcn.hosts import wire  # noqa: E402
 from pcn.hosts.algorithms import find_scheme  # noqa: E402
 from pcn.hosts.recommended import network_facts, recommended  # noqa: E402
-from pcn.lab.virtual.stars import (  # noqa: E402
+from pcn.hosts.virtual.stars import (  # noqa: E402
     AUTHORS,
     FLOWS,
     STARS,
@@ -57,7 +58,6 @@ from pcn.lab.virtual.stars import (  # noqa: E402
     measure,
 )
 from pcn.topologies.clos import clos  # noqa: E402
-from pcn.topologies.errors import LabError  # noqa: E402
 from pcn.topologies.model import FlowSpec, Topology  # noqa: E402
 
 UTILISATION_BOUND, JAIN_BOUND, QUEUE_BOUND, QUEUE_FRAMES = 0.03, 0.95, 1.5, 2

@@ -13,7 +13,7 @@ import pytest
 from stars import compare
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual.stars import Measured, Star, length_s, measure
+from pcn.hosts.virtual.stars import Measured, Star, length_s, measure
 
 SHORT = Star(25e9, 20e-6)
 HEAD = (1).to_bytes(4, "little") + bytes(11 + 4)

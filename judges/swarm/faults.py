@@ -10,7 +10,7 @@ from typing import Any
 from pcn.controller.configure import SwitchPlan, clone_sessions, entries, plan
 from pcn.controller.control_plane import ControlPlane, Entry
 from pcn.controller.routes import group_entry, route_entry
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 
 
 class EntryFaults:

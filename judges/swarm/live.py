@@ -39,6 +39,7 @@ from play import INSIDE  # noqa: E402
 from scenario import CREDITS_ALONE, Fault  # noqa: E402
 from swarm import span  # noqa: E402
 
+from pcn.base import signals  # noqa: E402
 from pcn.controller import interface_counters, settings  # noqa: E402
 from pcn.controller.configure import SwitchPlan  # noqa: E402
 from pcn.controller.switch import SwitchClient  # noqa: E402
@@ -55,7 +56,6 @@ from pcn.lab.lab import Lab  # noqa: E402
 from pcn.lab.links import set_link  # noqa: E402
 from pcn.lab.pause import PauseError, pause  # noqa: E402
 from pcn.lab.running import Running  # noqa: E402
-from pcn.softswitch import signals  # noqa: E402
 from pcn.topologies.compact import compact  # noqa: E402
 from pcn.topologies.dumbbell import dumbbell  # noqa: E402
 from pcn.topologies.model import Topology  # noqa: E402

@@ -11,10 +11,10 @@ from cycles import buffers_can_wait_in_a_circle
 from faults import Faults
 from scenario import Scenario
 
+from pcn.base.errors import LabError
 from pcn.controller.programs import Program
-from pcn.lab.virtual import VirtualNetwork
-from pcn.lab.virtual.flows import VirtualFlow
-from pcn.topologies.errors import LabError
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual.flows import VirtualFlow
 from pcn.topologies.lossless import CREDITS, PFC
 from pcn.topologies.model import Endpoint, FlowSpec
 from pcn.virtualnet.counts import Deadlock

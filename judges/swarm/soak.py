@@ -38,6 +38,7 @@ sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not i
 
 import live  # noqa: E402
 
+from pcn.base import signals  # noqa: E402
 from pcn.controller.configure import SwitchPlan, plan  # noqa: E402
 from pcn.experiments.page.terminal import stdout  # noqa: E402
 from pcn.experiments.run.progress import ConsoleProgress  # noqa: E402
@@ -46,8 +47,7 @@ from pcn.hosts.recommended import recommended, recommended_at_ports  # noqa: E40
 from pcn.lab.attach import attach, find  # noqa: E402
 from pcn.lab.journal import Record  # noqa: E402
 from pcn.lab.network import configured  # noqa: E402
-from pcn.softswitch import signals  # noqa: E402
-from pcn.topologies import found  # noqa: E402
+from pcn.topologies import lookup  # noqa: E402
 from pcn.topologies.model import Topology  # noqa: E402
 
 PCN = Path(sys.executable).with_name("pcn")
@@ -196,7 +196,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--topology", choices=found.names(), default="compact")
+    parser.add_argument("--topology", choices=lookup.names(), default="compact")
     parser.add_argument(
         "-k", type=float, help="how many times slower time runs (what this machine carries)"
     )
@@ -216,7 +216,7 @@ def main() -> int:
     )  # it says that a foreign controller has gone
     try:
         with signals.raising():
-            topology = found.find_topology(arguments.topology).build()
+            topology = lookup.find_topology(arguments.topology).build()
             wrong = soak(topology, arguments.k, arguments.minutes, arguments.seed, arguments.out)
     except (KeyboardInterrupt, signals.Terminated):
         print("soak: interrupted", file=sys.stderr)

@@ -34,13 +34,13 @@ sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not i
 from play import violations  # noqa: E402
 from scenario import Scenario, draw  # noqa: E402
 
+from pcn.base import signals  # noqa: E402
+from pcn.base.errors import LabError  # noqa: E402
 from pcn.experiments.page.terminal import stdout  # noqa: E402
 from pcn.experiments.run.progress import ConsoleProgress  # noqa: E402
 from pcn.experiments.sweep.executor import Means, sweep  # noqa: E402
 from pcn.experiments.sweep.store import Store  # noqa: E402
 from pcn.experiments.sweep.task import Done, Task  # noqa: E402
-from pcn.softswitch import signals  # noqa: E402
-from pcn.topologies.errors import LabError  # noqa: E402
 
 BLOCK = 50
 """Scenarios of a task."""

@@ -23,8 +23,8 @@ from google.protobuf import text_format
 from sweep import GENERATED, ROOT, Generated, Outcome, generate, outcome
 from switches import embedded
 
+from pcn.base import packed
 from pcn.base.p4rt import p4i
-from pcn.softswitch import packed
 
 SOURCES = ROOT / "p4src"
 COMPILED = SOURCES / "compiled"

@@ -18,7 +18,7 @@ from stf import Entry, Expect, Mirror, Packet, Step, StfError, parse, table_entr
 from sweep import GENERATED
 from switches import TARGETS, Start, SwitchError, bmv2
 
-from pcn.softswitch import packed
+from pcn.base import packed
 
 # p4testgen was not at hand when these were added
 WITHOUT_TESTS = {

@@ -25,6 +25,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
 
+from pcn.base.errors import LabError  # noqa: E402
 from pcn.controller.control_plane import (  # noqa: E402
     CloneSession,
     ControlPlane,
@@ -36,7 +37,6 @@ from pcn.p4net import sending  # noqa: E402
 from pcn.p4net.packets import ipv4, udp  # noqa: E402
 from pcn.p4net.tutorials import read_exercise  # noqa: E402
 from pcn.p4net.virtual import VirtualP4  # noqa: E402
-from pcn.topologies.errors import LabError  # noqa: E402
 
 TCP, TTL, ECT, CE = 6, 22, 1, 3
 SYN, ACK = 0x02, 0x10

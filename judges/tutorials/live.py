@@ -25,6 +25,7 @@ from pathlib import Path
 
 import exercises
 
+from pcn.base.errors import LabError
 from pcn.base.p4rt import p4r
 from pcn.controller.switch import SwitchClient
 from pcn.lab.namespaces import in_namespace
@@ -32,7 +33,6 @@ from pcn.lab.p4 import P4Live
 from pcn.p4net.network import P4Network
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
-from pcn.topologies.errors import LabError
 
 QUIET_S = 1.0  # nothing arrives for so long: all has arrived
 _ALL_TRAFFIC, _OUTGOING = socket.htons(3), 4

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pcn.base.errors import nearest
 from pcn.controller.p4info import Schema
 from pcn.p4net.commands import arrays, profiles, replication, tables
 from pcn.p4net.commands.session import Command, Session
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Place, Step, Write
-from pcn.topologies.errors import nearest
 from pcn.topologies.tree import FileError, read_text
 
 _COMMENT = re.compile("#|//")

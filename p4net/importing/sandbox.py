@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pcn.base.python_process import python_command
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.importing.record import NetworkRecord, RecordError
-from pcn.softswitch.python_process import python_command
 
 SECONDS = 60
 """That a script may run."""

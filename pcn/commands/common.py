@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 from click.core import ParameterSource
 
+from pcn.base import owner_only
+from pcn.base.units import Kind, quantity
 from pcn.commands.output import is_quiet
 from pcn.complete import complete_network
-from pcn.softswitch import private
-from pcn.softswitch.units import Kind, quantity
-from pcn.visible import visible
+from pcn.escape import visible
 
 if TYPE_CHECKING:
     from pcn.lab.journal import Record
@@ -30,7 +30,7 @@ _SHORT = 18  # characters of a cell that is never broken
 
 
 class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
-    """A number with a unit, as `pcn.softswitch.units` reads it, above 0 unless `zero`."""
+    """A number with a unit, as `pcn.base.units` reads it, above 0 unless `zero`."""
 
     def __init__(self, kind: Kind, zero: bool = False) -> None:
         self.kind = kind
@@ -104,10 +104,10 @@ def network_option(function: _F) -> _F:
 def write_file(path: Path, content: bytes) -> None:
     """Writes a file that the command line names. Raises LabError."""
     try:
-        with os.fdopen(private.output(path), "wb") as file:
+        with os.fdopen(owner_only.output(path), "wb") as file:
             file.write(content)
-    except (OSError, private.NotPrivateError) as error:
-        from pcn.topologies.errors import LabError
+    except (OSError, owner_only.NotPrivateError) as error:
+        from pcn.base.errors import LabError
 
         raise LabError(f"{path}: {getattr(error, 'strerror', error)}") from None
 
@@ -120,9 +120,9 @@ def text_output(path: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     try:
-        file = os.fdopen(private.output(path), "w", encoding="utf-8")
-    except (OSError, private.NotPrivateError) as error:
-        from pcn.topologies.errors import LabError
+        file = os.fdopen(owner_only.output(path), "w", encoding="utf-8")
+    except (OSError, owner_only.NotPrivateError) as error:
+        from pcn.base.errors import LabError
 
         raise LabError(f"{path}: {getattr(error, 'strerror', error)}") from None
     with file:

@@ -35,7 +35,7 @@ def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool, as_json: 
     """
     from pcn.experiments.compare import tables, write
     from pcn.experiments.compare.groups import grouped
-    from pcn.experiments.compare.kept import read
+    from pcn.experiments.compare.stored_results import read
     from pcn.experiments.page.terminal import show_table, stdout
     from pcn.topologies import extras
 

@@ -201,11 +201,11 @@ def deploy(
 
 
 def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
+    from pcn.base import owner_only
+    from pcn.base.errors import LabError
     from pcn.controller.tofino.buffers import pfc_script
     from pcn.controller.tofino.chassis import chassis_config
     from pcn.experiments.results.atomic_folder import replacing
-    from pcn.softswitch import private
-    from pcn.topologies.errors import LabError
 
     contents = {
         "p4_device_config.pb.bin": package.data,
@@ -213,11 +213,11 @@ def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
         "pfc.py": pfc_script(lab).encode(),
     }
     try:
-        os.close(private.open_folder(directory))
+        os.close(owner_only.open_folder(directory))
         for name, content in contents.items():
             with replacing(directory / name) as file:
                 file.write(content)
-    except private.NotPrivateError as error:
+    except owner_only.NotPrivateError as error:
         raise LabError(error.line("choose another --out")) from None
     except OSError as error:
         raise LabError(f"{directory}: {error.strerror}") from None

@@ -27,10 +27,10 @@ def exec_(node: str, command: tuple[str, ...], network: str | None) -> None:
       pcn exec h0 ip -s link show h0-eth0
       echo 'ethtool -k s1-eth1 | head -3' | pcn exec s1
     """
+    from pcn.base.errors import LabError
     from pcn.controller.errors import UnknownNameError
     from pcn.lab.attach import find
     from pcn.lab.namespaces import in_namespace
-    from pcn.topologies.errors import LabError
 
     record = find(network)
     if node not in record.nodes:

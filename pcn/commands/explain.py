@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from pcn.base.units import quantity
 from pcn.commands.common import FilePath, Quantity, print_json, threads_option
 from pcn.commands.output import is_quiet, note, output_options, say
-from pcn.softswitch.units import quantity
 
 
 @click.command()

@@ -97,8 +97,8 @@ def host(
       pcn host --iface eth2 --for 2s
       pcn host --iface eth2 --to 10.0.0.2 --rate 500M --for 2s
     """
+    from pcn.base.units import quantity_text
     from pcn.lab.nic_host import NEXT_HOP, NicError, NicHost, SchemeError, find_nic, settings
-    from pcn.softswitch.units import quantity_text
 
     if not receivers and (rate or size or via):
         raise click.UsageError(

@@ -128,10 +128,10 @@ def up(
     from pcn.lab.launch import links, without
     from pcn.lab.log_folder import new
     from pcn.lab.network import configured
-    from pcn.lab.startable import require_startable
+    from pcn.lab.preflight import require_startable
     from pcn.lab.target import target as find_target
     from pcn.p4src.manifest import stale
-    from pcn.topologies.found import find_topology
+    from pcn.topologies.lookup import find_topology
 
     values = assignments(options, "rate_bps=10G")
     blueprint = find_topology(topology)

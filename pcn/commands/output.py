@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pcn.visible import visible
+from pcn.escape import visible
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -294,8 +294,8 @@ def run(
 
 def _stay(port: int, control: bool, name: str) -> None:
     """Serves the page of a network, which outlives it, until a signal. Raises PortError."""
-    from pcn.softswitch import signals
-    from pcn.topologies.errors import LabError
+    from pcn.base import signals
+    from pcn.base.errors import LabError
     from pcn.web.server import PortError
 
     try:
@@ -316,10 +316,10 @@ def prepare(
     seed: int,
 ) -> None:
     """Gives a network in virtual time its traffic and captures. Raises LabError."""
+    from pcn.base.errors import LabError
     from pcn.p4net import sending
     from pcn.p4net.captures import capture_ports
     from pcn.topologies import python_file
-    from pcn.topologies.errors import LabError
 
     if pcap is not None:
         capture_ports(network, pcap)

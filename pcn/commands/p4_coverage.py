@@ -67,9 +67,9 @@ def coverage(
       pcn p4 run examples/router --clock virtual --coverage coverage
       pcn p4 coverage coverage --out coverage/coverage.html
     """
+    from pcn.base.errors import LabError
     from pcn.softswitch.coverage.files import CoverageError, merge, read, write
     from pcn.softswitch.coverage.source_files import SourceFiles
-    from pcn.topologies.errors import LabError
 
     places = [*roots, *(run if run.is_dir() else run.parent for run in runs)]
     try:
@@ -83,7 +83,7 @@ def coverage(
 
 
 def _chosen(programs: list[Covered], names: tuple[str, ...]) -> list[Covered]:
-    from pcn.topologies.errors import LabError
+    from pcn.base.errors import LabError
 
     stems = [Path(program.program).stem for program in programs]
     for name in names:

@@ -24,7 +24,7 @@ from pcn.commands.output import note, quiet_option, say
 if TYPE_CHECKING:
     from pcn.p4net.entries import Written
     from pcn.p4net.network import P4Network
-    from pcn.p4net.ways import Hop, Ways
+    from pcn.p4net.packet_paths import Hop, Ways
 
 
 @click.command()
@@ -148,8 +148,8 @@ def trace(
     """
     from pcn.commands.p4 import end
     from pcn.p4net.alone import network_at
+    from pcn.p4net.packet_path_text import Wanted, as_json as way_as_json, lines
     from pcn.p4net.waits import Waits
-    from pcn.p4net.way_lines import Wanted, as_json as way_as_json, lines
 
     # What follows an option whose value may be missing is that value, also where it is meant as
     # DIR|FILE.
@@ -213,8 +213,8 @@ def _virtual(
 ) -> tuple[Ways, list[Written]]:
     """Returns the ways of a run's packets, and what of command files was written."""
     from pcn.commands.p4 import complain, empty, prepare
+    from pcn.p4net.packet_paths import Ways
     from pcn.p4net.virtual import FRAME_BYTES, JUMBO_BYTES, VirtualP4
-    from pcn.p4net.ways import Ways
 
     ways = Ways()
     longest = JUMBO_BYTES if jumbo else FRAME_BYTES
@@ -229,9 +229,9 @@ def _virtual(
 
 
 def _live(network: P4Network, logs: Path) -> Ways:
+    from pcn.base.errors import LabError
     from pcn.lab.network import STEPS
-    from pcn.p4net.ways import read
-    from pcn.topologies.errors import LabError
+    from pcn.p4net.packet_paths import read
 
     names = {str(switch.device_id): switch.name for switch in network.topology.switches}
     files = [

@@ -34,8 +34,8 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
       pcn tables s0 ipv4_lpm
       pcn tables s0 pfc_config --json
     """
+    from pcn.entry_text import assignments, entry
     from pcn.lab.attach import attach
-    from pcn.present import assignments, entry
 
     with attach(network) as lab:
         client = lab.switches[switch]

@@ -91,9 +91,9 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
     Examples:
       pcn scheme check pcn --seed 2
     """
+    from pcn.base.errors import LabError
     from pcn.hosts.algorithms import SchemeError, find_scheme
     from pcn.hosts.algorithms.check import check as check_scheme, cost
-    from pcn.topologies.errors import LabError
 
     try:
         scheme = find_scheme(name)
@@ -119,7 +119,7 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
 
 def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:
     """Prints what comes of a scheme on the stars."""
-    from pcn.lab.virtual.stars import authors_program, on_stars
+    from pcn.hosts.virtual.stars import authors_program, on_stars
 
     rows = list(on_stars(scheme, seed))
     if as_json:
@@ -160,12 +160,12 @@ def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:
 def _in_switches(scheme: Scheme) -> list[Finding]:
     """Judges whether switches take a scheme's program and what its marking points set, on a
     dumbbell in virtual time."""
+    from pcn.base.errors import LabError
     from pcn.controller import marking
     from pcn.controller.programs import Program
     from pcn.hosts.algorithms.check import Finding
-    from pcn.lab.virtual import VirtualNetwork
+    from pcn.hosts.virtual import VirtualNetwork
     from pcn.topologies.dumbbell import dumbbell
-    from pcn.topologies.errors import LabError
 
     rule, filled = (
         "switches take its program and tables",

@@ -14,7 +14,7 @@ from pcn.commands.output import note, output_options, say
 from pcn.complete import complete_topology, complete_topology_option
 
 if TYPE_CHECKING:
-    from pcn.topologies.found import Blueprint
+    from pcn.topologies.lookup import Blueprint
     from pcn.topologies.model import Topology
 
 set_option = click.option(
@@ -51,8 +51,8 @@ def list_topologies(as_json: bool) -> None:
     Examples:
       pcn topology list
     """
-    from pcn.topologies.errors import LabError
-    from pcn.topologies.found import find_topology, names
+    from pcn.base.errors import LabError
+    from pcn.topologies.lookup import find_topology, names
 
     rows = []
     for name in names():
@@ -84,8 +84,8 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     """
     from pcn.lab.launch import virtual_alone
     from pcn.topologies import headroom
-    from pcn.topologies.found import find_topology
-    from pcn.topologies.unusual import unusual
+    from pcn.topologies.lookup import find_topology
+    from pcn.topologies.suspect_values import unusual
 
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
     properties = facts(built)
@@ -147,7 +147,7 @@ def convert(
       pcn topology convert star net.yaml --sonic config_db.json
     """
     from pcn.topologies.formats import sonic as config_db, writer
-    from pcn.topologies.found import find_topology
+    from pcn.topologies.lookup import find_topology
 
     if leave_out and not sonic:
         raise click.UsageError("--leave-out is for files of --sonic")
@@ -195,7 +195,7 @@ def draw(reference: str, out: str, options: tuple[str, ...], as_json: bool) -> N
       pcn topology draw clos clos.svg
       pcn topology draw topology.txt network.html
     """
-    from pcn.topologies.found import find_topology
+    from pcn.topologies.lookup import find_topology
     from pcn.topologies.picture import drawn
 
     path = Path(out)
@@ -237,8 +237,8 @@ def _require_rates(
 ) -> None:
     """Raises TopologyError where a link has another rate than an option gave it: a switch's file
     would win without a word."""
-    from pcn.softswitch.units import quantity, quantity_text
-    from pcn.topologies.found import kind_of_option
+    from pcn.base.units import quantity, quantity_text
+    from pcn.topologies.lookup import kind_of_option
     from pcn.topologies.model import TopologyError
 
     pairs = [
@@ -265,7 +265,7 @@ def _require_rates(
 def facts(built: Topology) -> dict[str, Any]:
     """Returns what a topology consists of, as texts and counts by name. Raises TopologyError where
     a host doesn't reach another one."""
-    from pcn.softswitch.units import quantity_text
+    from pcn.base.units import quantity_text
 
     kinds = Counter((link.rate_bps, link.delay_s) for link in built.links)
     return {

@@ -234,9 +234,9 @@ def _metrics(lab: Attached, looks: Looks, place: tuple[str, int], as_json: bool)
 
 def _live(lab: Attached, looks: Looks) -> None:
     from pcn.commands.log import as_text
+    from pcn.escape import visible
     from pcn.lab.logs import PERIODIC, Reader
     from pcn.terminal import watch
-    from pcn.visible import visible
 
     log = Reader(lab.record, without=PERIODIC)
     watch(lab.record, looks, lambda: [visible(as_text(line)) for line in log.new(_LOG_LINES)])

@@ -35,8 +35,8 @@ def list_workloads(as_json: bool) -> None:
     Examples:
       pcn workload list
     """
+    from pcn.base.units import quantity_text
     from pcn.experiments.define.published_sizes import PUBLISHED
-    from pcn.softswitch.units import quantity_text
 
     rows = [
         (name, published.sizes.mean_bytes, published.source)

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Sequence
 from typing import Any
 
-from pcn.softswitch.python_process import python_command
+from pcn.base.python_process import python_command
 
 ALLOWED = ("set", "pause", "resume", "flow start", "flow stop", "link")
 _MOST_WORDS, _MOST_LETTERS = 32, 200

@@ -48,7 +48,7 @@ def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[
 
 def recorded(place: Path) -> History:
     """Returns the frames of the run that a folder keeps. Raises LabError."""
-    from pcn.experiments.results.kept_run import read_run
+    from pcn.experiments.results.stored_run import read_run
     from pcn.web.members import members
     from pcn.web.packed import packed
 

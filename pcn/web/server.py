@@ -20,8 +20,8 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pcn.softswitch.seats import Seats
-from pcn.topologies.errors import LabError
+from pcn.base.errors import LabError
+from pcn.base.seats import Seats
 from pcn.topologies.picture.svg import STYLE
 from pcn.web import commands
 from pcn.web.guard import Guard, new_token

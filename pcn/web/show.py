@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.topologies.errors import LabError
-from pcn.visible import visible
+from pcn.base.errors import LabError
+from pcn.escape import visible
 from pcn.web.history import History
 from pcn.web.recorded import described, recorded
 from pcn.web.run import RunOnPage
@@ -32,9 +32,9 @@ def show_network(
 ) -> None:
     """Serves a network that is up, with each look, until Ctrl-C or its end. `wait` returns when to
     look."""
+    from pcn.base.errors import error_text
     from pcn.commands.log import as_text
     from pcn.lab.logs import PERIODIC, Reader
-    from pcn.topologies.errors import error_text
 
     record, history = lab.record, History()
     history.begin(

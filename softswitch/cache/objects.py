@@ -6,7 +6,7 @@ written beside their place and renamed, so two processes that build the same one
 next build removes the files of a build that was killed. Their last bytes are a checksum: a damaged
 object is built again. The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be
 deleted at any time. What stands there runs in this process: so the cache, and each object in it, is
-this user's own (`pcn.softswitch.private`). A wheel may have objects in `shipped/`; the names of
+this user's own (`pcn.base.owner_only`). A wheel may have objects in `shipped/`; the names of
 these don't depend on a compiler. With `$CC` they aren't used.
 """
 
@@ -26,7 +26,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch import private
+from pcn.base import owner_only
 from pcn.softswitch.cache import compiler_process
 from pcn.softswitch.cache.compiler_process import BuildError as BuildError
 
@@ -65,9 +65,9 @@ def cache_dir(inner: str = "") -> Path:
     path = root / "pcn-lab"
     with writing(path):
         try:
-            folder = private.folder(path)
-            return private.folder(folder / inner) if inner else folder
-        except private.NotPrivateError as error:
+            folder = owner_only.folder(path)
+            return owner_only.folder(folder / inner) if inner else folder
+        except owner_only.NotPrivateError as error:
             raise BuildError(
                 f"no cache there: {error.line('set XDG_CACHE_HOME to a folder of your own')}"
             ) from None
@@ -252,13 +252,13 @@ def whole(target: Path) -> bool:
 
 def read_intact(target: Path) -> memoryview | None:
     """Returns the content, without its checksum, of a file that is `intact`; else None."""
-    return _body(target, private.read)
+    return _body(target, owner_only.read)
 
 
 def _body(target: Path, read: Callable[[Path], bytes]) -> memoryview | None:
     try:
         content = memoryview(read(target.resolve()))
-    except (OSError, private.NotPrivateError):
+    except (OSError, owner_only.NotPrivateError):
         return None
     body, checksum = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
     return (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pcn.softswitch import inputs, private
+from pcn.base import inputs, owner_only
 from pcn.softswitch.coverage import cobertura, lcov, page
 from pcn.softswitch.coverage.counts import KINDS, Covered, Point, merged
 from pcn.softswitch.coverage.lines import by_file
@@ -54,13 +54,13 @@ def write(place: Path, runs: Iterable[Covered], roots: Iterable[Path] = ()) -> N
         if place.suffix in NAMES:
             _write(place, _content(place.suffix, programs, sources))
             return
-        private.make_folder(place)
-        with private.held(place) as folder:
+        owner_only.make_folder(place)
+        with owner_only.held(place) as folder:
             for kind, name in NAMES.items():
                 _write(folder / name, _content(kind, programs, sources))
     except OSError as error:
         raise CoverageError(f"{place}: {error.strerror}") from None
-    except private.NotPrivateError as error:
+    except owner_only.NotPrivateError as error:
         raise CoverageError(error.line("name another place for the coverage")) from None
 
 
@@ -100,7 +100,7 @@ def _content(kind: str, programs: Sequence[Covered], sources: SourceFiles) -> st
 
 
 def _write(path: Path, content: str) -> None:
-    with os.fdopen(private.output(path), "wb") as file:
+    with os.fdopen(owner_only.output(path), "wb") as file:
         file.write(content.encode("utf-8", "replace"))
 
 

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pcn.softswitch import inputs
+from pcn.base import inputs
 
 KINDS: Final = (".p4", ".p4inc", ".h")
 """Of files that are read: their names come from a program's JSON, which a stranger may have

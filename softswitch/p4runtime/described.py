@@ -6,8 +6,8 @@ packet-ins and packet-outs.
 
 from __future__ import annotations
 
+from pcn.base.aliases import aliases
 from pcn.base.p4rt import p4i
-from pcn.softswitch.aliases import aliases
 from pcn.softswitch.program.model import ActionCall, Match, Program, Table
 
 _MATCHES = {

@@ -14,8 +14,8 @@ from typing import Any
 
 import grpc
 
+from pcn.base import owner_only
 from pcn.base.p4rt import p4r_grpc
-from pcn.softswitch import private
 from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, MAX_SILENT
 from pcn.softswitch.p4runtime.front import CONNECTIONS, UNFINISHED, Front, FrontError
 from pcn.softswitch.p4runtime.limits import READS_AT_ONCE, WRITES_AT_ONCE, Limits
@@ -123,7 +123,7 @@ class Server:
     def _listen(self, address: str, tls: Tls | None) -> int:
         """Returns the port; 0: it can't listen."""
         try:
-            with private.unshared():  # of a Unix socket: it listens as soon as it is made
+            with owner_only.unshared():  # of a Unix socket: it listens as soon as it is made
                 if tls is None and address.startswith("unix:"):
                     return int(self._server.add_insecure_port(address))
                 if tls is None:

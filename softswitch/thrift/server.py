@@ -12,12 +12,12 @@ import socket
 import threading
 from typing import Any, Final, cast
 
+from pcn.base.seats import Seats, shut
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.options import Options
 from pcn.softswitch.p4runtime.errors import RpcError
 from pcn.softswitch.p4runtime.service import Service
-from pcn.softswitch.seats import Seats, shut
 from pcn.softswitch.thrift import idl
 from pcn.softswitch.thrift.replication import ReplicationCalls
 from pcn.softswitch.thrift.switch import PlainReplication, SimpleSwitch, Standard

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-from pcn.softswitch import private
+from pcn.base import owner_only
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.log_file import STEPS, LogFile
 from pcn.softswitch.native import NativeSwitch
@@ -56,8 +56,8 @@ class _Json:
         path = options.trace
         assert path is not None
         try:
-            handle = private.output(path)
-        except (OSError, private.NotPrivateError) as error:
+            handle = owner_only.output(path)
+        except (OSError, owner_only.NotPrivateError) as error:
             raise StartError(f"cannot write {path}: {getattr(error, 'strerror', error)}") from error
         self._file = LogFile(handle, path)
         self._began_ns, self._switch = began_ns, str(options.device_id)

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from pcn.base.errors import TopologyError
 from pcn.controller.configure import plan
 from pcn.controller.marking.arrival_ecn import ArrivalPort
 from pcn.controller.marking.red_ecn import RedPort
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies import serialise
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.ecn import COLOURS, EcnThresholds
-from pcn.topologies.errors import TopologyError
 from pcn.topologies.formats import FORMATS
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
 from pcn.virtualnet import VirtualError

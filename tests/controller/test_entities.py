@@ -14,12 +14,11 @@ from finsy.p4entity import P4Replica, P4ValueSetMember
 from finsy.proto import p4i as their_p4i, p4r as their_p4r
 from hypothesis import assume, given, settings, strategies as st
 
-from pcn.base import p4values
+from pcn.base import p4values, packed
 from pcn.base.p4rt import p4r
 from pcn.controller import entities
 from pcn.controller.p4info import MatchKind, Schema
 from pcn.controller.programs import COMPILED, Program
-from pcn.softswitch import packed
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "p4runtime/programs"
 OURS = [path.name.partition(".")[0] for path in packed.files(COMPILED, ".p4info.txtpb")]

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from planes import KINDS, opened
 
-from pcn import present
+from pcn import entry_text
 from pcn.controller import settings
 from pcn.controller.configure import plan, program_switch
 from pcn.controller.errors import UnknownNameError
@@ -59,7 +59,7 @@ def test_switch_of_either_kind_shows_and_takes_the_same_settings(scheme: str) ->
             with pytest.raises(UnknownNameError, match="no setting 'xof'; did you mean 'xoff'"):
                 settings.change(control, {"xof": 1.0})
             entries = [
-                present.entry(control, entry)
+                entry_text.entry(control, entry)
                 for table in control.tables()
                 for entry in control.read_table(table)
             ]

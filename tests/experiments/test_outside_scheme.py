@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from pcn.base import packed
 from pcn.cli import run as pcn
 from pcn.experiments.run.versions import outside
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.recommended import round_trip_s
-from pcn.softswitch import packed
 from pcn.topologies.dumbbell import dumbbell
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aimd"

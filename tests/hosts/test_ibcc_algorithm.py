@@ -15,7 +15,7 @@ from pcn.hosts.algorithms.ibcc_tcd import (
     IbccTcdParameters,
     IbccTcdReactionPoint,
 )
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.head_of_line import head_of_line
 from pcn.topologies.model import FlowSpec
 from pcn.topologies.star import star

@@ -9,7 +9,7 @@ from pcn.experiments.data import series_math
 from pcn.hosts.algorithms import Cnp, Mark, Window, find_scheme
 from pcn.hosts.algorithms.pcn import PcnParameters, PcnReactionPoint
 from pcn.hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.dumbbell import dumbbell
 
 LINE = 10e9

@@ -13,7 +13,7 @@ from pcn.hosts import wire
 from pcn.hosts.algorithms import Ack, NetworkFacts, ReactionPoint, find_scheme, schemes
 from pcn.hosts.parameter_table import documentation, networks
 from pcn.hosts.recommended import network_facts, recommended, recommended_at_ports, round_trip_s
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.clos import clos
 from pcn.topologies.compact import compact
 from pcn.topologies.dumbbell import dumbbell

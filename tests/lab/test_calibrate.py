@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pcn import cli
-from pcn.lab import calibrate, journal, startable, supervisor
+from pcn.base.errors import LabError
+from pcn.lab import calibrate, journal, preflight, supervisor
 from pcn.lab.calibrate import Choice, agents_cost, mean_hops, rounds_per_s, stretch
 from pcn.softswitch.pace import Board
 from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.dumbbell import dumbbell
-from pcn.topologies.errors import LabError
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Topology
 from pcn.topologies.serialise import to_dict
 
@@ -210,7 +210,7 @@ def test_up_warns_of_a_k_that_is_too_small(
         raise LabError("not started")
 
     monkeypatch.setattr(calibrate, "choose", lambda *_: Choice(3000, "measured"))
-    monkeypatch.setattr(startable, "require_startable", lambda *_: None)
+    monkeypatch.setattr(preflight, "require_startable", lambda *_: None)
     monkeypatch.setattr(supervisor, "up", none)
     assert cli.run(["up", "dumbbell", "-k", str(k), "--logs", str(tmp_path / "logs")]) == 1
     error = capsys.readouterr().err

@@ -15,12 +15,12 @@ import pytest
 from waiting import wait_until
 
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab import flows
 from pcn.lab.lab import Lab
 from pcn.lab.links import reroute, set_link
 from pcn.lab.observe import Observer
 from pcn.lab.pause import pause, resume
-from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.long]

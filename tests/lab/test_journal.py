@@ -19,9 +19,9 @@ from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from waiting import LIMIT_S
 
 from pcn import cli
+from pcn.base.errors import LabError
 from pcn.lab import journal as records
 from pcn.topologies.dumbbell import dumbbell
-from pcn.topologies.errors import LabError
 from pcn.topologies.serialise import to_dict
 
 ROOT = Path(__file__).resolve().parents[2]

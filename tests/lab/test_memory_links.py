@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pcn.lab.memory_links import MemoryLinks
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Topology
 
 FAT_TREE = find_topology("fat-tree").build()

@@ -22,7 +22,7 @@ SCRIPT = """
 import os
 import sys
 from pathlib import Path
-from pcn.softswitch import signals
+from pcn.base import signals
 from pcn.topologies.dumbbell import dumbbell
 from pcn.lab.network import Network
 print("started", flush=True)

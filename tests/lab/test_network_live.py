@@ -17,15 +17,15 @@ import forks
 import pytest
 from waiting import wait_until
 
+from pcn.base import signals
+from pcn.base.errors import LabError
 from pcn.lab import journal as records
 from pcn.lab.lab import Lab
 from pcn.lab.launch import NetworkError
 from pcn.lab.network import Network
 from pcn.lab.process import StartError
 from pcn.lab.target import SoftswitchTarget
-from pcn.softswitch import signals
 from pcn.topologies.dumbbell import dumbbell
-from pcn.topologies.errors import LabError
 
 pytestmark = pytest.mark.root
 STEPS = ("namespaces and links", "switches", "agents")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pcn.base.errors import LabError
 from pcn.controller import interface_counters
 from pcn.controller.control_plane import Counter
 from pcn.controller.errors import SwitchError
@@ -17,7 +18,6 @@ from pcn.hosts.stats import ReceivedFlow, SentFlow
 from pcn.lab import flows, observe
 from pcn.lab.observe import Observer
 from pcn.topologies.dumbbell import dumbbell
-from pcn.topologies.errors import LabError
 from pcn.topologies.serialise import to_dict
 
 TOPOLOGY = dumbbell(pairs=1)

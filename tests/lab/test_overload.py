@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, strategies as st
 
+from pcn.base.errors import LabError
 from pcn.lab.pace import Pacing, overload, rounded_up
 from pcn.softswitch.pace import MILLION, NEVER, WINDOW_NS, Board, Pace
-from pcn.topologies.errors import LabError
 
 NOW = 10**13
 

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from np_ecn_rules import WRAP, Dequeue, TimeRule
 from program_driver import Driver
 
+from pcn.base import packed
 from pcn.controller.marking.rest import RestPort
 from pcn.hosts import wire
-from pcn.softswitch import packed
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, GAP, LOSSLESS = 2, 9, 0b0010_1000

@@ -16,8 +16,8 @@ from types import ModuleType
 import pytest
 from google.protobuf import text_format
 
+from pcn.base import packed
 from pcn.base.p4rt import p4i
-from pcn.softswitch import packed
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = ROOT / "p4src/compiled"

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings, strategies as st
 from program_driver import Driver
 
+from pcn.base import packed
 from pcn.controller.tofino.package import DRIVER, driver_files
 from pcn.hosts import wire
-from pcn.softswitch import packed
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 PORT = 1

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from google.protobuf import text_format
 
+from pcn.base import packed
 from pcn.base.p4rt import p4i
 from pcn.controller import routes
 from pcn.controller.p4info import Schema
 from pcn.lab import observe
-from pcn.softswitch import packed
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 # By the twin's name: its v1model program, by time as well, and for a target that pauses, as on

@@ -11,8 +11,9 @@ from types import ModuleType
 import needs
 import pytest
 
+from pcn.base import packed
 from pcn.controller.tofino.chips import CHIPS
-from pcn.softswitch import p4c, packed
+from pcn.softswitch import p4c
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from hypothesis import given, strategies as st
 
-from pcn.softswitch import packed
+from pcn.base import packed
 
 PLAIN, NATIVE = b'{"a":[1,{"b":2}],\n"c":"x"}\n', b'{"a":[1,{"b":3}],\n"d":4}\n'
 

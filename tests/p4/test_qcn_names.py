@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from google.protobuf import text_format
 
+from pcn.base import packed
 from pcn.base.p4rt import p4i
-from pcn.softswitch import packed
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 PROGRAMS = ("qcn", "qcn_in")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from pcn.base.priority import REFUSED
 from pcn.cli import run as pcn
 from pcn.p4src import manifest
-from pcn.softswitch.priority import REFUSED
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LINE = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json was made: make p4"

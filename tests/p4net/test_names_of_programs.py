@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from pcn.base.aliases import aliases
 from pcn.base.p4rt import p4d, p4i, p4t
 from pcn.controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
 from pcn.controller.data_types import Types
@@ -17,7 +18,6 @@ from pcn.controller.programs import Program
 from pcn.controller.schema import schema_of
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.virtual import VirtualP4
-from pcn.softswitch.aliases import aliases
 from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
 
 PROGRAMS = Path(__file__).parent / "programs"

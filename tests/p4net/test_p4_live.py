@@ -24,9 +24,9 @@ from pcn.lab import journal as records, links
 from pcn.lab.network import STEPS
 from pcn.lab.p4 import FIRST_THRIFT_PORT, P4Live
 from pcn.lab.thrift import Bmv2Thrift
+from pcn.p4net.packet_paths import read
 from pcn.p4net.traffic import capture
 from pcn.p4net.tutorials import read_exercise
-from pcn.p4net.ways import read
 
 pytestmark = pytest.mark.root
 NAME = "p4-live-test"

@@ -20,11 +20,11 @@ from exercise import IPS, write_exercise
 from pages import command, rows
 from waiting import LIMIT_S, wait_until
 
+from pcn.base.python_process import python_command
 from pcn.controller import interface_counters
 from pcn.lab import journal as records
 from pcn.lab.attach import Attached, attach
 from pcn.lab.observe import Observer
-from pcn.softswitch.python_process import python_command
 
 pytestmark = pytest.mark.root
 NAME = f"p4-page-{os.getpid()}"

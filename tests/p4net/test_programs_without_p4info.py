@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from exercise import write_exercise
 
+from pcn.base import packed
 from pcn.controller.p4info import MatchKind
 from pcn.controller.programs import COMPILED, Program, ProgramError
 from pcn.p4net.packets import udp
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
-from pcn.softswitch import packed
 
 ROOT = Path(__file__).resolve().parents[2]
 JSONS = [

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from exercise import EXAMPLE, exercise, write_exercise
 
+from pcn.base.errors import LabError
 from pcn.controller.programs import ProgramError
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Host, P4Network
 from pcn.p4net.tutorials import RATE_BPS, read_exercise
 from pcn.p4net.virtual import VirtualP4
-from pcn.topologies.errors import LabError
 
 
 def test_reader_takes_hosts_switches_and_links(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from exercise import EXAMPLE
 from hypothesis import given, settings, strategies as st
 
 from pcn.cli import run
+from pcn.p4net.packet_paths import Hop, Ways
 from pcn.p4net.packets import udp
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
 from pcn.p4net.waits import Behind, Wait, Waits
-from pcn.p4net.ways import Hop, Ways
 from pcn.topologies.model import Topology
 
 HEADERS = 42

@@ -16,12 +16,12 @@ from pcn.cli import run
 from pcn.controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
 from pcn.controller.entities import Replica
 from pcn.p4net.alone import network_at
+from pcn.p4net.packet_path_text import lines
+from pcn.p4net.packet_paths import Hop, Ways, read
 from pcn.p4net.packets import udp
 from pcn.p4net.report import whole
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
-from pcn.p4net.way_lines import lines
-from pcn.p4net.ways import Hop, Ways, read
 from pcn.softswitch.trace import json_lines, tracer
 from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Topology

@@ -13,10 +13,10 @@ import pytest
 from p4rt_process import COMMAND, Process
 
 from pcn import ManualClock, SwitchClient
+from pcn.base.address import PATH_BYTES, AddressError, check, is_local
 from pcn.controller.errors import SwitchError
 from pcn.hosts.client import AgentClient, AgentError
 from pcn.hosts.control import ControlError, ControlServer
-from pcn.softswitch.address import PATH_BYTES, AddressError, check, is_local
 from pcn.softswitch.clock import ClockError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,7 +96,7 @@ def test_product_makes_channels_in_one_place() -> None:
             )
             if any(node.attr in ("insecure_channel", "secure_channel") for node in calls):
                 makers.add(str(path.resolve().relative_to(ROOT)))
-    assert makers == {"softswitch/address.py"}
+    assert makers == {"base/address.py"}
 
 
 def _long(folder: Path) -> Path:

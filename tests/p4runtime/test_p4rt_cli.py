@@ -17,9 +17,9 @@ from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program
 
 from pcn.base.p4rt import p4r
+from pcn.base.priority import REFUSED
 from pcn.softswitch.codegen.build import build_program
 from pcn.softswitch.options import Generator, OptionError, Shape, parse
-from pcn.softswitch.priority import REFUSED
 
 
 @pytest.fixture

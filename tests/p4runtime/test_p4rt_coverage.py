@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from p4rt_process import COMMAND, Process
 
+from pcn.base.priority import REFUSED
 from pcn.controller.programs import Program
 from pcn.controller.switch import SwitchClient
 from pcn.softswitch.clock import ManualClock
 from pcn.softswitch.coverage.files import read
-from pcn.softswitch.priority import REFUSED
 
 ROUTER = Path(__file__).parents[2] / "examples/router/router.json"
 PORTS = ("--clock", "manual", "-i", "1", "-i", "2")

@@ -15,7 +15,7 @@ import pytest
 from p4rt_client import WAIT_S
 from p4rt_process import Process
 
-from pcn.softswitch.priority import REFUSED
+from pcn.base.priority import REFUSED
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "softswitch/README.md").read_text()

@@ -15,9 +15,9 @@ from p4rt_process import Process
 from p4rt_switch import PROGRAMS, Program
 from p4rt_thrift import DROP, FORWARD, L2, TYPES, Bmv2, add, code, exact, port
 
+from pcn.base import packed
 from pcn.base.p4rt import p4i, p4r
 from pcn.lab.thrift import Bmv2Thrift
-from pcn.softswitch import packed
 from pcn.softswitch.clock import ManualClock
 from pcn.softswitch.p4runtime import binding
 from pcn.softswitch.p4runtime.described import describe

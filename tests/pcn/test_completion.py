@@ -13,8 +13,8 @@ import needs
 import pytest
 from waiting import LIMIT_S
 
+from pcn.base.python_process import python_command
 from pcn.complete import _completer
-from pcn.softswitch.python_process import python_command
 
 SHELLS = {
     "bash": (["--norc", "--noprofile", "-i"], "source {script}"),

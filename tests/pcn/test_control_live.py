@@ -12,6 +12,7 @@ import pytest
 from held import held
 from waiting import LIMIT_S, wait_until
 
+from pcn.base.errors import LabError
 from pcn.controller import settings
 from pcn.controller.constants import index
 from pcn.controller.errors import UnknownNameError
@@ -20,7 +21,6 @@ from pcn.lab import flows
 from pcn.lab.attach import attach
 from pcn.lab.lab import Lab
 from pcn.lab.pause import Pause, PauseError, pause, resume
-from pcn.topologies.errors import LabError
 
 pytestmark = pytest.mark.root
 StartFlow = Callable[[float], int]

@@ -22,7 +22,7 @@ from own_pids import OWN_PIDS
 
 import examples
 from examples import LIFE, LINES, OURS, PRINTED, ROOT
-from pcn.softswitch.units import quantity
+from pcn.base.units import quantity
 from pcn.topologies.compact import compact
 
 pytestmark = pytest.mark.long

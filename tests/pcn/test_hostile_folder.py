@@ -14,7 +14,7 @@ import planted_modules
 import pytest
 from distributions import PACKAGES
 
-from pcn.softswitch.python_process import python_command
+from pcn.base.python_process import python_command
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = Path(sys.executable).parent
@@ -109,7 +109,7 @@ def test_product_starts_python_by_one_function() -> None:
                     isinstance(node, ast.Constant) and node.value in ("spawn", "forkserver")
                 ):
                     files.add(str(path.relative_to(ROOT)))
-    assert files == {"lab/mininet_switch.py", "softswitch/python_process.py"}
+    assert files == {"lab/mininet_switch.py", "base/python_process.py"}
 
 
 def _environment() -> dict[str, str]:

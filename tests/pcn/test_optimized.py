@@ -22,7 +22,7 @@ PACKAGES = (
     "topologies",
     "virtualnet",
 )
-DESCRIPTIONS = {"topologies/found.py"}
+DESCRIPTIONS = {"topologies/lookup.py"}
 """Show a docstring to a user, and go on without it."""
 
 

@@ -296,7 +296,7 @@ def test_pcn_debug_shows_the_traceback_behind_a_wrong_command_line_too(
 def test_verbose_prints_the_log_of_pcn_alone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pcn.topologies import found
+    from pcn.topologies import lookup
 
     def names() -> list[str]:
         logging.getLogger("pcn.topologies").info("looking")
@@ -304,7 +304,7 @@ def test_verbose_prints_the_log_of_pcn_alone(
         logging.getLogger("others").info("not ours")
         return []
 
-    monkeypatch.setattr(found, "names", names)
+    monkeypatch.setattr(lookup, "names", names)
     for words, lines in (
         (["topology", "list"], []),
         (["-v", "topology", "list"], ["pcn.topologies: looking"]),

@@ -28,9 +28,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from small_lab import TOGETHER, StartFlow
 
 from pcn import prometheus
+from pcn.base.errors import LabError
 from pcn.lab.lab import Lab
 from pcn.lab.observe import FlowState, HostState, PortState, Snapshot
-from pcn.topologies.errors import LabError
 
 DASHBOARD = Path(__file__).resolve().parents[2] / "examples/grafana/pcn-lab.json"
 LABELS = {"port": ("port", "link"), "host": ("port",), "flow": ("id", "src", "dst", "src_port")}

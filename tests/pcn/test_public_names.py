@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pcn
 from lint import public
-from pcn.softswitch.python_process import python_command
+from pcn.base.python_process import python_command
 
 
 def _for_type_checkers() -> dict[str, str]:

@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 from waiting import LIMIT_S
 
+from pcn.base.python_process import python_command
 from pcn.experiments import runner
 from pcn.p4net.sending import read
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
-from pcn.softswitch.python_process import python_command
 from pcn.top import Screen
 from pcn.web.history import History
 from pcn.web.p4 import shown_p4

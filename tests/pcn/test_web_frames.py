@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from pcn.base.errors import LabError
 from pcn.experiments import runner
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.frames import Frame, Frames, edges, interval
 from pcn.experiments.data.records import Records
 from pcn.experiments.data.series import Series
 from pcn.experiments.papers import SCENARIOS
-from pcn.experiments.results.kept_run import read_run
+from pcn.experiments.results.stored_run import read_run
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.topologies.dumbbell import dumbbell
-from pcn.topologies.errors import LabError
 from pcn.web.history import History
 from pcn.web.run import RunOnPage
 

@@ -14,7 +14,7 @@ from browser import Browser
 from pages import drawn, go, load_saved
 
 from pcn.experiments.data.frames import FrameColumns
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Topology
 from pcn.web.history import History, port_in_use
 from pcn.web.packed import packed

@@ -23,11 +23,11 @@ from pcn.controller.constants import index
 from pcn.experiments.data.frames import Frame
 from pcn.experiments.data.records import Records
 from pcn.experiments.data.series import Series
-from pcn.experiments.results.kept_run import read_run
+from pcn.experiments.results.stored_run import read_run
 from pcn.experiments.runner import run
 from pcn.lab import flows
 from pcn.lab.lab import Lab
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Topology
 from pcn.topologies.picture.load import STEPS
 from pcn.web.history import History

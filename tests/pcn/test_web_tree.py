@@ -15,7 +15,7 @@ from browser import Browser
 from pages import drawn, go, load_saved, rows
 
 from pcn.experiments.data import parquet
-from pcn.experiments.results.kept_run import read_run
+from pcn.experiments.results.stored_run import read_run
 from pcn.experiments.runner import run
 from pcn.web.members import MOST_FLOWS, members
 from pcn.web.recorded import one_file, recorded

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 from program_json import Builder, case, extract, field, op, primitive, state, value
 
-from pcn.softswitch import packed
+from pcn.base import packed
 from pcn.softswitch.codegen.build import build_program, build_runtime
 from pcn.softswitch.codegen.generate import generate
 from pcn.softswitch.coverage import counts

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pcn.softswitch import inputs
+from pcn.base import inputs
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
@@ -21,7 +21,7 @@ def test_files_and_pipes_of_a_shell_are_read(tmp_path: Path) -> None:
     path.write_bytes("ä\r\nb\r".encode())
     assert inputs.read_bytes(path) == "ä\r\nb\r".encode()
     assert inputs.read_text(path) == path.read_text(encoding="utf-8")
-    code = "from pathlib import Path; from pcn.softswitch import inputs; "
+    code = "from pathlib import Path; from pcn.base import inputs; "
     code += (
         "print(inputs.read_text(Path('/dev/stdin')), inputs.read_text(Path('/proc/self/fd/0')) == "
         "'')"

@@ -20,8 +20,8 @@ from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from program_json import Builder, assign, field, primitive, value
 
 from pcn import softswitch
+from pcn.base import packed
 from pcn.base.p4rt import p4r
-from pcn.softswitch import packed
 from pcn.softswitch.cache.objects import (
     COMMON_FLAGS,
     BuildError,

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from program_driver import Driver
 from program_json import Builder, assign, case, extract, field, op, primitive, state, value
 
-from pcn.softswitch import packed
+from pcn.base import packed
 from pcn.softswitch.codegen.generate import generate
 from pcn.softswitch.program.errors import ProgramError, UnsupportedProgram
 from pcn.softswitch.program.load import load_program

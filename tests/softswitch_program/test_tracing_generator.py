@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from pcn.softswitch import packed
+from pcn.base import packed
 from pcn.softswitch.codegen.build import CSRC, build_program, build_runtime
 from pcn.softswitch.codegen.generate import generate
 from pcn.softswitch.native import NativeSwitch, load_library

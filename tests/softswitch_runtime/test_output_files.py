@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from others import NOBODY, as_nobody, shared_folder
 
-from pcn.softswitch import private
-from pcn.softswitch.private import NotPrivateError
+from pcn.base import owner_only
+from pcn.base.owner_only import NotPrivateError
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
@@ -38,7 +38,7 @@ def shared() -> Iterator[Path]:
 def write(
     path: Path, content: bytes = b"new", *, append: bool = False, overwrite: bool = True
 ) -> None:
-    with os.fdopen(private.output(path, append=append, overwrite=overwrite), "wb") as file:
+    with os.fdopen(owner_only.output(path, append=append, overwrite=overwrite), "wb") as file:
         file.write(content)
 
 
@@ -72,7 +72,7 @@ def test_one_s_own_links_are_followed(tmp_path: Path) -> None:
 
 def test_pipes_and_devices_are_written() -> None:
     """As a shell's >(command), /dev/stdout and /dev/null are."""
-    code = "import os; from pathlib import Path; from pcn.softswitch import private; "
+    code = "import os; from pathlib import Path; from pcn.base import private; "
     code += (
         "[os.write(private.output(Path(p)), b'x') for p in ('/dev/stdout', '/dev/null', "
         "'/proc/self/fd/1')]"
@@ -169,7 +169,7 @@ def test_commands_follow_no_link_of_another_user(shared: Path, tmp_path: Path, w
     command = [str(Path(sys.executable).parent / words[0]), *words[1:]]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
-    assert f"symbolic link of {private.owner(NOBODY)}" in done.stderr.splitlines()[-1]
+    assert f"symbolic link of {owner_only.owner(NOBODY)}" in done.stderr.splitlines()[-1]
     assert secret.read_bytes() == b"secret"
 
 
@@ -182,7 +182,7 @@ def test_log_file_of_the_switch_follows_no_link_of_another_user(
     as_nobody(lambda: (shared / "out").symlink_to(secret))
     command = [sys.executable, "-m", "pcn.softswitch", "--no-p4", "--log-file", str(shared / "out")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, f"symbolic link of {private.owner(NOBODY)}" in done.stderr) == (
+    assert (done.returncode, f"symbolic link of {owner_only.owner(NOBODY)}" in done.stderr) == (
         1,
         True,
     )
@@ -192,7 +192,7 @@ def test_log_file_of_the_switch_follows_no_link_of_another_user(
 # What opens files to write by itself: in folders that are new, or this user's alone, or opened by a
 # descriptor.
 _ELSEWHERE = {
-    "softswitch/private.py",
+    "base/owner_only.py",
     "softswitch/cli.py",  # stderr's descriptor
     "softswitch/cache/objects.py",
     "lab/log_folder.py",
@@ -200,7 +200,7 @@ _ELSEWHERE = {
     "lab/target.py",
     "lab/standalone.py",
     "hosts/log.py",
-    "lab/virtual/paths.py",
+    "hosts/virtual/paths.py",
     "experiments/sweep/store.py",
     "p4net/importing/child.py",  # /proc/self
 }
@@ -270,8 +270,8 @@ def test_group_that_is_another_user_s_own_is_shared(
     monkeypatch.setattr(pwd, "getpwuid", lambda _number: user("alice", 2001, 2001))
     monkeypatch.setattr(grp, "getgrgid", lambda _number: grp.struct_group(("alice", "x", 2001, [])))
     monkeypatch.setattr(pwd, "getpwall", lambda: listed)
-    assert private._own_group(2001)
+    assert owner_only._own_group(2001)
     listed.append(user("bob", 2002, 2001))
-    assert not private._own_group(2001)
+    assert not owner_only._own_group(2001)
     listed[:] = [user("bob", 2002, 2002)]
-    assert not private._own_group(2001), "a directory that lists no users"
+    assert not owner_only._own_group(2001), "a directory that lists no users"

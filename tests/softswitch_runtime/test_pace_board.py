@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pcn.softswitch import pace, private
+from pcn.base import owner_only
+from pcn.softswitch import pace
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.pace import Board, Pace, Place, Window
 
@@ -72,7 +73,7 @@ def test_file_that_another_process_could_truncate_is_no_board(tmp_path: Path) ->
 
 @pytest.mark.parametrize("size", [0, 128, 300])
 def test_memory_without_whole_slots_is_no_board(size: int) -> None:
-    handle = private.memory("test", size)
+    handle = owner_only.memory("test", size)
     try:
         with pytest.raises(StartError, match=f"can't have {size} bytes"):
             Board.open(Path(f"/proc/self/fd/{handle}"))

@@ -12,7 +12,7 @@ import needs
 import pytest
 from others import as_nobody, in_child
 
-from pcn.softswitch import priority
+from pcn.base import priority
 
 MOST = 1 << 30
 """A limit of locked memory: more than this process has now, less than it may use later."""

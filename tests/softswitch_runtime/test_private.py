@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, strategies as st
 from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 
+from pcn.base import owner_only
+from pcn.base.owner_only import NotPrivateError
 from pcn.hosts.control import ControlServer
-from pcn.softswitch import private
-from pcn.softswitch.private import NotPrivateError
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def mode(path: Path) -> int:
 @pytest.mark.parametrize("mask", UMASKS)
 def test_folder_is_private_whatever_the_umask(tmp_path: Path, mask: int) -> None:
     with umask(mask):
-        folder = private.folder(tmp_path / "home" / "cache" / "ours")
+        folder = owner_only.folder(tmp_path / "home" / "cache" / "ours")
     assert folder == tmp_path / "home" / "cache" / "ours"
     assert [mode(path) for path in (folder, folder.parent, folder.parent.parent)] == [0o700] * 3
 
@@ -44,9 +44,9 @@ def test_folder_is_private_whatever_the_umask(tmp_path: Path, mask: int) -> None
 @pytest.mark.parametrize("mask", UMASKS)
 def test_folders_of_results_are_never_written_by_others(tmp_path: Path, mask: int) -> None:
     with umask(mask):
-        os.close(private.open_folder(tmp_path / "results" / "up"))
-        private.new_folder(tmp_path / "more" / "new")
-        os.close(private.new_file(tmp_path / "file"))
+        os.close(owner_only.open_folder(tmp_path / "results" / "up"))
+        owner_only.new_folder(tmp_path / "more" / "new")
+        os.close(owner_only.new_file(tmp_path / "file"))
     for path in tmp_path.rglob("*"):
         assert mode(path) & 0o022 == 0, path
 
@@ -56,7 +56,7 @@ def test_folder_that_others_may_read_becomes_private(tmp_path: Path) -> None:
     ours.mkdir()
     ours.chmod(0o755)
     (ours / "kept").touch()
-    private.folder(ours)
+    owner_only.folder(ours)
     assert mode(ours) == 0o700
     assert (ours / "kept").exists()
 
@@ -69,7 +69,7 @@ def test_folder_that_others_may_write_is_refused_with_its_way_out(
     ours.mkdir()
     ours.chmod(bits)
     with pytest.raises(NotPrivateError) as refusal:
-        private.folder(ours)
+        owner_only.folder(ours)
     assert (
         refusal.value.line("else")
         == f"{ours} may be written by others (mode {bits:04o}): remove it, or else"
@@ -80,7 +80,7 @@ def test_folder_that_others_may_write_is_refused_with_its_way_out(
 def test_folder_refuses_links(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     (tmp_path / "link").symlink_to("target")
-    for opened in (private.folder, private.open_folder):
+    for opened in (owner_only.folder, owner_only.open_folder):
         with pytest.raises(NotPrivateError, match="link is a symbolic link"):
             opened(tmp_path / "link")
 
@@ -91,10 +91,10 @@ def test_folder_below_one_that_another_user_makes_meanwhile_is_refused(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_link: bool
 ) -> None:
     """Between the check of what is above and making what is missing there."""
-    base, make = shared / "missing", private.make_folder
+    base, make = shared / "missing", owner_only.make_folder
 
-    def make_later(path: Path, mode: int = private.PUBLIC) -> None:
-        monkeypatch.setattr(private, "make_folder", make)
+    def make_later(path: Path, mode: int = owner_only.PUBLIC) -> None:
+        monkeypatch.setattr(owner_only, "make_folder", make)
         if is_link:
             base.symlink_to(tmp_path)
         else:
@@ -102,16 +102,16 @@ def test_folder_below_one_that_another_user_makes_meanwhile_is_refused(
         os.lchown(base, NOBODY, NOBODY)
         make(path, mode)
 
-    monkeypatch.setattr(private, "make_folder", make_later)
+    monkeypatch.setattr(owner_only, "make_folder", make_later)
     message = "missing is a symbolic link" if is_link else f"{base} belongs to nobody"
     with pytest.raises(NotPrivateError, match=message):
-        private.folder(base / "pcn-lab")
+        owner_only.folder(base / "pcn-lab")
 
 
 def test_folder_is_found_through_a_link_of_this_user(tmp_path: Path) -> None:
     (tmp_path / "large-disk").mkdir()
     (tmp_path / ".cache").symlink_to("large-disk")
-    assert private.folder(tmp_path / ".cache" / "ours") == tmp_path / "large-disk" / "ours"
+    assert owner_only.folder(tmp_path / ".cache" / "ours") == tmp_path / "large-disk" / "ours"
 
 
 @pytest.mark.parametrize("call", range(4))
@@ -128,13 +128,13 @@ def test_held_folder_that_is_interrupted_at_a_close_passes_the_interrupt_on(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "close", interrupted)
-    with pytest.raises(KeyboardInterrupt), private.held(tmp_path / "a" / "b", private.PUBLIC):
+    with pytest.raises(KeyboardInterrupt), owner_only.held(tmp_path / "a" / "b", owner_only.PUBLIC):
         pass
 
 
 def test_folder_refuses_files(tmp_path: Path) -> None:
     (tmp_path / "ours").touch()
-    for opened in (private.folder, private.open_folder):
+    for opened in (owner_only.folder, owner_only.open_folder):
         with pytest.raises(NotADirectoryError):
             opened(tmp_path / "ours")
 
@@ -152,7 +152,7 @@ def test_folder_is_private_or_refused_whatever_the_modes(above: int, inner: int)
         ours.chmod(inner)
         ours.parent.chmod(above)
         try:
-            private.folder(ours)
+            owner_only.folder(ours)
         except (NotPrivateError, PermissionError):  # who isn't root can't pass some of these
             assert (above | inner) & 0o022 or os.geteuid() != 0
             ours.parent.chmod(0o700)
@@ -171,7 +171,7 @@ def test_folder_is_private_or_refused_whatever_the_modes(above: int, inner: int)
 @pytest.mark.root
 def test_folder_of_another_user_is_refused_with_its_owner(shared: Path) -> None:
     as_nobody(lambda: (shared / "ours").mkdir())
-    for opened in (private.folder, private.open_folder):
+    for opened in (owner_only.folder, owner_only.open_folder):
         with pytest.raises(
             NotPrivateError, match=r"ours belongs to nobody \(uid 65534\), not to root \(uid 0\)"
         ):
@@ -183,7 +183,7 @@ def test_folder_below_another_user_s_is_refused_and_not_made(shared: Path) -> No
     """As root's with HOME of a user: he may put another folder into its place."""
     as_nobody(lambda: (shared / "home").mkdir())
     with pytest.raises(NotPrivateError, match=r"home belongs to nobody .*, who may replace "):
-        private.folder(shared / "home" / ".cache" / "ours")
+        owner_only.folder(shared / "home" / ".cache" / "ours")
     assert list((shared / "home").iterdir()) == []
 
 
@@ -195,7 +195,7 @@ def test_folder_behind_another_user_s_link_is_judged_where_it_is(shared: Path) -
 
     as_nobody(lead)
     with pytest.raises(NotPrivateError, match=r"theirs belongs to nobody"):
-        private.folder(shared / "link" / "ours")
+        owner_only.folder(shared / "link" / "ours")
 
 
 @pytest.mark.root
@@ -205,7 +205,7 @@ def test_file_of_an_opened_folder_stays_in_it_when_another_user_moves_it(shared:
     secret.write_text("root's")
     secret.chmod(0o600)
     as_nobody(lambda: (shared / "theirs").mkdir())
-    handle = private.open_folder(shared / "theirs" / "logs")
+    handle = owner_only.open_folder(shared / "theirs" / "logs")
     try:
 
         def replace() -> None:
@@ -214,7 +214,7 @@ def test_file_of_an_opened_folder_stays_in_it_when_another_user_moves_it(shared:
             (shared / "theirs" / "logs" / "h0.log").symlink_to(secret)
 
         as_nobody(replace)
-        os.close(private.open_file("h0.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, handle))
+        os.close(owner_only.open_file("h0.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, handle))
     finally:
         os.close(handle)
     assert secret.read_text() == "root's"
@@ -229,7 +229,7 @@ def test_new_folder_is_never_one_that_was_there(shared: Path) -> None:
         (shared / "logs.3").touch()
 
     as_nobody(plant)
-    folder = private.new_folder(shared / "logs")
+    folder = owner_only.new_folder(shared / "logs")
     assert folder == shared / "logs.4"
     assert (folder.stat().st_uid, mode(folder)) == (0, 0o755)
 
@@ -238,22 +238,22 @@ def test_new_file_follows_no_link(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("kept")
     (tmp_path / "link").symlink_to("secret")
     with pytest.raises(FileExistsError):
-        private.new_file(tmp_path / "link")
+        owner_only.new_file(tmp_path / "link")
     assert (tmp_path / "secret").read_text() == "kept"
 
 
 def test_read_refuses_what_another_user_may_have_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"content")
-    assert private.read(tmp_path / "file") == b"content"
+    assert owner_only.read(tmp_path / "file") == b"content"
     (tmp_path / "link").symlink_to("file")
     with pytest.raises(NotPrivateError, match="link is a symbolic link"):
-        private.read(tmp_path / "link")
+        owner_only.read(tmp_path / "link")
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(NotPrivateError, match="is no file"):
-        private.read(tmp_path / "fifo")
+        owner_only.read(tmp_path / "fifo")
     (tmp_path / "file").chmod(0o666)
     with pytest.raises(NotPrivateError, match=r"may be written by others \(mode 0666\)"):
-        private.read(tmp_path / "file")
+        owner_only.read(tmp_path / "file")
 
 
 @pytest.mark.root
@@ -261,7 +261,7 @@ def test_read_refuses_another_user_s_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     os.chown(tmp_path / "file", NOBODY, NOBODY)
     with pytest.raises(NotPrivateError, match="belongs to nobody"):
-        private.read(tmp_path / "file")
+        owner_only.read(tmp_path / "file")
 
 
 @pytest.mark.root
@@ -323,11 +323,11 @@ def test_folder_is_made_while_another_thread_makes_those_above(
             raise
 
     monkeypatch.setattr(Path, "mkdir", late)
-    private.make_folder(path)
+    owner_only.make_folder(path)
     assert path.is_dir()
 
 
 def test_folder_in_what_is_no_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError):
-        private.make_folder(tmp_path / "gone/a/b")
+        owner_only.make_folder(tmp_path / "gone/a/b")

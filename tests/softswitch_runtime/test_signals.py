@@ -11,7 +11,7 @@ from waiting import LIMIT_S
 
 _ENDS = {
     "a network's process": """
-from pcn.softswitch import signals
+from pcn.base import signals
 try:
     with signals.raising():
         begin()

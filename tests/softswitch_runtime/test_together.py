@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, strategies as st
 from waiting import LIMIT_S
 
+from pcn.base.priority import REFUSED
 from pcn.softswitch.options import Channel, OptionError
-from pcn.softswitch.priority import REFUSED
-from pcn.softswitch.together import parse_all, parse_file
+from pcn.softswitch.several_switches import parse_all, parse_file
 
 TWO = """
 # h0 - 1, 1:2 - 2:3

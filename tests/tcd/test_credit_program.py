@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from program_driver import Driver
 
+from pcn.base import packed
 from pcn.hosts import wire
-from pcn.softswitch import packed
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, CLASS = 2, 3

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from program_driver import Driver
 from tcd_rules import Port, State, States
 
+from pcn.base import packed
 from pcn.hosts import wire
-from pcn.softswitch import packed
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, CLASS, QUANTUM_US = 2, 3, 5

@@ -12,9 +12,9 @@ from np_ecn_rules import Dequeue, TimeRule
 from program_driver import Driver
 from tcd_rules import Port, State, States
 
+from pcn.base import packed
 from pcn.controller.marking.rest import RestPort
 from pcn.hosts import wire
-from pcn.softswitch import packed
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, DATA, CNP, QUANTUM_US = 2, 3, 7, 5

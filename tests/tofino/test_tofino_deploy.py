@@ -16,6 +16,7 @@ import pytest
 from stratum import DEVICE, DeviceConfig, Serving
 
 from pcn import cli
+from pcn.base import packed
 from pcn.base.p4rt import p4i, p4r, p4r_grpc
 from pcn.controller.programs import COMPILED
 from pcn.controller.switch import SwitchClient
@@ -24,7 +25,6 @@ from pcn.controller.tofino.deploy import check
 from pcn.controller.tofino.lab_file import SAMPLE, read
 from pcn.controller.tofino.package import DRIVER, Package, driver_files
 from pcn.controller.tofino.tcd import curve
-from pcn.softswitch import packed
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:

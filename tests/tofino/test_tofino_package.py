@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 from stratum import DeviceConfig
 
+from pcn.base.packed import read_bytes
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.programs import COMPILED
 from pcn.controller.tofino.chips import TOFINO, TOFINO2
@@ -23,7 +24,6 @@ from pcn.controller.tofino.package import (
     encode,
     file_names,
 )
-from pcn.softswitch.packed import read_bytes
 
 FOLDER = COMPILED / "tofino" / "pcn"
 

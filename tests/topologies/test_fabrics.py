@@ -13,8 +13,8 @@ from hypothesis import given, strategies as st
 from pcn.topologies.clos import clos
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree
-from pcn.topologies.found import find_topology
 from pcn.topologies.head_of_line import P3, head_of_line
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import (
     Endpoint,
     Link,

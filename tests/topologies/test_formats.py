@@ -12,11 +12,11 @@ import pytest
 from file_networks import connected_topologies
 from hypothesis import given, strategies as st
 
+from pcn.base.errors import LabError
 from pcn.topologies import formats
 from pcn.topologies.catalog import TOPOLOGIES
-from pcn.topologies.errors import LabError
 from pcn.topologies.formats import FORMATS, FormatError, Source, format_of, writer
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, OutputBuffer, Switch, Topology
 
 FILES = Path(__file__).parent / "files"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pcn.topologies import found
+from pcn.base.errors import LabError
+from pcn.topologies import lookup
 from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.entry_points import GROUP
-from pcn.topologies.errors import LabError
-from pcn.topologies.found import find_topology, names
+from pcn.topologies.lookup import find_topology, names
 from pcn.topologies.model import TopologyError
 from pcn.topologies.star import star
 
@@ -169,13 +169,13 @@ def test_python_file_is_executed_once_for_each_content(file: Path) -> None:
 
 def test_entry_point_may_have_a_name_like_a_file_s(monkeypatch: pytest.MonkeyPatch) -> None:
     point = importlib.metadata.EntryPoint("my/star.v2", "pcn.topologies.star:star", GROUP)
-    monkeypatch.setattr(found, "_installed", lambda: [point])
+    monkeypatch.setattr(lookup, "_installed", lambda: [point])
     assert find_topology("my/star.v2").build() == star()
 
 
 def test_entry_point_does_not_replace_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     point = importlib.metadata.EntryPoint("star", "os:sep", GROUP)
-    monkeypatch.setattr(found, "_installed", lambda: [point])
+    monkeypatch.setattr(lookup, "_installed", lambda: [point])
     assert find_topology("star").build() == star()
     assert names().count("star") == 1
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from pcn.commands.topology import topology as command
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.launch import LEFT_OUT, NetworkError, require_live, virtual_alone, without
-from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies import headroom
 from pcn.topologies.buffers import OutputBuffer, Share, SharedBuffer
 from pcn.topologies.formats.pcn import FORMAT

@@ -11,7 +11,7 @@ from hypothesis import assume, given, strategies as st
 
 from pcn.controller.routes import MultipathRoute, Route, host_ways
 from pcn.topologies.formats.source import FormatError
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import (
     MAX_PORT,
     Endpoint,

@@ -14,10 +14,10 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
+from pcn.base.errors import nearest
 from pcn.topologies import tree
-from pcn.topologies.errors import nearest
 from pcn.topologies.formats import FORMATS, FormatError, Source, format_of, p4_utils
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.tree_parts import ComposeError, ListOf, MappingOf, Scalar, Tree
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -94,7 +94,7 @@ def test_reader_needs_bounded_memory(text: str, tmp_path: Path) -> None:
         "import resource, sys; from pathlib import Path\n"
         "from pcn.topologies import tree, tree_parts\n"
         "tree_parts.MOST_VALUES //= 10\n"
-        "import pcn.commands.topology, pcn.topologies.found, pcn.topologies.formats.graphml, yaml\n"
+        "import pcn.commands.topology, pcn.topologies.lookup, pcn.topologies.formats.graphml, yaml\n"
         "from pcn.cli import run\n"
         "most = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize() + "
         "(200 << 20)\n"

@@ -16,7 +16,7 @@ from pcn.topologies import serialise
 from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.compact import compact
 from pcn.topologies.dumbbell import dumbbell
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import (
     Endpoint,
     FlowSpec,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pcn.cli import run as pcn
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import TopologyError
 from pcn.topologies.old_names import TOP, old_import
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pcn import cli
-from pcn.topologies.errors import TopologyError
+from pcn.base.errors import TopologyError
 from pcn.topologies.formats import EXERCISES, FORMATS, Source, format_of
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Topology
 
 FILES = Path(__file__).parent / "files"

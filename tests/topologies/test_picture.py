@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 from PIL import Image
 
 from pcn.topologies.catalog import TOPOLOGIES
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Topology, TopologyError
 from pcn.topologies.picture import KINDS, drawn
 from pcn.topologies.picture.load import colour

@@ -11,15 +11,15 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
+from pcn.base.errors import TopologyError
 from pcn.commands.topology import topology as command
 from pcn.experiments import runner
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.buffers import Share
 from pcn.topologies.ecn import EcnThresholds
-from pcn.topologies.errors import TopologyError
 from pcn.topologies.formats import FORMATS, pcn, sonic
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
 from pcn.topologies.watchdog import Watchdog

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from networks import read_pcap
 
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import Endpoint, Topology
 
 BLOCK, COUNTS, AHEAD = 64, 4096, 2048

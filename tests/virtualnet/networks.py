@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies import lossless
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from networks import PFC_ONLY
 
-from pcn.lab.virtual import VirtualNetwork
-from pcn.lab.virtual.paths import read_paths, write_paths
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual.paths import read_paths, write_paths
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.virtualnet import VirtualError

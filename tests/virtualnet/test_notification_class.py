@@ -9,7 +9,7 @@ import pytest
 from networks import read_pcap, star
 
 from pcn.hosts.algorithms import Ack, ReactionPoint, find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.lossless import CONTROL_CLASS
 from pcn.topologies.model import FlowSpec
 

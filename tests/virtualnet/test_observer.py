@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pcn.hosts.native import CSRC as HOST_CSRC
-from pcn.lab.virtual.native import parts
+from pcn.hosts.virtual.native import parts
 from pcn.softswitch.cache import objects
 from pcn.softswitch.embed.library import CSRC as SWITCH_CSRC
 from pcn.virtualnet import native

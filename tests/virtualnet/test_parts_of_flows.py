@@ -17,8 +17,8 @@ from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.algorithms.discovery import names
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
-from pcn.lab.virtual.native import (
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual.native import (
     CLOSES,
     LOG_CAUSE,
     LOG_HOP,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import Endpoint, Topology
 

@@ -15,15 +15,15 @@ import pytest
 from hypothesis import example, given, strategies as st
 from networks import MTU, PFC_ONLY, star
 
+from pcn.base.errors import TopologyError
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.launch import NetworkError, require_live
-from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies import headroom, serialise
 from pcn.topologies.buffers import Share, SharedBuffer, hpcc_buffer
-from pcn.topologies.errors import TopologyError
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.formats import FORMATS
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Endpoint, FlowSpec, Link, OutputBuffer, Topology, make_hosts
 from pcn.topologies.star import star as many
 from pcn.virtualnet import VirtualError

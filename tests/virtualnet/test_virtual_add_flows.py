@@ -15,7 +15,7 @@ from pcn.hosts import wire
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import LOSSLESS, Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec, Host
 from pcn.virtualnet.errors import VirtualError
 

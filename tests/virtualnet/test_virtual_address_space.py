@@ -16,7 +16,7 @@ RUN = """
 import os, resource, sys
 from networks import PFC_ONLY, chain
 from pcn.topologies.model import FlowSpec
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.virtualnet import VirtualError
 
 with VirtualNetwork(chain(), PFC_ONLY) as network:  # all that is loaded later is there

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from networks import PFC_ONLY, chain
 
-from pcn.lab.virtual import VirtualNetwork, network
-from pcn.lab.virtual.native import RDMA
+from pcn.hosts.virtual import VirtualNetwork, network
+from pcn.hosts.virtual.native import RDMA
 from pcn.virtualnet import native
 
 BREAKS = {
@@ -31,7 +31,7 @@ BREAKS = {
     "a packet through a switch that it isn't at": "switches/hop.c",
     "an endpoint's number beyond its own": "hosts/endpoint.h",
     "an action of a host at another time": "hosts/host.c",
-    "a sample twice at one time": "door/sample.c",
+    "a sample twice at one time": "api/sample.c",
 }
 """What a part forbids, in the order of broken.c, which does it: the file that notices it."""
 _BROKEN = RDMA._replace(

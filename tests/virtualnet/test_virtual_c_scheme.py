@@ -13,7 +13,7 @@ from pcn.hosts.algorithms import Scheme, SchemeError, find_scheme
 from pcn.hosts.algorithms.base import c_file
 from pcn.hosts.algorithms.check import check
 from pcn.hosts.algorithms.parameters import describe
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 
 CONSTANT = """#include "reaction_point.h"

@@ -27,7 +27,7 @@ from pcn.hosts.algorithms import (
     Window,
     find_scheme,
 )
-from pcn.lab.virtual import VirtualFlow, VirtualNetwork
+from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import CallbackError, VirtualError

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pcn.base import owner_only
 from pcn.cli import run
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
-from pcn.softswitch import private
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet.errors import VirtualError
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def disk_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        private, "output", lambda _path: os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC)
+        owner_only, "output", lambda _path: os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC)
     )
 
 

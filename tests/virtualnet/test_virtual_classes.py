@@ -10,7 +10,7 @@ from networks import PFC_ONLY, chain, star, with_flows
 
 from pcn.hosts import wire
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.lossless import CONTROL_CLASS, CREDITS, classes
 from pcn.topologies.model import FlowSpec, Topology, TopologyError
 from pcn.virtualnet import VirtualError

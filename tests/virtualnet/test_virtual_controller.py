@@ -12,15 +12,15 @@ from google.protobuf import text_format
 from hypothesis import given, strategies as st
 from networks import MTU, PFC_ONLY, read_pcap, star, with_flows
 
+from pcn.base import packed
 from pcn.base.p4rt import p4i
 from pcn.controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
 from pcn.controller.errors import SwitchError
 from pcn.controller.programs import Program
 from pcn.hosts import wire
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.target import CPU_PORT
-from pcn.lab.virtual import VirtualNetwork
-from pcn.softswitch import packed
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import VirtualError
 from pcn.virtualnet.switch import load

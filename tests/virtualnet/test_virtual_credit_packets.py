@@ -22,7 +22,7 @@ from credit_packets import (
 from networks import MTU, PFC_ONLY, chain, read_pcap, star, with_flows
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 
 # ---- their content ----

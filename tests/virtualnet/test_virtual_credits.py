@@ -29,11 +29,11 @@ from pcn.experiments.papers.tcd.plans import victims_plan
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual.flows import FlowMaker, VirtualFlow
 from pcn.lab.launch import NetworkError, launch_spec
-from pcn.lab.startable import require_startable
+from pcn.lab.preflight import require_startable
 from pcn.lab.target import target as find_target
-from pcn.lab.virtual import VirtualNetwork
-from pcn.lab.virtual.flows import FlowMaker, VirtualFlow
 from pcn.topologies.model import (
     FIFO,
     ROUND_ROBIN,

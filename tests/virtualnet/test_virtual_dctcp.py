@@ -10,7 +10,7 @@ from networks import star, with_flows
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 
 LINE, DELAY, DATA, ACK, K = 10e9, 25e-6, 1058, 62, 65

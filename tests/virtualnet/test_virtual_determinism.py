@@ -15,7 +15,7 @@ from networks import dumbbell_network, mesh, star, tree, with_flows
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.programs import Program
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.softswitch.program.load import load_program
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec, Topology

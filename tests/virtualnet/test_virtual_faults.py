@@ -16,7 +16,7 @@ from networks import MTU, PFC_ONLY, chain, read_pcap, star, with_flows
 from pcn.controller.configure import plan
 from pcn.controller.routes import route_entry
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import VirtualError
 

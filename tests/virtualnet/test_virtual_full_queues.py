@@ -16,7 +16,7 @@ from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.paths import Paths
 from pcn.hosts.recommended import recommended
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.softswitch.trimming import Trimming
 from pcn.topologies.lossless import DATA_CLASS
 from pcn.topologies.model import FlowSpec, Topology

@@ -13,8 +13,8 @@ from networks import PFC_ONLY, chain, star, with_flows
 
 from pcn.controller.constants import GENERATOR_PORT, index
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
-from pcn.lab.virtual.flows import FlowStats
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual.flows import FlowStats
 from pcn.topologies.model import FIFO, ROUND_ROBIN, FlowSpec
 from pcn.virtualnet import Totals
 

@@ -12,10 +12,10 @@ import pytest
 
 from pcn.hosts.algorithms import Configured, find_scheme
 from pcn.hosts.ports import choose
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual.paths import read_paths, write_paths
 from pcn.lab.launch import require_kernel_hosts, require_live
 from pcn.lab.network import NetworkError
-from pcn.lab.virtual import VirtualNetwork
-from pcn.lab.virtual.paths import read_paths, write_paths
 from pcn.topologies.model import (
     Endpoint,
     FlowSpec,

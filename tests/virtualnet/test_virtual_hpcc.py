@@ -19,7 +19,7 @@ from pcn.hosts.algorithms.hpcc import HpccReactionPoint
 from pcn.hosts.recommended import recommended
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.hosts.switch_clock import unfit
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet.errors import VirtualError
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.launch import require_live
 from pcn.lab.network import NetworkError
-from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.buffers import OutputBuffer
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree

@@ -15,7 +15,7 @@ from networks import read_pcap, star, with_flows
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Ack, Configured, Loss, Mark, ReactionPoint, find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 
 DATA, ACK = 1058, 62

@@ -8,7 +8,7 @@ import pytest
 from networks import PFC_ONLY, with_flows
 
 from pcn.hosts import wire
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.virtualnet import Totals

@@ -17,7 +17,7 @@ from waiting import LIMIT_S
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Configured, ReactionPoint, find_scheme
 from pcn.hosts.nic import Nic, NicFlow
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 
 LINE = 10e9

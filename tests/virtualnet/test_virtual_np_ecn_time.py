@@ -15,7 +15,7 @@ from networks import MTU, dumbbell_network, tree, with_flows
 from pcn.controller.marking.rest import gap_us
 from pcn.experiments.papers import SCENARIOS
 from pcn.hosts.algorithms import Scheme, find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec, Topology
 
 ROCE = 3

@@ -13,7 +13,7 @@ from networks import star, with_flows
 from pcn.hosts.algorithms import Cnp, Mark, Scheme, SchemeError, Window, find_scheme
 from pcn.hosts.algorithms.check import check
 from pcn.hosts.compiled import CompiledNotificationPoint, Ends
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import CallbackError
 

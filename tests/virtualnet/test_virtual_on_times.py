@@ -11,7 +11,7 @@ import pytest
 from pcn.controller.constants import index
 from pcn.controller.marking import tcd_port
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.head_of_line import P1, P2, XOFF_BYTES, XON_BYTES, head_of_line
 from pcn.topologies.lossless import CREDITS, DATA_CLASS, MTU_BYTES
 from pcn.topologies.model import FlowSpec, Topology

@@ -17,7 +17,7 @@ from networks import dumbbell_network, star, tree, with_flows
 
 from pcn.experiments.run.execute import paced_k
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import Lateness, VirtualError

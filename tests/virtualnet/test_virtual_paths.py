@@ -15,7 +15,7 @@ from pcn.hosts import wire
 from pcn.hosts.algorithms import Ack, Configured, Mark, ReactionPoint, find_scheme
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet.errors import VirtualError

@@ -10,7 +10,7 @@ from networks import star, with_flows
 
 from pcn.hosts.algorithms import Configured, NetworkFacts, ReactionPoint, find_scheme
 from pcn.hosts.algorithms.check import check
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 
 LINE, DATA, ACK = 40e9, 1058, 62

@@ -10,7 +10,7 @@ import pytest
 from networks import MTU, PFC_ONLY, chain, star, tree, with_flows
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import Endpoint, FlowSpec
 from pcn.virtualnet import VirtualError
 

@@ -14,8 +14,8 @@ import pytest
 from networks import read_pcap
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
-from pcn.lab.virtual.latency import BUCKETS, STEPS, bounds_s
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual.latency import BUCKETS, STEPS, bounds_s
 from pcn.topologies.model import Endpoint
 from pcn.topologies.star import star
 from pcn.virtualnet import native

@@ -13,7 +13,7 @@ from networks import PFC_ONLY, star, with_flows
 from bench.virtual import measure
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.programs import Program
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.softswitch.codegen.generate import generate
 from pcn.softswitch.program.load import load_program
 from pcn.topologies.model import FlowSpec

@@ -14,7 +14,7 @@ from pcn.hosts.algorithms import Demand, NotificationPoint, ReactionPoint, Turn,
 from pcn.hosts.algorithms.parameters import Parameters
 from pcn.hosts.algorithms.scheme import Scheme
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet.errors import VirtualError
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from networks import PFC_ONLY, star
 
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.virtualnet import VirtualError, native
 from pcn.virtualnet.samples import Source
 

@@ -12,7 +12,7 @@ from pcn.controller.control_plane import TableAction, TableActions
 from pcn.controller.reroute import read_routes, routes_of
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.buffers import OutputBuffer
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree

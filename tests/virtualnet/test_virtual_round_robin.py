@@ -11,8 +11,8 @@ import pytest
 from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.launch import NetworkError, launch_spec
-from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.model import FIFO, ROUND_ROBIN, FlowSpec, Topology, TopologyError
 
 

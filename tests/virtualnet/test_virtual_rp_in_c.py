@@ -13,7 +13,7 @@ from networks import star, with_flows
 from pcn.hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Scheme, SchemeError, find_scheme
 from pcn.hosts.algorithms.check import check, decided
 from pcn.hosts.compiled import CompiledReactionPoint, Ends
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import CallbackError, VirtualError
 

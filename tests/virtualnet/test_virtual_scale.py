@@ -13,7 +13,7 @@ import pytest
 
 from pcn.hosts.algorithms import Scheme, find_scheme, nscc, pcn, pcn_x, schemes
 from pcn.hosts.algorithms.parameters import describe
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.clos import clos
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star

@@ -25,7 +25,7 @@ from pcn.hosts.algorithms import (
     Window,
     find_scheme,
 )
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet.switch import load

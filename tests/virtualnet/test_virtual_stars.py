@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from pcn.commands.scheme import scheme as command
 from pcn.hosts.algorithms import find_scheme, schemes
 from pcn.hosts.recommended import network_facts, recommended
-from pcn.lab.virtual import stars
-from pcn.lab.virtual.stars import Star, shared
+from pcn.hosts.virtual import stars
+from pcn.hosts.virtual.stars import Star, shared
 
 SHORT = Star(25e9, 20e-6)
 

@@ -10,7 +10,7 @@ import pytest
 from networks import star, with_flows
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 
 LINE, DELAY, DATA, ACK = 100e9, 2e-6, 1058, 62

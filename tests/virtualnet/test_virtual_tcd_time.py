@@ -13,7 +13,7 @@ from networks import tree, with_flows
 
 from pcn.experiments.papers.tcd.undetermined import network as fig11
 from pcn.hosts.algorithms import Configured, find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.compact import P0_S0
 from pcn.topologies.head_of_line import P1, P2, head_of_line
 from pcn.topologies.model import Endpoint, FlowSpec, Topology

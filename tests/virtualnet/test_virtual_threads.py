@@ -21,7 +21,7 @@ from waiting import wait_until
 
 from pcn import cli
 from pcn.hosts.algorithms import Cnp, Mark, find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.virtualnet import CallbackError, VirtualError, threads

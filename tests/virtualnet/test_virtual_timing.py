@@ -14,7 +14,7 @@ from networks import MTU, PFC_ONLY, chain, dumbbell_network, parameters, star, w
 
 from pcn.hosts.algorithms import Cnp, Window, find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualFlow, VirtualNetwork
+from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.model import (
     Endpoint,
     FlowSpec,

@@ -14,7 +14,7 @@ from networks import read_pcap, star, with_flows
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Ack, Configured, Loss, ReactionPoint, find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import Trimming
 from pcn.virtualnet.errors import VirtualError

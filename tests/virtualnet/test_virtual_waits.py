@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from networks import parameters, star
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import FlowStats, VirtualNetwork
+from pcn.hosts.virtual import FlowStats, VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import (

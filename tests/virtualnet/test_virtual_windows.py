@@ -12,7 +12,7 @@ from networks import PFC_ONLY, star, with_flows
 
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Ack, Cnm, Configured, Mark, ReactionPoint, find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import CallbackError
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, strategies as st
 from networks import PFC_ONLY, chain, mesh, star
 
+from pcn.base.errors import TopologyError
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.launch import NetworkError, require_live
-from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies import serialise
-from pcn.topologies.errors import TopologyError
 from pcn.topologies.model import FlowSpec, OutputBuffer, Topology
 from pcn.topologies.watchdog import DROP, FORWARD, Watchdog
 from pcn.virtualnet import VirtualError

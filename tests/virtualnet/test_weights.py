@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given, strategies as st
 from networks import PFC_ONLY, star
 
+from pcn.base.errors import TopologyError
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.launch import NetworkError, require_live
-from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies import serialise
-from pcn.topologies.errors import TopologyError
 from pcn.topologies.formats import FORMATS
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, OutputBuffer, Topology
 from pcn.topologies.schedules import Schedule
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from pcn.topologies.errors import nearest
+from pcn.base.errors import nearest
 from pcn.topologies.formats.draft import MOST_HOSTS, Draft, End
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import MAX_PORT, Topology

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from pcn.base.errors import nearest
 from pcn.topologies import naming
-from pcn.topologies.errors import nearest
 from pcn.topologies.formats.source import FormatError, Source
 from pcn.topologies.lossless import PFC
 from pcn.topologies.model import (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from pcn.softswitch.units import Kind, quantity
+from pcn.base.units import Kind, quantity
 from pcn.topologies import naming
 from pcn.topologies.formats.draft import Draft, End
 from pcn.topologies.formats.source import Source

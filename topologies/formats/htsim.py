@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from pcn.topologies.errors import nearest
+from pcn.base.errors import nearest
 from pcn.topologies.formats.draft import MOST_HOSTS, MOST_LINKS, Draft, End
 from pcn.topologies.formats.source import Format, FormatError, Line, Source
 from pcn.topologies.model import MAX_PORT, Switch, Topology

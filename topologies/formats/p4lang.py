@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pcn.softswitch.units import quantity
+from pcn.base.units import quantity
 from pcn.topologies.formats.draft import Draft, End
 from pcn.topologies.formats.exercise import Exercise, Ports, number, route
 from pcn.topologies.formats.source import Format, FormatError, Source

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pcn.softswitch.units import Kind, quantity
+from pcn.base.units import Kind, quantity
 from pcn.topologies import lossless
 from pcn.topologies.ecn import COLOURS, GREEN
 from pcn.topologies.formats.draft import Draft, End

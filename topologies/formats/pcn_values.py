@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 
-from pcn.softswitch.units import Kind, quantity, quantity_text
+from pcn.base.units import Kind, quantity, quantity_text
 from pcn.topologies.formats.source import FormatError
 from pcn.topologies.tree import Node
 

@@ -26,9 +26,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from pcn.base.errors import TopologyError, nearest
 from pcn.topologies.buffers import Share, SharedBuffer
 from pcn.topologies.ecn import COLOURS, GREEN, EcnThresholds
-from pcn.topologies.errors import TopologyError, nearest
 from pcn.topologies.formats.source import Source
 from pcn.topologies.lossless import CLASSES, CONTROL_CLASS
 from pcn.topologies.model import Topology

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from pcn.topologies.errors import nearest
+from pcn.base.errors import nearest
 from pcn.topologies.model import Topology, TopologyError
 from pcn.topologies.picture.dot import dot
 from pcn.topologies.picture.png import png

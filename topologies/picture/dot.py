@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcn.softswitch.units import quantity_text
+from pcn.base.units import quantity_text
 from pcn.topologies.model import Link, Topology
 from pcn.topologies.picture.tiers import Tiers
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from pcn.softswitch.units import quantity_text
+from pcn.base.units import quantity_text
 from pcn.topologies.model import Endpoint, Link, Topology
 from pcn.topologies.picture.load import STEPS, Load, busiest, colour
 from pcn.topologies.picture.tiers import Cable, Rack, Tiers, kinds

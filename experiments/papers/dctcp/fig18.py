@@ -17,8 +17,8 @@ from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.papers.dctcp.claims import DCTCP, INCAST
 from pcn.experiments.papers.dctcp.plans import FRAME_BYTES, XOFF_BYTES
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.topologies.lossy import QUEUE
 from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.queue_depth import QUEUE
 from pcn.topologies.star import star
 
 SERVERS = (1, 5, 10, 15, 20, 25, 30, 34, 35, 40)

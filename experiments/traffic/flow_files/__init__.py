@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pcn.base.errors import TopologyError
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.traffic.flow_files.base import (
     LONGEST_S as LONGEST_S,
@@ -21,7 +22,6 @@ from pcn.experiments.traffic.flow_files.ends import Ends
 from pcn.experiments.traffic.flow_files.hpcc import HPCC
 from pcn.experiments.traffic.flow_files.htsim import CM
 from pcn.experiments.traffic.flow_files.parquet_file import PARQUET
-from pcn.topologies.errors import TopologyError
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import FlowSpec, Topology
 

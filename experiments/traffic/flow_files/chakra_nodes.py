@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pcn.base import inputs
 from pcn.experiments.traffic.flow_files.base import MOST_TEXT, FlowFile
-from pcn.softswitch import inputs
 
 SEND, RECEIVE, COLLECTIVE = 5, 6, 7
 _LAST_TYPE = 7

@@ -9,11 +9,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from pcn.base.errors import nearest
+from pcn.base.units import Kind, quantity
 from pcn.experiments.traffic.flow_files.base import FlowFile, FlowFormat
-from pcn.softswitch.units import Kind, quantity
 from pcn.topologies import lossless
 from pcn.topologies.ecn import COLOURS, GREEN
-from pcn.topologies.errors import nearest
 from pcn.topologies.formats.source import Source
 from pcn.topologies.model import FlowSpec
 

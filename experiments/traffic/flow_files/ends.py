@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from pcn.topologies.errors import nearest
+from pcn.base.errors import nearest
 from pcn.topologies.model import Topology
 
 _NIC = re.compile(r"(.+)-([0-9]+)\Z")

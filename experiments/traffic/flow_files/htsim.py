@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from pcn.base.errors import nearest
+from pcn.base.units import Kind, quantity
 from pcn.experiments.traffic.flow_files.base import MOST_WAITS, FlowFile, FlowFormat
 from pcn.hosts.wire import ACK_BYTES
-from pcn.softswitch.units import Kind, quantity
-from pcn.topologies.errors import nearest
 from pcn.topologies.formats.source import Line, Source
 from pcn.topologies.model import FlowSpec
 

@@ -73,7 +73,7 @@ struct vn_flow_config {
     uint8_t src_mac[6], dst_mac[6];
 };
 _Static_assert(sizeof(struct vn_flow_config) == 144,
-               "lab/virtual/native.py packs it field by field");
+               "hosts/virtual/native.py packs it field by field");
 /* Flows that start now or later, and lists of their algorithms. Returns how many are added, in
  * order: the first ones; where that isn't all, vn_error has the reason. A flow's index is the
  * number of those before it. */

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from google.protobuf import text_format
 
+from pcn.base import packed
 from pcn.base.p4rt import p4i, p4r, p4t
-from pcn.softswitch import packed
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = (

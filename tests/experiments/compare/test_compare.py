@@ -24,7 +24,7 @@ from rich.console import Console
 from pcn.cli import run as pcn
 from pcn.experiments.compare import figures, groups, tables
 from pcn.experiments.compare.groups import Group, grouped
-from pcn.experiments.compare.kept import Kept, read
+from pcn.experiments.compare.stored_results import Kept, read
 from pcn.experiments.compare.write import render, write
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.samples import UNITS, RunSamples, Samples

@@ -558,7 +558,7 @@ def _lines(frames: list[tuple[int, int, int]]) -> Any:
     """A port at 8 Tbit/s: a byte takes a ps. Frames: start, bytes, flow."""
     import numpy as np
 
-    from pcn.lab.virtual.native import ExplainCause, ExplainHop, ExplainLine, ExplainSent
+    from pcn.hosts.virtual.native import ExplainCause, ExplainHop, ExplainLine, ExplainSent
     from pcn.topologies.star import star
 
     topology = star(1, rate_bps=8e12)
@@ -573,7 +573,7 @@ def test_pauses_that_cause_each_other_are_a_circle() -> None:
     """Two ports, each PAUSEd while all that it brings waits for the other."""
     import numpy as np
 
-    from pcn.lab.virtual.native import (
+    from pcn.hosts.virtual.native import (
         CLOSES,
         WAITS,
         XOFF,
@@ -600,7 +600,7 @@ def test_pauses_that_cause_each_other_are_a_circle() -> None:
 def test_gates_that_no_switch_closed_are_unknown_roots() -> None:
     import numpy as np
 
-    from pcn.lab.virtual.native import (
+    from pcn.hosts.virtual.native import (
         CLOSES,
         OPENS,
         ExplainCause,

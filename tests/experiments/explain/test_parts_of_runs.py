@@ -14,7 +14,7 @@ from pcn.cli import run as pcn
 from pcn.experiments.data import parts as data
 from pcn.experiments.data.parts import PARTS
 from pcn.experiments.explain import words
-from pcn.lab.virtual import native
+from pcn.hosts.virtual import native
 
 PARTS_COLUMNS = [
     *results_format.columns("Parts of completion times"),

@@ -22,7 +22,7 @@ from pcn.experiments.explain.again import Again, KeptResult
 from pcn.experiments.explain.received_rate import Gap, Held, Period, ReceivedRate, periods
 from pcn.experiments.explain.words import received_rates
 from pcn.experiments.run.progress import Silent
-from pcn.lab.virtual.native import CLOSES, OPENS
+from pcn.hosts.virtual.native import CLOSES, OPENS
 from pcn.virtualnet.times import picoseconds
 
 FLOWS = 80

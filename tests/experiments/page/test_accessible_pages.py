@@ -20,7 +20,7 @@ from pages import drawn, load_saved
 from PIL import Image
 
 from pcn.experiments.compare.groups import grouped
-from pcn.experiments.compare.kept import read
+from pcn.experiments.compare.stored_results import read
 from pcn.experiments.compare.write import PAGE, write
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.page.figures_page import Section, page

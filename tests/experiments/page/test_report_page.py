@@ -37,7 +37,7 @@ from pcn.experiments.sweep.figures import run_figure, write
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import TrafficSpec
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.picture import load
 
 SCHEMES = ("pfc", "pcn")

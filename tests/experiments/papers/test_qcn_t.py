@@ -24,7 +24,7 @@ from pcn.experiments.sweep.run_task import outcome_of
 from pcn.hosts.algorithms import ReactionPoint, find_scheme
 from pcn.hosts.algorithms.qcn import QcnReactionPoint
 from pcn.hosts.algorithms.qcn_t import QcnTReactionPoint
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.star import star
 
 LINE_BPS = 1e9

@@ -30,7 +30,7 @@ from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.experiments.sweep.run_task import outcome_of
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import EVEN, POLARISED, FlowSpec
 

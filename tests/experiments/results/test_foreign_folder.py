@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 from others import NOBODY, as_nobody, shared_folder
 
+from pcn.base.errors import LabError
+from pcn.base.owner_only import NotPrivateError
 from pcn.experiments.explain import keep
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.page.figures_page import sections
@@ -32,8 +34,6 @@ from pcn.experiments.results.atomic_folder import (
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Done, Task
 from pcn.lab.log_folder import LogFolder, new
-from pcn.softswitch.private import NotPrivateError
-from pcn.topologies.errors import LabError
 
 pytestmark = pytest.mark.root
 

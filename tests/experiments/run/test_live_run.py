@@ -24,11 +24,11 @@ import results_format
 from summary_shape import mismatches
 from waiting import LIMIT_S, wait_until
 
+from pcn.base.errors import LabError
 from pcn.experiments.data.series import Series
 from pcn.experiments.run import calibrate
 from pcn.experiments.runner import run
 from pcn.lab import journal as records
-from pcn.topologies.errors import LabError
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 K, DURATION_S = 400, 3e-3

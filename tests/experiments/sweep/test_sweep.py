@@ -208,7 +208,7 @@ def test_the_version_is_of_all_sources_that_decide(
     seen = {stores.version.__wrapped__()}
     for name in (
         "hosts/algorithms/pcn.py",
-        "virtualnet/csrc/door/net.c",
+        "virtualnet/csrc/api/net.c",
         "p4src/compiled/pcn.json",
     ):
         (tmp_path / name).parent.mkdir(parents=True)

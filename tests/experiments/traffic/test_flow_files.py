@@ -25,7 +25,7 @@ from pcn.experiments.traffic.flow_files import LONGEST_S, csv_file, notes, read_
 from pcn.experiments.traffic.spec import parse_spec
 from pcn.hosts import wire
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.compact import compact
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec

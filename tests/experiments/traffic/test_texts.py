@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pcn.cli import run as pcn
-from pcn.experiments.compare.kept import read
+from pcn.experiments.compare.stored_results import read
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.outcomes import said
 from pcn.experiments.draw.pictures import draw

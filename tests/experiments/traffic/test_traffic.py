@@ -37,7 +37,7 @@ from pcn.experiments.traffic.spec import (
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.clos import clos
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec, Topology

@@ -15,7 +15,7 @@ from pcn.experiments import runner
 from pcn.experiments.data import parquet
 from pcn.experiments.define.recording_numbers import EmptyPath, EmptyPaths
 from pcn.hosts.algorithms import Configured, NotificationPoint, ReactionPoint
-from pcn.lab.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.virtualnet import Samples, Source
 
 FEW, MANY = 300, 3000

@@ -12,8 +12,8 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pcn.base import inputs
 from pcn.p4net.errors import P4NetError
-from pcn.softswitch import inputs
 from pcn.softswitch.trace import json_lines
 from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Topology

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from pcn.base import inputs
+from pcn.base.errors import LabError
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.frames import Frame, FrameColumns, Frames, edges, interval
 from pcn.experiments.data.series import Series
 from pcn.experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
 from pcn.experiments.results.judged_run import Result
-from pcn.softswitch import inputs
 from pcn.topologies import extras
-from pcn.topologies.errors import LabError
-from pcn.topologies.found import find_topology
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Endpoint, Topology
 
 _QUEUES = "queues.parquet"

@@ -21,11 +21,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from pcn.softswitch.units import Kind, kind_of, quantity
-from pcn.topologies import ecmp, lossless, lossy, python_file
+from pcn.base.errors import error_text, nearest
+from pcn.base.units import Kind, kind_of, quantity
+from pcn.topologies import ecmp, lossless, python_file, queue_depth
 from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.entry_points import installed
-from pcn.topologies.errors import error_text, nearest
 from pcn.topologies.model import Topology, TopologyError, Value
 from pcn.topologies.old_names import old_import
 from pcn.topologies.python_file import PythonFileError
@@ -60,7 +60,12 @@ class Blueprint:
         ECMP's, which have no default where the function doesn't take them: the topology has values.
         Raises TopologyError."""
         parameters: dict[str, inspect.Parameter] = {}
-        for function in (self.function, lossless.parameters, lossy.parameters, ecmp.parameters):
+        for function in (
+            self.function,
+            lossless.parameters,
+            queue_depth.parameters,
+            ecmp.parameters,
+        ):
             for option, parameter in inspect.signature(function).parameters.items():
                 if parameter.kind is not inspect.Parameter.VAR_KEYWORD and option not in parameters:
                     parameters[option] = parameter.replace(

@@ -1,7 +1,7 @@
 /* Statistics of links, and totals. */
 #include <errno.h>
 
-#include "door/net.h"
+#include "api/net.h"
 
 int vn_link_stats(const struct vn_context *context, uint32_t number, struct vn_link_stats *out)
 {

@@ -11,14 +11,14 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
+from pcn.base import packed
+from pcn.base.errors import nearest
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Network
+from pcn.p4net.packet_paths import Departure, Hop
 from pcn.p4net.waits import Wait, Waits, origin
-from pcn.p4net.ways import Departure, Hop
-from pcn.softswitch import packed
 from pcn.softswitch.trace.decoder import Step
 from pcn.softswitch.trace.lines import Lines
-from pcn.topologies.errors import nearest
 from pcn.topologies.model import Topology
 
 _ELEMENT = re.compile(r"\[\d+\]")

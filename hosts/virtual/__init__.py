@@ -1,7 +1,7 @@
 """Virtual time: the compiled P4 program and the host algorithms at exact line rate, deterministic,
 on one core.
 
-    from pcn.lab.virtual import VirtualNetwork
+    from pcn.hosts.virtual import VirtualNetwork
     from pcn.topologies.dumbbell import dumbbell
     from pcn.hosts.algorithms import find_scheme
 
@@ -18,7 +18,7 @@ docs/virtualnet.md describes the model.
 
 from __future__ import annotations
 
-from pcn.lab.virtual.flows import FlowStats, VirtualFlow
-from pcn.lab.virtual.network import VirtualNetwork
+from pcn.hosts.virtual.flows import FlowStats, VirtualFlow
+from pcn.hosts.virtual.network import VirtualNetwork
 
 __all__ = ["FlowStats", "VirtualFlow", "VirtualNetwork"]

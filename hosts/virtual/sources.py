@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from pcn.lab.virtual import native as rdma
-from pcn.lab.virtual.flows import VirtualFlow
+from pcn.hosts.virtual import native as rdma
+from pcn.hosts.virtual.flows import VirtualFlow
 from pcn.softswitch.embed.switch import Array, Register
 from pcn.topologies.model import Topology
 from pcn.virtualnet import native

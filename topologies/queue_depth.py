@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pcn.topologies.errors import TopologyError
+from pcn.base.errors import TopologyError
 
 Value = float | int | str
 QUEUE = "queue_packets"

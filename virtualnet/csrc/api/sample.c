@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "door/net.h"
+#include "api/net.h"
 
 static double cell(const struct sw_register *reg, uint32_t index)
 {

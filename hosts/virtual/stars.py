@@ -16,7 +16,7 @@ import numpy as np
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Configured, Scheme
 from pcn.hosts.recommended import network_facts, recommended, recommended_at_ports
-from pcn.lab.virtual.network import VirtualNetwork
+from pcn.hosts.virtual.network import VirtualNetwork
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
 

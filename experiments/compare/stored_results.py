@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from pcn.base import inputs
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.outcomes import Curve
 from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.results.atomic_folder import COMPARISON, SUMMARY
-from pcn.softswitch import inputs
 
 STORE = "done.jsonl"
 """Of a sweep."""

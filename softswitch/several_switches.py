@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from pcn.softswitch import inputs
+from pcn.base import inputs
 from pcn.softswitch.options import Channel, OptionError, Options, parse
 
 MOST = 1024

@@ -18,6 +18,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pcn.base import signals
+from pcn.base.errors import nearest
 from pcn.controller import marking
 from pcn.controller.configure import Programmer, packet_generator, plan, require_tables
 from pcn.controller.constants import WAITING
@@ -41,18 +43,16 @@ from pcn.hosts.algorithms import (
 from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability
-from pcn.lab.virtual.explain import Explanations
-from pcn.lab.virtual.flows import FlowMaker, Made, VirtualFlow
-from pcn.lab.virtual.latency import BUCKETS, Latency
-from pcn.lab.virtual.native import NO_GROUP, FlowStats, parts
-from pcn.lab.virtual.nics import Nics
-from pcn.lab.virtual.paths import FlowPaths
-from pcn.lab.virtual.reroute import Reroute
-from pcn.lab.virtual.sources import Sources
-from pcn.softswitch import signals
-from pcn.topologies import headroom, lossy
+from pcn.hosts.virtual.explain import Explanations
+from pcn.hosts.virtual.flows import FlowMaker, Made, VirtualFlow
+from pcn.hosts.virtual.latency import BUCKETS, Latency
+from pcn.hosts.virtual.native import NO_GROUP, FlowStats, parts
+from pcn.hosts.virtual.nics import Nics
+from pcn.hosts.virtual.paths import FlowPaths
+from pcn.hosts.virtual.reroute import Reroute
+from pcn.hosts.virtual.sources import Sources
+from pcn.topologies import headroom, queue_depth
 from pcn.topologies.ecn import COLOURS, GREEN
-from pcn.topologies.errors import nearest
 from pcn.topologies.lossless import CONTROL_CLASS, CREDITS
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.topologies.routing import Routing
@@ -508,7 +508,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 self.share_buffer(name, shared, self.topology.lossless_classes)
         lossless, depth = (
             self.topology.lossless_classes,
-            lossy.queue_packets(self.topology.parameters),
+            queue_depth.queue_packets(self.topology.parameters),
         )
         limited = [
             traffic_class

@@ -1,6 +1,6 @@
 /* The kinds of register.h, by number: what the order of events and hosts call without knowing
  * it. */
-#include "door/net.h"
+#include "api/net.h"
 #include "links/faults.h"
 #include "links/pfc.h"
 #include "switches/watchdog.h"

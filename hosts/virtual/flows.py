@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from pcn.base.errors import error_text
 from pcn.hosts import wire
 from pcn.hosts.algorithms import (
     Configured,
@@ -21,9 +22,8 @@ from pcn.hosts.algorithms.base import check_rate, check_window
 from pcn.hosts.compiled import CompiledNotificationPoint, CompiledReactionPoint, Ends
 from pcn.hosts.paths import BY_FLOW, Paths
 from pcn.hosts.reliability import LOSSLESS, Reliability, Repeats
-from pcn.lab.virtual import native
-from pcn.lab.virtual.nics import Nic
-from pcn.topologies.errors import error_text
+from pcn.hosts.virtual import native
+from pcn.hosts.virtual.nics import Nic
 from pcn.topologies.lossless import CONTROL_CLASS
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet.errors import VirtualError

@@ -12,7 +12,7 @@ import errno
 import zlib
 from pathlib import Path
 
-from pcn.softswitch import inputs
+from pcn.base import inputs
 
 NATIVE = "_native"
 """Ends the names of programs for targets that pause queues by themselves."""

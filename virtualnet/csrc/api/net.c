@@ -1,5 +1,5 @@
 /* A network from its beginning to its end, and running it. */
-#include "door/net.h"
+#include "api/net.h"
 
 #include <errno.h>
 #include <stdlib.h>

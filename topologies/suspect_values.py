@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pcn.softswitch.units import quantity_text
+from pcn.base.units import quantity_text
 from pcn.topologies.model import Topology
 
 LONGEST_S, LEAST_BPS = 1.0, 1e6

@@ -7,7 +7,7 @@ import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pcn.topologies.errors import nearest
+from pcn.base.errors import nearest
 from pcn.topologies.model import Endpoint, Topology
 from pcn.virtualnet.errors import VirtualError
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcn.lab.virtual import native as rdma
+from pcn.hosts.virtual import native as rdma
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import MOST_THREADS, NEVER
 from pcn.virtualnet.times import picoseconds
 
 if TYPE_CHECKING:
-    from pcn.lab.virtual.flows import VirtualFlow
+    from pcn.hosts.virtual.flows import VirtualFlow
     from pcn.topologies.model import Endpoint
 
 _ORDER = {
