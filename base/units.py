@@ -118,6 +118,13 @@ def quantity_text(kind: Kind, value: float) -> str:
 
 def _scaled(kind: Kind, value: float) -> tuple[float, str]:
     """Returns a value in the largest of the usual units that isn't larger than it."""
+    unit, size = scale_of(kind, value)
+    return value / size, unit
+
+
+def scale_of(kind: Kind, value: float) -> tuple[str, float]:
+    """Returns the largest of the usual units that isn't larger than a value, and its size in the SI
+    unit. `kind`: a rate, a time or a size."""
     scale: tuple[str, ...]
     if kind == "time":
         scale = ("s", "ms", "us", "ns")
@@ -128,7 +135,7 @@ def _scaled(kind: Kind, value: float) -> tuple[float, str]:
         (unit for unit in scale if abs(value) >= float(_UNITS[kind][unit])),
         "s" if kind == "time" else scale[-1],
     )
-    return value / float(_UNITS[kind][unit]), unit
+    return unit, float(_UNITS[kind][unit])
 
 
 def kind_of(name: str) -> Kind:

@@ -36,7 +36,8 @@ FILES = (
     "CITATION.cff",
     "docs/papers.bib",
     "docs/assets/iframe-worker.js",
-    "docs/assets/options.js",
+    "docs/assets/site.js",
+    "docs/assets/site.css",
     "docs/assets/iframe-worker.LICENSE",
 )
 """What pages use, beside pages and pictures."""

@@ -13,6 +13,7 @@ from types import ModuleType
 
 import browser
 import pytest
+from axe import violations
 from waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -121,6 +122,20 @@ def test_site_opens_and_searches_on_a_file_system(built: Path) -> None:
         )
         results = "document.querySelectorAll('.md-search-result__item').length"
         wait_until(lambda: chromium.ask(results) > 0, "results of a search")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_site_has_no_violation_of_axe(built: Path, width: int) -> None:
+    with browser.page() as chromium:
+        for name in (
+            "index",
+            "docs/commands",
+            "docs/results",
+            "commands/run",
+            "docs/tutorial/index",
+        ):
+            chromium.open(built / f"{name}.html", width)
+            assert violations(chromium) == [], name
 
 
 def test_search_finds_an_option_as_it_is_typed(built: Path) -> None:

@@ -140,13 +140,14 @@ def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
         "sources": row["version"],
     }
     scheme = str(keys.get("scheme", ""))
+    scenario = str(row.get("experiment", "")).partition("?")[0]
     if "samples" not in value:
         raise ExperimentError(
             f"{place} is a sweep of an earlier version, without its flows by size: the same `pcn "
             "sweep` with --fresh runs it anew"
         )
     contents = (settings, value["numbers"], value["curves"], value["samples"])
-    return _checked(place, keys.get("seed", 1), scheme, "", *contents)
+    return _checked(place, keys.get("seed", 1), scheme, scenario, *contents)
 
 
 def _checked(

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pcn.base.units import kind_of
 from pcn.experiments.compare.groups import Group, difference, different_settings, pairs, texts_of
-from pcn.experiments.data.parameters import format_value
 from pcn.experiments.define import flows_by_size, intervals
 from pcn.experiments.define.intervals import Difference
+from pcn.experiments.define.number_texts import NumberText, in_unit, named, value_text
 from pcn.experiments.define.samples import interval_note
 from pcn.experiments.define.tables import Measured, Table
-from pcn.experiments.page.report import number
-from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.papers import EXPERIMENTS, SCENARIOS
 
 MARK = "*"
-_FACTOR = 10
-"""From this ratio on a difference is a factor, not a percentage."""
+_FACTOR, _SMALL = 10, 0.095
+"""From this ratio on a difference is a factor, not a percentage; below this share its percentage
+has a digit behind the point."""
+_COMMON = {
+    "duration_ms": NumberText("length of the run"),
+    "packets lost": NumberText("packets lost", "less"),
+    "pause_frames": NumberText("PAUSE frames", "less"),
+    "steady utilisation": NumberText("used share of the bottleneck, steady state"),
+    "steady jain": NumberText("fairness in the steady state, Jain's index"),
+    "steady queue_bytes_mean": NumberText("mean queue in the steady state"),
+    "latency_mean_us": NumberText("mean latency of packets"),
+    "latency_min_us": NumberText("least latency of packets"),
+    "latency_max_us": NumberText("largest latency of packets"),
+    **{
+        f"latency_p{q}_us": NumberText(f"{q}% latency of packets")
+        for q in ("50", "95", "99", "99.9")
+    },
+}
+"""What numbers of every run are called."""
 
 
 def all_tables(groups: Sequence[Group]) -> list[Table]:
@@ -31,7 +45,57 @@ def all_tables(groups: Sequence[Group]) -> list[Table]:
     by_size = flows_by_size.tables(
         flows_by_size.pooled({group.name: group.samples for group in groups})
     )
-    return [settings(groups), numbers(groups), *_scenario_tables(groups), *by_size]
+    best_runs = [best(groups)] if len(groups) > 1 else []
+    return [*best_runs, settings(groups), numbers(groups), *_scenario_tables(groups), *by_size]
+
+
+def best(groups: Sequence[Group]) -> Table:
+    """Returns of each number that one wishes small, or large, whose mean is best, by how much from
+    the next one's, and whether by more than chance."""
+    rows, tests = [], set()
+    for name in _names(groups):
+        better = _name(groups, name).better
+        ranked = sorted(
+            (group for group in groups if group.mean(name) is not None),
+            key=lambda group: (group.mean(name) or 0.0) * (-1 if better == "more" else 1),
+        )
+        if not better or len(ranked) < 2 or _equal(ranked, name):
+            continue
+        first, second = ranked[0].mean(name) or 0.0, ranked[1].mean(name) or 0.0
+        winners = [group for group in ranked if group.mean(name) == first]
+        texts = [_mean_text(groups, group, name) for group in ranked[:2]]
+        if len(winners) > 1:
+            rest = next(group for group in ranked if group.mean(name) != first)
+            names = ", ".join(group.name for group in winners)
+            row = [names, texts[0], rest.name, _mean_text(groups, rest, name), "", "equal"]
+        else:
+            change = difference(ranked[1], ranked[0], name)
+            sure = "not tested: one seed" if change is None else "yes" if change.beyond else "no"
+            tests |= set() if change is None else {change.paired}
+            by = _change(first, second, change)
+            row = [ranked[0].name, texts[0], ranked[1].name, texts[1], by, sure]
+        rows.append([_labelled(groups, name), *row])
+    columns = ["", "best", "its mean", "next", "its mean", "best against next", "beyond chance"]
+    notes = _how(groups, tests) if rows else []
+    return Table("which is best" if rows else "no number is better", columns, rows, notes)
+
+
+def _how(groups: Sequence[Group], tests: set[bool]) -> list[str]:
+    """Returns what the intervals are, and how differences of the best ones are tested: in pairs,
+    unpaired, or not."""
+    note = interval_note(len(group.runs) for group in groups)
+    kinds = [
+        text
+        for paired, text in ((True, "paired, seed by seed"), (False, "unpaired, Welch's"))
+        if paired in tests
+    ]
+    if not kinds:
+        return ["One seed shows no difference beyond chance: `pcn sweep --seeds 1:5` runs several."]
+    return [
+        *[f"Means over the seeds; in brackets {note}."] * bool(note),
+        "Differences in percent of the next one's mean, with 95% intervals by a t-test "
+        f"({', '.join(kinds)}); beyond chance: the interval leaves out zero.",
+    ]
 
 
 def settings(groups: Sequence[Group]) -> Table:
@@ -46,11 +110,10 @@ def settings(groups: Sequence[Group]) -> Table:
 def numbers(groups: Sequence[Group]) -> Table:
     """Returns those that aren't equal in all groups, each with its difference from the first
     group's; below it what is marked, and by which test."""
-    first = groups[0]
     rows = [
         [
-            _labelled(name),
-            *(_cell(group, name, first if group is not first else None) for group in groups),
+            _labelled(groups, name),
+            *(_cell(groups, group, name) for group in groups),
         ]
         for name in _names(groups)
         if not _equal(groups, name)
@@ -88,7 +151,7 @@ def notes(groups: Sequence[Group]) -> list[str]:
 
 def equal(groups: Sequence[Group]) -> list[str]:
     """Returns the labels of the numbers that are equal in all groups."""
-    return [_labelled(name) for name in _names(groups) if _equal(groups, name)]
+    return [_name(groups, name).text for name in _names(groups) if _equal(groups, name)]
 
 
 def as_csv(groups: Sequence[Group]) -> str:
@@ -202,51 +265,76 @@ def _equal(groups: Sequence[Group], name: str) -> bool:
     return len({group.mean(name) for group in groups}) <= 1
 
 
-_UNIT = re.compile(r"_(bps|bytes|s)(?=_mean|_max| |$)")
-"""Within a number's name: `queue_bytes_mean`, `tree_s`."""
+def _texts(groups: Sequence[Group]) -> tuple[dict[str, NumberText], dict[str, str]]:
+    """Returns what the numbers of the runs' experiments are called, and their groups."""
+    names = {run.scenario for group in groups for run in group.runs}
+    experiments = [EXPERIMENTS[name] for name in sorted(names) if name in EXPERIMENTS]
+    texts: dict[str, NumberText] = dict(_COMMON)
+    group_texts: dict[str, str] = {}
+    for experiment in experiments:
+        texts |= experiment.number_texts
+        group_texts |= experiment.group_texts
+    return texts, group_texts
 
 
-def _labelled(name: str) -> str:
-    """Returns a number's name for people: its value has the unit."""
-    return ", ".join(word.replace("_", " ") for word in _UNIT.sub("", name).split(" ", 1))
+def _name(groups: Sequence[Group], name: str) -> NumberText:
+    return named(name, *_texts(groups))
 
 
-def _value(name: str, value: float) -> str:
-    """Returns a number as reports have it: a rate, a time and a size with a unit that suits it."""
-    unit = _UNIT.search(name)
-    kind = kind_of(unit[0]) if unit else "number"
-    return number(value) if kind == "number" else format_value(kind, float(f"{value:.4g}"))
+def _labelled(groups: Sequence[Group], name: str) -> str:
+    """Returns a number's name for people, with the unit of its values."""
+    return ", ".join(filter(None, [_name(groups, name).text, _in_unit(groups, name)[0]]))
 
 
-def _cell(group: Group, name: str, first: Group | None) -> str:
-    values = group.values(name)
+def _in_unit(groups: Sequence[Group], name: str) -> tuple[str, Callable[[float], str]]:
+    """Returns the unit that suits the largest mean, and what writes a value in it."""
+    means = [mean for group in groups if (mean := group.mean(name)) is not None]
+    unit, scaled = in_unit(name, means)
+    place = max(range(len(means)), key=lambda place: abs(means[place]), default=None)
+    factor = 1.0 if place is None or not means[place] else scaled[place] / means[place]
+    return unit, lambda value: value_text(value * factor)
+
+
+def _cell(groups: Sequence[Group], group: Group, name: str) -> str:
+    """Returns a mean with its interval; below it its difference from the first group's."""
+    first, values = groups[0], group.values(name)
     if values is None:
         return "–"
-    mean, interval = statistics.fmean(values), intervals.of_mean(values)
-    text = _value(name, mean)
-    if interval is not None and interval.low < interval.high:
-        ends = (float(f"{end:.3g}") for end in (interval.low, interval.high))
-        text += f" [{', '.join(_value(name, end) for end in ends)}]"
-    below = first.mean(name) if first else None
-    if first is None or below is None or mean == below:
+    text = _mean_text(groups, group, name)
+    mean, below = statistics.fmean(values), first.mean(name)
+    if group is first or below is None or mean == below:
         return text
     change = difference(first, group, name)
     mark = MARK if change and change.beyond else ""
     return "\n".join(filter(None, [text, _change(mean, below, change)])) + mark
 
 
+def _mean_text(groups: Sequence[Group], group: Group, name: str) -> str:
+    values, text_of = group.values(name) or [], _in_unit(groups, name)[1]
+    text, interval = text_of(statistics.fmean(values)), intervals.of_mean(values)
+    if interval is not None and interval.low < interval.high:
+        text += f" [{text_of(interval.low)}, {text_of(interval.high)}]"
+    return text
+
+
 def _change(mean: float, below: float, change: Difference | None) -> str:
-    """Returns a difference in percent of the first, with its interval."""
-    if not below:
+    """Returns a difference in percent of what it is from, with its interval; nothing where that is
+    0, or of the other sign."""
+    if not below or mean * below < 0:
         return ""
     ratio = mean / below
     if ratio >= _FACTOR:
         return f"\u00d7{ratio:,.0f}"
-    text = f"{ratio - 1:+,.0%}"
+    text = _percent(ratio - 1)
     if change is None or change.low == change.high:
         return text
     low, high = sorted((change.low / below, change.high / below))
-    return f"{text}, {low:+,.0%} to {high:+,.0%}"
+    return f"{text}, {_percent(low)} to {_percent(high)}"
+
+
+def _percent(share: float) -> str:
+    """Returns a signed share; small ones with a digit, so that few are a zero with a sign."""
+    return f"{share:+,.0%}" if abs(share) >= _SMALL else f"{share:+.1%}"
 
 
 def _scenario_tables(groups: Sequence[Group]) -> list[Table]:

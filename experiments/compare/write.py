@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pcn.experiments.compare import tables
@@ -11,6 +11,7 @@ from pcn.experiments.compare.groups import Group
 from pcn.experiments.define.charts import Chart
 from pcn.experiments.page import plots
 from pcn.experiments.page.report import environment, script
+from pcn.experiments.papers import EXPERIMENTS
 from pcn.experiments.results.atomic_folder import COMPARED, result_directory, whole
 from pcn.topologies import extras
 
@@ -42,6 +43,11 @@ def write(groups: Sequence[Group], place: Path) -> list[str]:
     return list(files)
 
 
+def _titles(scenarios: Iterable[str]) -> str:
+    """Returns what the runs are of; experiments that aren't the project's by their names."""
+    return ", ".join(EXPERIMENTS[name].title if name in EXPERIMENTS else name for name in scenarios)
+
+
 def _pictures(charts: Mapping[str, Sequence[Chart]]) -> dict[str, dict[str, bytes]]:
     from pcn.experiments.draw.pictures import pictures  # an extra, and slow to load
 
@@ -60,15 +66,21 @@ def render(groups: Sequence[Group], charts: Mapping[str, Sequence[Chart]]) -> st
         plots.section(name, _TITLES[name], beside, notes if name == OVER_TIME else ())
         for name, beside in charts.items()
     ]
+    by_places: dict[str, list[str]] = {}
+    for group in groups:
+        places = ", ".join(dict.fromkeys(run.place for run in group.runs))
+        by_places.setdefault(places, []).append(group.name)
+    # What one looks for first is open, all else folds
+    several = len(groups) > 1
+    first, *others = tables.all_tables(groups) if several else [None, *tables.all_tables(groups)]
     page = {
-        "title": f"Comparison: {', '.join(scenarios) or 'sweeps'}",
-        "places": [
-            (group.name, list(dict.fromkeys(run.place for run in group.runs))) for group in groups
-        ],
-        "tables": tables.all_tables(groups),
+        "title": f"Comparison: {_titles(scenarios) or 'sweeps'}",
+        "places": [(", ".join(names), places) for places, names in by_places.items()],
+        "first": first,
+        "tables": others,
         "equal": tables.equal(groups),
         "drawn": drawn,
-        "script": script("charts.js"),
+        "script": script("known.js", "charts.js"),
         "data": plots.as_json(
             {
                 "charts": {

@@ -19,6 +19,7 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.steady_state import Steady
 from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.define.tables import Measured, Table
 from pcn.hosts.algorithms import Scheme
@@ -111,6 +112,11 @@ class Experiment:
     """Options of the whole command, beside parameters, that are texts: their values, by name."""
     variants: Mapping[str, Callable[[], Variant]] = {}
     """By the names that runs give: each makes one for one run."""
+    number_texts: Mapping[str, NumberText] = {}
+    """What the numbers of `measure` are called, by name; of a name with a group behind a blank, by
+    what is before it. Without a text a number is called by the words of its name."""
+    group_texts: Mapping[str, str] = {}
+    """What these groups are called."""
     page: RunPage | None = None
 
     @property

@@ -264,7 +264,8 @@ def _charts(group: str, runs: ByRun, shown: Sequence[str]) -> Iterator[Chart]:
     for same in _alike(runs):
         limits = next(iter(same.values())).limits
         note = samples.interval_note(run.seeds for run in same.values())
-        x_label = "\n".join(["Flows up to", *map(wrapped, filter(None, (caption(same), note)))])
+        below = filter(None, (caption(same) + ";" * bool(note), note))
+        x_label = "\n".join(["Flows up to", *map(wrapped, below)])
         if len(runs) == 1 and len(shown) > 1:
             (run,) = same.values()
             lines = [replace(_line(run, name), label=f"{name[1:]}%") for name in shown]

@@ -39,9 +39,13 @@ def render(answer: Answer, topology: Topology) -> str:
 
 def _of(item: Explanation, answer: Answer, topology: Topology) -> dict[str, Any]:
     changed = answer.changed_ps.get(item.id)
+    known = item.complete and item.least_ps
     return {
+        "anchor": f"flow-{item.id}",
         "title": f"flow {item.id}, {item.src} to {item.dst}",
         "time": words.us(item.time_ps),
+        "slowdown": f"{item.time_ps / item.least_ps:.1f}" if known else "",
+        "hops": [(hop.port, words.hop_text(item, hop)) for hop in item.hops],
         "why": item.why,
         "role": item.role,
         "parts": [(name, ps, ps / item.time_ps) for name, ps in item.parts_ps.items() if ps],

@@ -125,7 +125,7 @@ def _flow(item: Explanation) -> Iterator[str]:
     if item.hops:
         yield "  hops of the packet that completed it:"
     for hop in item.hops:
-        yield f"    {hop.port:8} {_hop(item, hop.by_flow, hop)}"
+        yield f"    {hop.port:8} {hop_text(item, hop)}"
     yield from _shared(item)
     yield from _marks(item)
     yield from _roots(item)
@@ -139,7 +139,9 @@ def _window(item: Explanation) -> Iterator[str]:
             yield f"{'':25}{us(ps):>14} {ps / item.parts_ps['window']:6.1%}  {text}"
 
 
-def _hop(item: Explanation, by_flow: Mapping[int, int], hop: Any) -> str:
+def hop_text(item: Explanation, hop: Any) -> str:
+    """Returns what a packet waited for at a port, and behind whose frames."""
+    by_flow: Mapping[int, int] = hop.by_flow
     others = [(flow, ps) for flow, ps in by_flow.items() if flow != item.id]
     texts = [f"{us(hop.wait_ps)}, {hop.queue_bytes / 1e3:.1f} KB ahead"]
     texts += [f"PAUSEd {us(hop.pause_idle_ps)}"] * bool(hop.pause_idle_ps)

@@ -92,11 +92,19 @@ def data(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def alone(charts: Sequence[Chart], name: str) -> dict[str, Any]:
-    """Returns what the script draws of charts that stand beside each other: each with its own axes,
-    by `name` and its place. Lines of equal values lie on wider ones."""
+    """Returns what the script draws of charts beside each other: each with its own axes, by
+    `name` and its place. Lines of equal values lie on wider ones. Text below an axis's name is
+    among the notes of `section`."""
     return {
         f"{name}-{place}": _chart(
-            [replace(chart, views=chart.views or (whole(chart),))], [wider(chart)]
+            [
+                replace(
+                    chart,
+                    views=chart.views or (whole(chart),),
+                    x_label=chart.x_label.partition("\n")[0],
+                )
+            ],
+            [wider(chart)],
         )
         for place, chart in enumerate(charts)
     }
@@ -113,8 +121,18 @@ def section(
         "titles": [chart.title or chart.y_label for chart in charts],
         "together": same_looks(charts),
         "heights": [_ROW_PX * len(chart.rows) + _AXIS_PX if chart.rows else 0 for chart in charts],
-        "notes": [*notes, *[_SEEDS] * seeds],
+        "notes": [
+            *dict.fromkeys(filter(None, map(_below_axis, charts))),
+            *notes,
+            *[_SEEDS] * seeds,
+        ],
     }
+
+
+def _below_axis(chart: Chart) -> str:
+    """Returns the lines below the name of the x axis as a sentence."""
+    text = " ".join(chart.x_label.split("\n")[1:])
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def axis_name(chart: Chart) -> str:

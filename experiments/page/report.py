@@ -316,13 +316,16 @@ def _load_steps() -> list[tuple[float, tuple[float, str]]]:
     return list(zip([0.0, *(most for most, _ in STEPS)], STEPS, strict=False))
 
 
-def _tables(results: Sequence[Result]) -> list[Table]:
-    """Returns what becomes of many flows, and of the few of each run that stand out."""
+def _tables(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Returns the parts of a page with tables: where the time went, what becomes of many flows, and
+    of the few of each run that stand out. What is open is printed: of several runs the first part
+    alone."""
     page = plots.page_of(results[0])
-    tables: list[Table] = []
+    many: list[Table] = []
+    single: list[Table] = []
     if tabulate := page.tables:
         failures = results[0].failures
-        tables += failures.attempt("tables", lambda: tabulate(plots.measured(results))) or []
+        many = failures.attempt("tables", lambda: tabulate(plots.measured(results))) or []
     if tabulate_flows := page.flows:
         for result in results:
             table = result.failures.attempt(
@@ -331,8 +334,17 @@ def _tables(results: Sequence[Result]) -> list[Table]:
             if table is not None:
                 name = result.folder or result.plan.scheme
                 title = f"{label(name)}: {table.title}" if len(results) > 1 else table.title
-                tables.append(replace(table, title=title))
-    return tables
+                single.append(replace(table, title=title))
+    parts = [
+        ("parts", "Where the time went", True, [table for table in many if table.bars]),
+        ("slowest", "The slowest flows", len(results) == 1, single),
+        ("tables", "Flows by size", False, [table for table in many if not table.bars]),
+    ]
+    return [
+        {"name": name, "title": title, "open": is_open, "tables": tables}
+        for name, title, is_open, tables in parts
+        if tables
+    ]
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:

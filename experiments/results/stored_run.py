@@ -37,6 +37,7 @@ class KeptRun:
     """A run. `series` has what each port and flow did; times in nominal s."""
 
     topology: Topology
+    scenario: str
     scheme: str
     clock: str
     k: float
@@ -83,6 +84,7 @@ def read_run(place: Path) -> KeptRun:
         topology = find_topology(f"pcn-json:{place / TOPOLOGY}").build()
         return KeptRun(
             topology=topology,
+            scenario=_text(summary["scenario"]),
             scheme=_text(summary["scheme"]),
             clock=_text(summary["clock"]),
             k=_number(summary["k"]),

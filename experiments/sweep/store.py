@@ -1,7 +1,7 @@
 """What has been run: a file with a line of JSON a task, in the order in which they ended.
 
-    done.jsonl   identity, version, keys, value, error, traceback, digest, host, wall_s, cpu_s,
-                 max_rss_bytes
+    done.jsonl   identity, version, experiment, keys, value, error, traceback, digest, host,
+                 wall_s, cpu_s, max_rss_bytes
 
 A task that failed and was run again has several lines; the last one holds. A crash leaves whole
 lines, and at most one that isn't, which is cut off. One process writes; workers need no file system
@@ -82,7 +82,12 @@ class Store:
 
     def add(self, task: Task, done: Done) -> None:
         """Keeps one. Raises ExperimentError."""
-        row = {"version": version(), "keys": dict(task.keys), **asdict(done)}
+        row = {
+            "version": version(),
+            "experiment": str(task.arguments.get("experiment", "")),
+            "keys": dict(task.keys),
+            **asdict(done),
+        }
         file = self._open()
         try:
             end = os.fstat(file).st_size

@@ -16,6 +16,7 @@ from pcn.experiments.define import collectives
 from pcn.experiments.define.experiment import Headline
 from pcn.experiments.define.flows_by_size import COLLECTIVE
 from pcn.experiments.define.looks import label
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import said
 from pcn.experiments.define.recording_numbers import EmptyPaths
 from pcn.experiments.define.tables import Measured, Table
@@ -23,6 +24,15 @@ from pcn.topologies.model import FlowSpec, Topology
 
 GROUP = COLLECTIVE
 """The group of its flows."""
+TEXTS = {
+    "collective_ms": NumberText("time of the collective operation", "less"),
+    "collective_slowest_ms": NumberText("slowest collective operation"),
+    "collective_least_ms": NumberText("least time that the operation needs in an empty network"),
+    "collective_slowdown": NumberText("slowdown of the collective operation", "less"),
+    "algorithm_gbps": NumberText("size of the operation over its time"),
+    "bus_gbps": NumberText("most that a host sends, over the time"),
+}
+"""What its numbers are called."""
 PARAMETERS = (
     Parameter("size", "size", 100e6, "the operation's buffer", 1, 1e12),
     Parameter("ranks", "count", None, "on a host each", 2, collectives.MOST_MESSAGES, "all hosts"),

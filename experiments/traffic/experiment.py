@@ -18,6 +18,7 @@ from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check, clean, exactly_none, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
 from pcn.experiments.define.flows_by_size import INCAST
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import Outcome
 from pcn.experiments.traffic import by_size, collective, flow_files, flows, page as shown, slowest
 from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
@@ -99,6 +100,8 @@ class Traffic(Experiment):
     )
     schemes = ("pcn",)
     many_flows = True
+    number_texts: Mapping[str, NumberText] = {**flows.TEXTS, **collective.TEXTS}
+    group_texts = flows.GROUP_TEXTS
     page = RunPage(
         shown.CHARTS,
         shown.headlines,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcn.experiments.data import series_math
+from pcn.experiments.data.parts import PARTS
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.flows_by_size import INCAST
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.samples import PERCENTILES, needed
 from pcn.experiments.traffic import collective
 from pcn.experiments.traffic.sizes import SIZES, size_group
@@ -29,6 +31,40 @@ def size_class(name: str) -> str:
     alone."""
     texts = {"S": "up to 10 KB", "M": "10 to 100 KB", "L": "100 KB to 1 MB", "XL": "above 1 MB"}
     return f"{name}, {texts[name]}" if name in texts else name
+
+
+_STATISTICS = {"mean": "mean", "p50": "50%", "p95": "95%", "p99": "99%", "p99.9": "99.9%"}
+_BEST = ("mean_slowdown", "p99_slowdown")
+"""Of which pages name the best run."""
+TEXTS: Mapping[str, NumberText] = {
+    **{
+        f"{name}_{unit}": NumberText(f"{text} {of}", "less" if f"{name}_{unit}" in _BEST else "")
+        for unit, of in (("ms", "completion time"), ("slowdown", "slowdown"))
+        for name, text in _STATISTICS.items()
+    },
+    **{
+        f"{part}_ms": NumberText(f"mean time of the part {part.replace('_', ' ')}")
+        for part in PARTS
+    },
+    f"mean_ms {ALL}": NumberText("mean completion time, all flows", "less"),
+    "flows": NumberText("flows"),
+    "unfinished": NumberText("flows that didn't end", "less"),
+    "goodput_gbps": NumberText("payload that arrived, all flows together"),
+    "goodput_of_starts_gbps": NumberText("payload that arrived until the last flow started"),
+    "flows_a_host": NumberText("flows a host"),
+    "starts_ms": NumberText("time in which flows start"),
+    "end_ms": NumberText("end of the last flow"),
+    "largest_queue_kb": NumberText("largest queue", "less"),
+    "pause_frames": NumberText("PAUSE frames", "less"),
+    "pause_frames *": NumberText("PAUSE frames that switches * sent"),
+}
+"""What the numbers are called, without the group that a blank is before."""
+GROUP_TEXTS: Mapping[str, str] = {
+    ALL: "all flows",
+    **{name: f"flows of size {size_class(name)}" for name, _ in SIZES},
+    collective.GROUP: "flows of the collective operation",
+    INCAST: "flows of in-casts",
+}
 
 
 def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:

@@ -48,12 +48,15 @@ def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[
 
 def recorded(place: Path) -> History:
     """Returns the frames of the run that a folder keeps. Raises LabError."""
+    from pcn.experiments.define.looks import label
     from pcn.experiments.results.stored_run import read_run
     from pcn.web.members import members
     from pcn.web.packed import packed
 
     run, history = read_run(place), History()
-    title = f"{run.topology.name}: {run.scheme}, {run.clock} clock, k = {run.k:g}"
+    stretched = f", time stretched {run.k:g} times" if run.k != 1 else ""
+    name = f"{run.scenario}: {label(run.scheme)} on {run.topology.name}"
+    title = f"{name}, {run.clock} clock{stretched}"
     about = described(run.topology, title=title, network=None, live=False, control=False)
     names = {host.name for host in run.topology.hosts}
     nodes = frozenset(names | {switch.name for switch in run.topology.switches})

@@ -79,7 +79,7 @@ def html(programs: Sequence[Covered], sources: SourceFiles) -> str:
 
 
 def _summary(files: dict[str, File]) -> Iterable[str]:
-    yield '<section><h2>Files</h2><div class="scroll"><table><thead><tr><th>file</th>'
+    yield '<section><h2>Files</h2><div class="scroll" tabindex="0"><table><thead><tr><th>file</th>'
     yield '<th class="number">lines</th><th class="number">of</th>'
     yield '<th class="number">sides of branches</th><th class="number">of</th></tr></thead><tbody>'
     for file in files.values():
@@ -105,7 +105,7 @@ def _program(program: Covered, sources: SourceFiles) -> Iterable[str]:
         missing = sum(not point.reached for point in of_kind)
         yield f"<details{' open' if missing else ''}><summary>{title}: "
         yield f"{len(of_kind) - missing} of {len(of_kind)}</summary>"
-        yield '<div class="scroll"><table><tbody>'
+        yield '<div class="scroll" tabindex="0"><table><tbody>'
         for point in of_kind:
             words = " ".join(part for part in _words(point) if part)
             yield f"<tr{'' if point.reached else ' class=missed'}><td>{_text(words)}</td>"
@@ -134,7 +134,7 @@ def _source(file: File, sources: SourceFiles) -> Iterable[str]:
     for (line, branch), sides in file.branches.items():
         by_line[line] += [f"{branch}: {side} {count}" for side, count in sides.items()]
     sides_at = file.sides_by_line()
-    yield '<div class="scroll"><table class="source"><tbody>'
+    yield '<div class="scroll" tabindex="0"><table class="source"><tbody>'
     for number, content in lines.items():
         count = file.lines.get(number)
         kind = (

@@ -19,6 +19,7 @@ from pcn.experiments.define import charts, scheme_parameters
 from pcn.experiments.define.charts import Chart, View
 from pcn.experiments.define.checks import Check, at_least, at_most, clean
 from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import Outcome, percent
 from pcn.experiments.papers.tcd.claims import FRACTIONS, RED, TCD
 from pcn.topologies.compact import P0_S0, P2_S1, compact
@@ -251,6 +252,13 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
     return [("marks", f"While A0 sends {text}{percent(measured['f0_ce_most'])} at most.")]
 
 
+_PARTS = {
+    "least": "least share of a bin during the burst",
+    "most": "largest share of a bin during the burst",
+    "rest": "largest share of a bin before and after it",
+}
+
+
 class Undetermined(Experiment):
     """5.1.1's experiment."""
 
@@ -259,6 +267,12 @@ class Undetermined(Experiment):
     source = "TCD, 5.1.1 and Fig. 11"
     schemes = (TCD, RED)
     page = RunPage((marks, queue, pause), headlines, about, story)
+    number_texts: Mapping[str, NumberText] = {
+        f"f{flow}_{mark}_{part}": NumberText(f"{mark.upper()} marks of F{flow}, {text}")
+        for flow in SHARES
+        for mark in ("ce", "ue")
+        for part, text in _PARTS.items()
+    }
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         return scheme_parameters.of(scheme, _OWN, scheme_parameters.as_published(RED))

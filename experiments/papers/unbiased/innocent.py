@@ -15,6 +15,7 @@ from pcn.experiments.define import charts, recording_numbers, scheme_parameters
 from pcn.experiments.define.charts import Chart, View
 from pcn.experiments.define.checks import Check, at_least, at_most, between, clean, near
 from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import Outcome, ratio, said
 from pcn.experiments.papers.unbiased.claims import (
     INNOCENT,
@@ -172,6 +173,10 @@ class Innocent(Experiment):
     source = "RZ 3880, section VI and Fig. 5"
     schemes = (INPUTS, RANDOM)
     page = RunPage((received, limits, pause), headlines, about, story)
+    number_texts: Mapping[str, NumberText] = {
+        "f1_gbps": NumberText("rate of f1, the innocent flow", "more"),
+        "f6_gbps": NumberText("rate of f6, a congested flow"),
+    }
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         return scheme_parameters.of(scheme, _OWN, _PAPERS)

@@ -33,7 +33,7 @@
     ["", "paused", (one) => (!one.up ? "DOWN" : one.paused ? "PAUSED" : one.pausing ? "pauses" : "") + (one.kept_pace ? "" : " late")],
     ["queue KB", "queue_bytes", (one) => fixed(one.queue_bytes, 1e3, 1)],
     ["packets", "queue_packets", (one) => fixed(one.queue_packets, 1, 0)],
-    ["pn", "pn", (one) => fixed(one.pn, 1, 0)],
+    ["PAUSE-delayed packets", "pn", (one) => fixed(one.pn, 1, 0)],
     ["PAUSE out/ms", "pauses_sent_per_s", (one) => fixed(one.pauses_sent_per_s, 1e3, 2)],
     ["PAUSE in/ms", "pauses_received_per_s", (one) => fixed(one.pauses_received_per_s, 1e3, 2)],
     ["marked", "marked_share", (one) => share(one.marked_share)],
@@ -57,6 +57,8 @@
     ["goodput RATE", "goodput_bps", (one) => rate(one.goodput_bps, 3)],
     ["marked", "marked_share", (one) => share(one.marked_share)],
   ];
+  // What a heading can't say, by field
+  const MEANINGS = { pn: "packets in the queue that a PAUSE delayed, which NP-ECN leaves unmarked" };
   const CHARTS = {
     port: [["RATE", [["sends", "rate_bps", 1, "--first"]]], ["KB", [["queue", "queue_bytes", 1e3, "--second"]]],
       ["packets", [["queue", "queue_packets", 1, "--second"]], "queue_bytes"],
@@ -248,7 +250,7 @@
       for (const [title, field] of all) {
         const text = title.replace("RATE", state.network.rate_unit) || "state", cell = element("th", undefined, { scope: "col", "data-field": field });
         if (table.id in state.sort) {
-          const button = element("button", text, { type: "button", title: `order by ${text}` });
+          const button = element("button", text, { type: "button", title: [MEANINGS[field], `order by ${text}`].filter(Boolean).join("; ") });
           button.addEventListener("click", () => sort(table.id, field, ["name", "src", "dst", "state"].includes(field) ? 1 : -1));
           cell.appendChild(button);
         } else cell.textContent = text;

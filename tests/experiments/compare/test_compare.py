@@ -224,20 +224,71 @@ def test_one_seed_marks_nothing_and_a_note_names_it() -> None:
 @pytest.mark.parametrize(
     ("number", "value", "label", "text"),
     [
-        ("f0_burst_bps", 36_434_262_500.0, "f0 burst", "36.43 Gbit/s"),
-        ("tree_s", 0.00123456, "tree", "1.235 ms"),
-        ("queue_bytes", 123_456.0, "queue", "123.5 KB"),
-        ("mean_ms all", 0.123456, "mean ms, all", "0.1235"),
-        ("pause_frames", 12_345.0, "pause frames", "12,345"),
-        ("steady queue_bytes_mean", 691_403.2, "steady, queue mean", "691.4 KB"),
-        ("pause_frames class 3", 2.5, "pause frames, class 3", "2.5"),
+        ("f0_burst_bps", 36_434_262_500.0, "f0 burst, Gbit/s", "36.43"),
+        ("tree_s", 0.00123456, "tree, ms", "1.235"),
+        ("queue_bytes", 123_456.0, "queue, KB", "123.5"),
+        ("mean_ms all", 0.123456, "mean completion time, all flows, us", "123.5"),
+        ("p99.9_slowdown S", 2.5, "99.9% slowdown, flows of size S, up to 10 KB", "2.5"),
+        ("largest_queue_kb", 12_345.0, "largest queue, MB", "12.35"),
+        ("pause_frames", 12_345.0, "PAUSE frames", "12,345"),
+        ("pause_frames leaf", 5.0, "PAUSE frames that switches leaf* sent", "5"),
+        ("steady queue_bytes_mean", 691_403.2, "mean queue in the steady state, KB", "691.4"),
+        ("pause_frames class 3", 2.5, "PAUSE frames, class 3", "2.5"),
     ],
 )
-def test_numbers_have_the_units_of_reports(
+def test_numbers_are_called_in_words_with_their_unit(
     number: str, value: float, label: str, text: str
 ) -> None:
-    table = tables.numbers([group("a", value, number=number), group("b", 2 * value, number=number)])
+    table = tables.numbers(
+        [group("a", value, number=number), group("b", 0.9 * value, number=number)]
+    )
     assert table.rows[0][:2] == [label, text]
+
+
+def test_one_unit_holds_for_all_of_a_row() -> None:
+    compared = [group(name, value, number="full_s") for name, value in (("a", 0.0202), ("b", 4e-4))]
+    assert tables.numbers(compared).rows == [["full, ms", "20.2", "0.4\n-98%"]]
+
+
+def test_best_run_is_tested_against_the_next() -> None:
+    """By pairs, the difference is of all seeds; the worst run decides nothing."""
+    name = "mean_slowdown S"
+    best, near, far = (
+        (1.1, 1.2, 1.3, 1.4, 1.5),
+        (1.2, 1.3, 1.4, 1.51, 1.6),
+        (9.0, 1.0, 5.0, 7.0, 3.0),
+    )
+    compared = [
+        group(run, *values, flows="x", number=name)
+        for run, values in (("far", far), ("near", near), ("best", best))
+    ]
+    ((label, *row),) = tables.best(compared).rows
+    assert label == "mean slowdown, flows of size S, up to 10 KB"
+    assert [row[place] for place in (0, 2, 5)] == ["best", "near", "yes"]
+    assert row[4].startswith("-7.3%, ")
+    assert "paired, seed by seed" in tables.best(compared).notes[-1]
+    twin = group("twin", *best, flows="x", number=name)
+    assert tables.best([*compared, twin]).rows[0][1::5] == ["best, twin", "equal"]
+    alone = [group("a", 1.0, number=name), group("b", 2.0, number=name)]
+    assert tables.best(alone).rows[0][1:] == [
+        *("a", "1", "b", "2", "-50%"),
+        "not tested: one seed",
+    ]
+    assert tables.best([group("a", 1.0), group("b", 2.0)]).rows == [], "neither is better"
+
+
+def test_text_of_a_number_decides_which_run_is_best() -> None:
+    runs = [
+        replace(stored_run(1, number=None), scenario="victim", numbers={"f0_burst_bps": rate})
+        for rate in (3.5e9, 36.4e9)
+    ]
+    compared = [Group(name, (run,)) for name, run in zip(("pfc", "pcn"), runs, strict=True)]
+    assert tables.best(compared).rows == [
+        [
+            *("F0's rate during the bursts, Gbit/s", "pcn", "36.4", "pfc", "3.5", "\u00d710"),
+            "not tested: one seed",
+        ]
+    ]
 
 
 def test_settings_that_differ_are_all_and_only_those() -> None:
@@ -269,7 +320,8 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     assert pcn(["compare", *places, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert (
-        printed.index("settings that differ")
+        printed.index("which is best")
+        < printed.index("settings that differ")
         < printed.index("numbers that differ")
         < printed.index("slowdown p99, by size")
     )

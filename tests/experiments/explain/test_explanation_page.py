@@ -82,7 +82,14 @@ def test_page_has_widths_rings_and_bars_of_the_explanation(
         assert drawn["bar"] == pytest.approx(
             {name: ps / flow["time_ps"] for name, ps in flow["parts_ps"].items() if ps}, abs=2e-3
         )
+        hops = chromium.ask(
+            f"[...document.querySelectorAll('#flow-{flow['id']} .hops tbody tr')]"
+            ".map(row => row.cells[0].textContent)"
+        )
+        assert hops == [hop["port"] for hop in flow["hops"]]
     assert any(drawn["rings"] for drawn in shown)
+    links = "[...document.querySelectorAll('.explanations a')].map(link => link.hash)"
+    assert chromium.ask(links) == [f"#flow-{flow['id']}" for flow in explained]
 
 
 def explained(place: Path, **options: Any) -> list[Any]:

@@ -11,30 +11,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import axe_core_python
 import browser
 import numpy as np
 import pytest
+from axe import violations
 from browser import Browser
 from pages import drawn, load_saved
 from PIL import Image
 
+from pcn.cli import run as pcn
 from pcn.experiments.compare.groups import grouped
 from pcn.experiments.compare.stored_results import read
 from pcn.experiments.compare.write import PAGE, write
 from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.explain import keep
 from pcn.experiments.page.figures_page import Section, page
 from pcn.experiments.papers import FIGURES
 from pcn.experiments.runner import run
 from pcn.web.recorded import one_file, recorded
 
-AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-VIOLATIONS = """
-axe.run().then(result => JSON.stringify(result.violations.map(rule =>
-    [rule.id, rule.nodes.slice(0, 3).map(node => node.html.slice(0, 160))])))
-"""
+ROUTER = Path(__file__).resolve().parents[3] / "examples/router"
 SCHEMES = ("pcn", "dcqcn", "pfc", "hpcc", "dctcp", "timely", "qcn")
-KINDS = ("one", "several", "compared", "figures", "live")
+KINDS = ("one", "several", "compared", "figures", "live", "explained", "coverage")
 EYES = ("none", "achromatopsia", "deuteranopia", "protanopia", "tritanopia")
 TABBED = "el => el.tabIndex >= 0 && !el.disabled && el.checkVisibility()"
 
@@ -57,12 +55,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     figures, live = place / "figures.html", place / "live.html"
     figures.write_text(page([Section(FIGURES["fig10"], summary, None, charts)]), encoding="utf-8")
     live.write_text(one_file(recorded(place / "run/pfc")), encoding="utf-8")
+    words = [str(place / "run/pfc"), "--worst", "2", "-q"]
+    assert pcn(["explain", *words]) == 0
+    words = [str(ROUTER), "--clock", "virtual", "--send", "h1,h3", "-q"]
+    assert pcn(["p4", "run", *words, "--coverage", str(place / "coverage.html")]) == 0
     return {
         "one": place / "run/pfc/report.html",
         "several": place / "run/report.html",
         "compared": place / "compared" / PAGE,
         "figures": figures,
         "live": live,
+        "explained": place / "run/pfc/explain" / keep.PAGE,
+        "coverage": place / "coverage.html",
     }
 
 
@@ -90,21 +94,13 @@ def test_page_has_no_violation_of_axe(
 ) -> None:
     shown(chromium, kind, pages[kind], width, dark)
     assert chromium.ask("document.documentElement.scrollWidth") <= width
-    chromium.call("Runtime.evaluate", expression=AXE)
-    answer = chromium.call(
-        "Runtime.evaluate", expression=VIOLATIONS, awaitPromise=True, returnByValue=True
-    )
-    assert json.loads(answer["result"]["value"]) == []
+    assert violations(chromium) == []
 
 
 def test_axe_finds_what_is_wrong(chromium: Browser, pages: dict[str, Path]) -> None:
     shown(chromium, "figures", pages["figures"], 1280)
     chromium.ask("document.querySelector('main').append(document.createElement('button'))")
-    chromium.call("Runtime.evaluate", expression=AXE)
-    answer = chromium.call(
-        "Runtime.evaluate", expression=VIOLATIONS, awaitPromise=True, returnByValue=True
-    )
-    assert [rule for rule, _ in json.loads(answer["result"]["value"])] == ["button-name"]
+    assert [rule for rule, _ in violations(chromium)] == ["button-name"]
 
 
 @pytest.mark.parametrize("kind", ["several", "compared", "figures"])

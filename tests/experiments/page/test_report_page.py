@@ -427,12 +427,18 @@ def printed(chromium: Browser) -> None:
     chromium.ask("dispatchEvent(new Event('beforeprint'))")
 
 
+def sheets(chromium: Browser) -> int:
+    """How many sheets of A4 a page is, as it opens."""
+    printed = chromium.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"]
+    return len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed)))
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_sheet_of_paper_has_all_of_the_page(
     chromium: Browser, pages: dict[str, Path], tmp_path: Path, dark: bool
 ) -> None:
     """Tables keep their columns, in black on white; plots are drawn for the sheet; then the screen
-    is as before."""
+    is as before. What folds isn't printed: four sheets at most."""
     place = tmp_path / "traffic"
     words = [
         "--clock",
@@ -454,6 +460,8 @@ def test_sheet_of_paper_has_all_of_the_page(
     folders = [str(place / name) for name in ("pfc", "dcqcn", "pcn", "hpcc")]
     assert forks.run("pcn", "compare", *folders, "--out", str(compared)).returncode == 0
     for file in (*pages.values(), place / "report.html", compared / "comparison.html"):
+        chromium.open(file, 1400, dark=dark)
+        assert 1 <= sheets(chromium) <= 4, file
         open_report(chromium, file, 1400, dark=dark)
         widths = "[...document.querySelectorAll('.plot svg')].map(one => one.viewBox.baseVal.width)"
         screen = chromium.ask(widths)

@@ -22,6 +22,7 @@ from pcn.experiments.data.steady_state import (
 from pcn.experiments.define import scheme_parameters, theory
 from pcn.experiments.define.checks import Check, at_least, at_most, clean, near
 from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import Outcome, said
 from pcn.experiments.papers.pcn.claims import (
     AFTER_DECREASE,
@@ -84,6 +85,12 @@ class Dumbbell(Experiment):
     source = "PCN (NSDI'20), section 7.1 and Fig. 11"
     schemes = (PCN,)
     page = RunPage(CHARTS, headlines, about, story)
+    number_texts: Mapping[str, NumberText] = {
+        "capacity_reached_s": NumberText(
+            "time until the flows' rates sum to the bottleneck's", "less"
+        ),
+        "drained_s": NumberText("time until the first queue is drained", "less"),
+    }
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         return scheme_parameters.of(scheme, _OWN)

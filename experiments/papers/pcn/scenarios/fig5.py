@@ -21,6 +21,7 @@ from pcn.experiments.define import charts
 from pcn.experiments.define.charts import Chart, Line, View
 from pcn.experiments.define.checks import Check, Verdict, at_least, at_most, clean, near
 from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import Outcome
 from pcn.experiments.papers.pcn.claims import PFC, SHARE
 from pcn.topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
@@ -277,6 +278,15 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
 
 PAGE = RunPage((received, pauses, steps, queues), headlines, about, story)
 
+_NUMBERS = {
+    "limit_bps": "rate of F1's limiter",
+    "f1_bps": "F1's received rate",
+    "f0_bps": "F0's received rate",
+    "pause_rate": "PAUSE frames a second from S1 to S0",
+}
+_MOST_STEPS = 100
+"""Of those that have a name for people."""
+
 
 class Fig5(Experiment):
     """Section 4.2's experiment."""
@@ -286,6 +296,11 @@ class Fig5(Experiment):
     source = "PCN (NSDI'20), section 4.2 and Fig. 5"
     schemes = (PFC,)
     page = PAGE
+    number_texts: Mapping[str, NumberText] = {
+        f"{name}_{index}": NumberText(f"{text}, step {index + 1}")
+        for name, text in _NUMBERS.items()
+        for index in range(_MOST_STEPS)
+    }
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         return _PARAMETERS

@@ -17,7 +17,7 @@ from pcn.experiments.define.outcomes import Outcome, Outcomes
 from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
 from pcn.experiments.papers.pcn.scenarios.victim_charts import CHARTS
 from pcn.experiments.papers.pcn.scenarios.victim_checks import compared, settled
-from pcn.experiments.papers.pcn.scenarios.victim_measures import measure
+from pcn.experiments.papers.pcn.scenarios.victim_measures import TEXTS, measure
 from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s
 from pcn.experiments.papers.pcn.scenarios.victim_story import about, headlines, story
 from pcn.topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
@@ -87,6 +87,7 @@ class Victim(Experiment):
     source = "PCN (NSDI'20), section 3.1 and Fig. 1 to 3"
     schemes = (PFC, "dcqcn", PCN)
     page = RunPage(CHARTS, headlines, about, story)
+    number_texts = TEXTS
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
         return settled(plan, recording)

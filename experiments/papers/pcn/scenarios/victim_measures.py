@@ -13,6 +13,7 @@ from pcn.experiments.data import series_math
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.recording_numbers import completion_times_s, mean
 from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
 from pcn.topologies.compact import P0_S0
@@ -30,6 +31,31 @@ RECOVERED = 0.95
 full again."""
 FIT_FROM, FIT_TO = 0.9, 0.15
 """The way back to fairness is fitted between these shares of the largest distance from it."""
+
+TEXTS = {
+    "pause_trunk": NumberText("PAUSE frames from S1 to S0", "less"),
+    "pause_senders": NumberText("PAUSE frames to H0 and H1", "less"),
+    "tree_s": NumberText("congestion tree: time with PAUSE to S0, H0 or H1", "less"),
+    "spread_s": NumberText("time with PAUSE to H0 or H1", "less"),
+    "f0_burst_bps": NumberText("F0's rate during the bursts", "more"),
+    "f0_last_third_bps": NumberText("F0's rate in the last third of the bursts"),
+    "f1_burst_bps": NumberText("F1's rate during the bursts", "more"),
+    "f0_lost_burst_bytes": NumberText("what F0 lost during the bursts, against the ideal"),
+    "f0_lost_bytes": NumberText("what F0 lost in all, against the ideal", "less"),
+    "trunk_after": NumberText("used share of the link from S0 to S1 after the bursts"),
+    "full_s": NumberText("time until the link from S0 to S1 is full again", "less"),
+    "shared_s": NumberText("time until F0 and F1 have their fair shares again", "less"),
+    "half_life_s": NumberText("half-life of the difference between F0's and F1's rates"),
+    "jain_after": NumberText("fairness of F0 and F1 afterwards, Jain's index"),
+    "burst_end_s": NumberText("end of the bursts' last flow"),
+    "burst_fct_mean_s": NumberText("completion time of the bursts' flows, mean", "less"),
+    "burst_fct_max_s": NumberText("completion time of the bursts' flows, last", "less"),
+    "f0_marked_burst": NumberText("marked share of F0's packets during the bursts"),
+    "f1_marked_burst": NumberText("marked share of F1's packets during the bursts"),
+    "f0_rate_before_bps": NumberText("F0's allowed rate before the bursts"),
+    "f0_rate_least_bps": NumberText("F0's least allowed rate after that"),
+}
+"""What these numbers are called."""
 
 
 @dataclass(frozen=True)

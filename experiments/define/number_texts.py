@@ -1,0 +1,68 @@
+"""What the numbers of runs are called for people, and in which unit people read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pcn.base.units import Kind, scale_of
+from pcn.experiments.define.outcomes import said
+
+Better = Literal["", "less", "more"]
+_ENDINGS: Mapping[str, tuple[Kind, float]] = {
+    "_bps": ("rate", 1.0),
+    "_gbps": ("rate", 1e9),
+    "_bytes": ("size", 1.0),
+    "_kb": ("size", 1e3),
+    "_s": ("time", 1.0),
+    "_ms": ("time", 1e-3),
+    "_us": ("time", 1e-6),
+}
+"""Units at the end of numbers' names: what they measure, and how much of its SI unit each is."""
+_UNIT = re.compile(rf"({'|'.join(_ENDINGS)})(?=_mean|_max|_rest|_[0-9]+$|$)")
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class NumberText:
+    """A number in words, without its unit. `better`: which of two values one wishes for; empty
+    where that depends."""
+
+    text: str
+    better: Better = ""
+
+
+def named(name: str, texts: Mapping[str, NumberText], groups: Mapping[str, str]) -> NumberText:
+    """Returns what a number is called: by its text, and behind a comma that of its group, as in
+    `p99_ms S`; of another group by the text of `NAME *`, which says where the group's name stands.
+    A number without a text is called by the words of its name."""
+    base, _, group = name.partition(" ")
+    if name in texts:
+        return texts[name]
+    known = texts.get(base)
+    if group not in groups and (pattern := texts.get(f"{base} *")) and not group[-1:].isdigit():
+        return NumberText(pattern.text.replace("*", f"{group}*"), pattern.better)
+    spelled = known.text if known else _UNIT.sub("", base).replace("_", " ")
+    of = groups.get(group) or group.replace("_", " ")
+    if not known and group and group not in groups:
+        of = _UNIT.sub("", group).replace("_", " ")
+    return NumberText(f"{spelled}, {of}" if of else spelled, known.better if known else "")
+
+
+def in_unit(name: str, values: Sequence[float]) -> tuple[str, list[float]]:
+    """Returns the unit that suits the largest of a number's values, and all of them in it; the unit
+    is empty where the number has none."""
+    base, _, group = name.partition(" ")
+    match = _UNIT.search(base) or _UNIT.search(group)
+    if match is None:
+        return "", list(values)
+    kind, factor = _ENDINGS[match[1]]
+    unit, size = scale_of(kind, max((abs(value * factor) for value in values), default=0.0))
+    return unit, [value * factor / size for value in values]
+
+
+def value_text(value: float) -> str:
+    """Returns a value for people, whole ones and large ones without digits behind the point."""
+    return said(value, digits=_DIGITS)
