@@ -13,7 +13,7 @@ from pcn.experiments.data import marks
 from pcn.experiments.data.parts import MARK_REASONS, SENDER_PARTS
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.explain.again import Again
-from pcn.experiments.explain.flow_log import FlowLog
+from pcn.experiments.explain.flow_log import FlowLog, waits
 from pcn.experiments.explain.lines import CONTROL, Line, Lines
 from pcn.experiments.explain.over_time import OverTime, over_time
 from pcn.experiments.explain.pauses import Pauses, Root
@@ -41,8 +41,9 @@ REASONS = ("rate", "window", "pause", "queue", "nic", "recover")
 
 @dataclass(frozen=True)
 class Hop:
-    """Of the last packet, at a port of a switch. Times in ps; `by_flow`: frames on the line
-    meanwhile, the flow's own among them; -1: frames that are no flow's data. `mark`: why it left
+    """Of the last packet, at a port of a switch. Times in ps; `backlog_ps`: of the wait, behind
+    what earlier PAUSEs of the port had left there; `by_flow`: frames on the line meanwhile, the
+    flow's own among them; -1: frames that are no flow's data. `mark`: why it left
     with a mark or without, of `MARK_REASONS`; empty where it isn't known: another marking point
     than NP-ECN has other reasons for none."""
 
@@ -50,6 +51,7 @@ class Hop:
     wait_ps: int
     queue_bytes: int
     pause_idle_ps: int
+    backlog_ps: int
     idle_ps: int
     by_flow: dict[int, int]
     mark: str
@@ -310,12 +312,14 @@ def _hop(again: Again, lines: Lines, hop: Any, names: list[str]) -> Hop:
     mark = MARK_REASONS[int(hop["reason"])]
     mark = mark if again.np_ecn or (again.marks and mark in _ANY_POINTS) else ""
     idle = start - since - sum(by_flow.values())
+    _, behind, without = waits(hop)
     ordered = dict(sorted(by_flow.items(), key=lambda item: -item[1]))
     return Hop(
         names[int(hop["link"])],
         start - since,
         int(hop["queue_bytes"]),
         int(hop["idle_ps"]),
+        behind - without,
         idle,
         ordered,
         mark,
@@ -480,19 +484,20 @@ def _paused(origin: Origin, share: str) -> tuple[str, str, str]:
 
 
 def _longest(result: Explanation) -> tuple[str, str]:
-    """Returns where it waited in queues, with shares of that, and the port of the longest wait."""
-    waits = {
-        hop.port: hop.wait_ps - hop.pause_idle_ps - hop.by_flow.get(result.id, 0)
+    """Returns where it waited in queues, as long as without PAUSE, with shares of that; and the
+    port of the longest such wait."""
+    queued = {
+        hop.port: hop.wait_ps - hop.pause_idle_ps - hop.backlog_ps - hop.by_flow.get(result.id, 0)
         for hop in result.hops
     }
-    total = sum(wait for wait in waits.values() if wait > 0)
-    ordered = sorted(waits, key=lambda port: -waits[port])
-    named = [port for port in ordered[:_PORTS] if waits[port] > _LEAST_WAIT * total]
+    total = sum(wait for wait in queued.values() if wait > 0)
+    ordered = sorted(queued, key=lambda port: -queued[port])
+    named = [port for port in ordered[:_PORTS] if queued[port] > _LEAST_WAIT * total]
     if not named:
         return "", ""
     if len(named) == 1:
         return f": {named[0]}", named[0]
-    shares = ", ".join(f"{waits[port] / total:.0%} at {port}" for port in named)
+    shares = ", ".join(f"{queued[port] / total:.0%} at {port}" for port in named)
     return f": {shares}", named[0]
 
 

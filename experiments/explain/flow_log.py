@@ -83,7 +83,7 @@ class FlowLog:
             for item in stopped
         ]
         for hop in self.of_packet(last) if span_ps is None else ():
-            idle, behind, without = _waits(hop)
+            idle, behind, without = waits(hop)
             rows.append((int(hop["link"]), (int(hop["since_ps"]), int(hop["start_ps"])), idle))
             rows.append(
                 (int(hop["link"]), (int(hop["busy_ps"]), int(hop["since_ps"])), behind - without)
@@ -125,7 +125,7 @@ class FlowLog:
         )
 
 
-def _waits(hop: Any) -> tuple[int, int, int]:
+def waits(hop: Any) -> tuple[int, int, int]:
     """Returns of a hop's wait: idle by PAUSE, behind what was there, and what would have been
     without PAUSE."""
     wait, idle = int(hop["start_ps"] - hop["since_ps"]), int(hop["idle_ps"])

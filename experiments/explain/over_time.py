@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcn.experiments.data.parts import SENDER_PARTS
-from pcn.experiments.explain.flow_log import FlowLog
+from pcn.experiments.explain.flow_log import FlowLog, waits
 from pcn.experiments.explain.pauses import Pauses
 
 BINS = 160
 """Into which a flow's life is cut."""
 UNDER_WAY = "wire"
-"""The phase behind the sender's: its last packet is under way."""
+"""The phase behind the sender's: its last packet is under way, and waits for nothing."""
+WAITS = ("contention", "pause_backlog", "pause_idle", "overtaken")
+"""Likewise, but it waits at a port."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class PortOverTime:
 
 @dataclass(frozen=True)
 class OverTime:
-    """`phases_ps`: by part of the sender, and `UNDER_WAY`, the time in each bin; they sum to the
-    bin's length."""
+    """`phases_ps`: by part of the sender, of `WAITS`, and `UNDER_WAY`, the time in each bin; they
+    sum to the bin's length."""
 
     from_ps: int
     to_ps: int
@@ -72,7 +74,8 @@ def _paused(edges: NDArray[np.float64], closed: list[tuple[int, int]]) -> list[f
 
 def _phases(log: FlowLog, edges: NDArray[np.float64]) -> dict[str, list[float]]:
     """Returns the time of each phase by bin. Between two frames of the flow the first one's time on
-    the line comes first; the other parts of the gap are spread over the rest of it."""
+    the line comes first; the other parts of the gap are spread over the rest of it, and those of a
+    wait at a port over all of it."""
     last = log.last
     parts = log.sent["parts_ps"][: last + 1].astype(np.float64)
     times = log.sent["time_ps"][: last + 1].astype(np.float64)
@@ -88,5 +91,16 @@ def _phases(log: FlowLog, edges: NDArray[np.float64]) -> dict[str, list[float]]:
         name: np.diff(np.interp(edges, at, totals[:, place]))
         for place, name in enumerate(SENDER_PARTS)
     }
-    phases[UNDER_WAY] = np.maximum(edges[1:] - np.maximum(edges[:-1], times[-1]), 0.0)
+    phases |= {name: np.zeros(edges.size - 1) for name in WAITS}
+    under_way = np.maximum(edges[1:] - np.maximum(edges[:-1], times[-1]), 0.0)
+    for hop in log.of_packet(last):
+        since, start = float(hop["since_ps"]), float(hop["start_ps"])
+        inside = np.maximum(np.minimum(edges[1:], start) - np.maximum(edges[:-1], since), 0.0)
+        if start > since:
+            idle, behind, without = waits(hop)
+            amounts = (without, behind - without, idle, start - since - idle - behind)
+            for name, amount in zip(WAITS, amounts, strict=True):
+                phases[name] += inside * (amount / (start - since))
+            under_way -= inside
+    phases[UNDER_WAY] = np.maximum(under_way, 0.0)
     return {name: values.tolist() for name, values in phases.items() if values.any()}

@@ -9,6 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.size_bins import size_text
 from pcn.experiments.explain import words
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.explain.flow import Explanation, Origin
@@ -26,13 +29,19 @@ _WIDTH, _LEFT, _ROW, _GAP = 900, 96, 54, 26
 """Of a drawing over time: its width, the room of names, a row's height, and what is between."""
 
 
-def render(answer: Answer, topology: Topology) -> str:
-    """Returns the page of an answer about flows."""
-    flows = [_of(item, answer, topology) for item in answer.flows[:FLOWS]]
+def render(answer: Answer, plan: Plan) -> str:
+    """Returns the page of an answer about flows of a run of this plan."""
+    flows = [_of(item, answer, plan.topology) for item in answer.flows[:FLOWS]]
     page: str = (
         environment()
         .get_template("explanation.html.j2")
-        .render(flows=flows, left_out=len(answer.flows) - len(flows), names={**words.PARTS})
+        .render(
+            flows=flows,
+            left_out=len(answer.flows) - len(flows),
+            names={**words.PARTS},
+            run=f"{label(plan.scheme)} on {plan.topology.name}, seed {plan.seed}",
+            together=[line.strip() for line in list(words.together(answer.flows))[1:]],
+        )
     )
     return page
 
@@ -43,6 +52,9 @@ def _of(item: Explanation, answer: Answer, topology: Topology) -> dict[str, Any]
     return {
         "anchor": f"flow-{item.id}",
         "title": f"flow {item.id}, {item.src} to {item.dst}",
+        "size": "" if item.size_bytes is None else size_text(item.size_bytes),
+        "since": words.us(item.from_ps),
+        "whole": item.complete,
         "time": words.us(item.time_ps),
         "slowdown": f"{item.time_ps / item.least_ps:.1f}" if known else "",
         "hops": [(hop.port, words.hop_text(item, hop)) for hop in item.hops],
@@ -143,8 +155,12 @@ def _bars(
 
 def _queue(sizes: Sequence[int], most: int, top: float, step: float) -> Iterator[str]:
     points = [
-        f"{_LEFT + (place + 0.5) * step:.2f},{top + _ROW * (1 - size / most):.2f}"
+        (_LEFT + (place + 0.5) * step, top + _ROW * (1 - size / most))
         for place, size in enumerate(sizes)
         if size >= 0
     ]
-    yield f'<polyline class="queue" points="{" ".join(points)}"/>'
+    if len(points) == 1:  # of a flow of one packet: a line through it wouldn't show
+        yield '<circle class="found" cx="{:.2f}" cy="{:.2f}" r="3.5"/>'.format(*points[0])
+        return
+    line = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+    yield f'<polyline class="queue" points="{line}"/>'

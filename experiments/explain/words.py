@@ -145,6 +145,7 @@ def hop_text(item: Explanation, hop: Any) -> str:
     others = [(flow, ps) for flow, ps in by_flow.items() if flow != item.id]
     texts = [f"{us(hop.wait_ps)}, {hop.queue_bytes / 1e3:.1f} KB ahead"]
     texts += [f"PAUSEd {us(hop.pause_idle_ps)}"] * bool(hop.pause_idle_ps)
+    texts += [f"behind what PAUSE had left {us(hop.backlog_ps)}"] * bool(hop.backlog_ps)
     texts += [f"own packets {us(ps)}" for flow, ps in by_flow.items() if flow == item.id]
     texts += [f"{_name(item, flow)} {us(ps)}" for flow, ps in others[:_MOST]]
     texts += [f"{len(others) - _MOST} more {us(sum(ps for _, ps in others[_MOST:]))}"] * (

@@ -176,7 +176,7 @@ def explain(
         if answer.flows:
             from pcn.experiments.explain.page import render
 
-            page = render(answer, original.plan.topology)
+            page = render(answer, original.plan)
         keep.keep(result, answer, text, page)
     except ExperimentError as error:
         note(f"{error}. The explanation is here alone")

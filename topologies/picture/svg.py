@@ -29,6 +29,8 @@ WIDEST = 16
 """Width of a line whose emphasis is 1."""
 _RING, _RING_AT = 9, 46
 """A ring's radius, and how far it is from its node's centre."""
+_LINE, _ROOM = 14, 14
+"""Of rings' texts: a line's height, and the letters that one may have."""
 _WIDE = 1600
 """A row of racks that would be wider has short labels."""
 STYLE = """
@@ -36,7 +38,7 @@ svg.network { background: #fff; font: 12px ui-monospace, monospace; }
 .network rect { fill: #f4f6f8; stroke: #334155; } .network .host { fill: #eaf2ec; }
 .network text { fill: #0f172a; text-anchor: middle; } .network .legend { text-anchor: start; }
 .network path { fill: none; stroke-opacity: .75; }
-@media (prefers-color-scheme: dark) { svg.network { background: #0f172a; } .network rect { fill: #1e293b;
+@media screen and (prefers-color-scheme: dark) { svg.network { background: #0f172a; } .network rect { fill: #1e293b;
 stroke: #94a3b8; } .network .host { fill: #14352a; } .network text { fill: #e2e8f0; } }
 """  # noqa: E501
 _EMPHASIS = """
@@ -44,7 +46,7 @@ _EMPHASIS = """
 .network path.way { stroke: #1d4ed8; stroke-width: 2; stroke-dasharray: 6 4; stroke-opacity: 1; }
 .network .ring { fill: none; stroke: #c2410c; stroke-width: 3; }
 .network text.ring { stroke: #fff; stroke-width: 4; paint-order: stroke; fill: #9a3412; text-anchor: start; font-weight: 700; }
-@media (prefers-color-scheme: dark) { .network path.wide, .network .ring { stroke: #fb923c; }
+@media screen and (prefers-color-scheme: dark) { .network path.wide, .network .ring { stroke: #fb923c; }
 .network path.way { stroke: #93c5fd; } .network text.ring { stroke: #0f172a; fill: #fdba74; } }
 """  # noqa: E501
 
@@ -281,6 +283,8 @@ def _emphasised(tiers: Tiers, places: dict[str, _Place], emphasis: Emphasis) -> 
 
 
 def _rings(tiers: Tiers, places: dict[str, _Place], emphasis: Emphasis) -> Iterator[str]:
+    """Yields rings with their texts, of which none is over another one."""
+    texts: list[_Place] = []
     for start, end, ports in _ways(tiers):
         ringed = [port for port in ports if port in emphasis.rings]
         if not ringed or start not in places or end not in places:
@@ -289,11 +293,18 @@ def _rings(tiers: Tiers, places: dict[str, _Place], emphasis: Emphasis) -> Itera
         part = min(_RING_AT / max(math.hypot(x2 - x1, y2 - y1), 1.0), 0.5)
         lift = 4 * part * (1 - part) * _BOX if y1 == y2 else 0.0  # on its arc
         x, y = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part - lift
-        text = "; ".join(emphasis.rings[port] for port in ringed)
+        text = "; ".join(emphasis.rings[port] for port in ringed if emphasis.rings[port])
+        left, line = x + _RING + 5, y + 4
+        while text and any(
+            abs(line - other) < _LINE and abs(left - begin) < _LETTER * _ROOM
+            for begin, other in texts
+        ):
+            line += _LINE
+        texts += [(left, line)] * bool(text)
         yield (
             f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="{_RING}" '
             f'data-ports="{escape(" ".join(map(str, ringed)))}"/><text class="ring" '
-            f'x="{x + _RING + 5:g}" y="{y + 4:g}">{escape(text)}</text>'
+            f'x="{left:g}" y="{line:g}">{escape(text)}</text>'
         )
 
 

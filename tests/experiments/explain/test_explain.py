@@ -242,8 +242,10 @@ def test_reason_names_the_ports_of_all_long_waits(mixed: Path) -> None:
     queued = [flow for flow in flows if flow.reason == "queue"]
     assert queued
     for flow in queued:
+        queued_ps = sum(hop.wait_ps - hop.pause_idle_ps - hop.backlog_ps for hop in flow.hops)
+        assert queued_ps == flow.parts_ps["contention"] + flow.parts_ps.get("overtaken", 0)
         waits = {
-            hop.port: hop.wait_ps - hop.pause_idle_ps - hop.by_flow.get(flow.id, 0)
+            hop.port: hop.wait_ps - hop.pause_idle_ps - hop.backlog_ps - hop.by_flow.get(flow.id, 0)
             for hop in flow.hops
         }
         assert flow.reason_port == max(waits, key=lambda port: waits[port])
@@ -276,7 +278,7 @@ def test_a_result_that_cannot_be_written_is_explained_alone(
         raise PermissionError(13, "Permission denied")
 
     before = sorted((mixed / "pcn").rglob("*"))
-    monkeypatch.setattr(keep.private, "scratch", refuse)
+    monkeypatch.setattr(keep.owner_only, "scratch", refuse)
     assert pcn(["explain", str(mixed / "pcn"), "--flow", "3"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("flow 3 ")

@@ -16,7 +16,7 @@ from pcn.cli import run as pcn
 from pcn.experiments.data.parts import SENDER_PARTS
 from pcn.experiments.explain import answers, keep
 from pcn.experiments.explain.again import KeptResult
-from pcn.experiments.explain.over_time import BINS, UNDER_WAY
+from pcn.experiments.explain.over_time import BINS, UNDER_WAY, WAITS
 from pcn.experiments.run.progress import Silent
 from pcn.topologies.picture.svg import WIDEST
 
@@ -106,7 +106,10 @@ def test_phases_fill_each_moment_and_sum_to_the_parts(kept: Path) -> None:
         assert sum(phases.values()) == pytest.approx(length)
         for name in SENDER_PARTS:
             assert phases.get(name, np.zeros(1)).sum() == pytest.approx(flow.parts_ps[name])
-        beyond = sum(ps for name, ps in flow.parts_ps.items() if name not in SENDER_PARTS)
+        for name in WAITS:
+            assert phases.get(name, np.zeros(1)).sum() == pytest.approx(flow.parts_ps[name])
+        names = {*SENDER_PARTS, *WAITS}
+        beyond = sum(ps for name, ps in flow.parts_ps.items() if name not in names)
         assert phases[UNDER_WAY].sum() == pytest.approx(beyond)
         assert [port.port for port in over_time.ports] == flow.path
         for port in over_time.ports:
