@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,6 +20,11 @@ from pcn.experiments.papers import EXPERIMENTS, SCENARIOS
 
 MARK = "*"
 _FACTOR, _SMALL = 10, 0.095
+_LEAST, _MOST_DIGITS = 5e-4, 6
+"""From this share on one digit shows a sign; the most that a smaller one has."""
+_SLOWDOWN = (
+    "Slowdown: completion time over that of the same flow in the empty network; 1 is the least."
+)
 """From this ratio on a difference is a factor, not a percentage; below this share its percentage
 has a digit behind the point."""
 _COMMON = {
@@ -45,14 +51,17 @@ def all_tables(groups: Sequence[Group]) -> list[Table]:
     by_size = flows_by_size.tables(
         flows_by_size.pooled({group.name: group.samples for group in groups})
     )
-    best_runs = [best(groups)] if len(groups) > 1 else []
-    return [*best_runs, settings(groups), numbers(groups), *_scenario_tables(groups), *by_size]
+    of_scenario = _scenario_tables(groups)
+    caveats = [text for table in of_scenario for text in table.caveats]
+    best_runs = [replace(best(groups), caveats=caveats)] if len(groups) > 1 else []
+    return [*best_runs, settings(groups), numbers(groups), *of_scenario, *by_size]
 
 
 def best(groups: Sequence[Group]) -> Table:
     """Returns of each number that one wishes small, or large, whose mean is best, by how much from
-    the next one's, and whether by more than chance."""
-    rows, tests = [], set()
+    the next one's, and whether by more than chance; of three groups and more, by how much from the
+    first one's, too."""
+    rows, tests, reference = [], set(), groups[0]
     for name in _names(groups):
         better = _name(groups, name).better
         ranked = sorted(
@@ -68,19 +77,32 @@ def best(groups: Sequence[Group]) -> Table:
             rest = next(group for group in ranked if group.mean(name) != first)
             names = ", ".join(group.name for group in winners)
             row = [names, texts[0], rest.name, _mean_text(groups, rest, name), "", "equal"]
+            row += [_against(winners, reference, name)] * (len(groups) > 2)
         else:
             change = difference(ranked[1], ranked[0], name)
             sure = "not tested: one seed" if change is None else "yes" if change.beyond else "no"
             tests |= set() if change is None else {change.paired}
             by = _change(first, second, change)
             row = [ranked[0].name, texts[0], ranked[1].name, texts[1], by, sure]
+            row += [_against(ranked[:1], reference, name)] * (len(groups) > 2)
         rows.append([_labelled(groups, name), *row])
     columns = ["", "best", "its mean", "next", "its mean", "best against next", "beyond chance"]
-    notes = _how(groups, tests) if rows else []
+    columns += [f"best against {reference.name}"] * (len(groups) > 2)
+    notes = _how(groups, tests, len(rows)) if rows else []
+    notes += [_SLOWDOWN] * any("slowdown" in row[0] for row in rows)
     return Table("which is best" if rows else "no number is better", columns, rows, notes)
 
 
-def _how(groups: Sequence[Group], tests: set[bool]) -> list[str]:
+def _against(winners: Sequence[Group], reference: Group, name: str) -> str:
+    """Returns the difference of the best ones from the first group, with what a test marks."""
+    mean, below = winners[0].mean(name), reference.mean(name)
+    if reference in winners or mean is None or below is None:
+        return "–"
+    change = difference(reference, winners[0], name)
+    return _change(mean, below, change) + (MARK if change and change.beyond else "")
+
+
+def _how(groups: Sequence[Group], tests: set[bool], rows: int) -> list[str]:
     """Returns what the intervals are, and how differences of the best ones are tested: in pairs,
     unpaired, or not."""
     note = interval_note(len(group.runs) for group in groups)
@@ -91,10 +113,13 @@ def _how(groups: Sequence[Group], tests: set[bool]) -> list[str]:
     ]
     if not kinds:
         return ["One seed shows no difference beyond chance: `pcn sweep --seeds 1:5` runs several."]
+    seeds = " or ".join(map(str, sorted({len(group.runs) for group in groups})))
     return [
-        *[f"Means over the seeds; in brackets {note}."] * bool(note),
-        "Differences in percent of the next one's mean, with 95% intervals by a t-test "
-        f"({', '.join(kinds)}); beyond chance: the interval leaves out zero.",
+        f"Means over {seeds} seeds" + f"; in brackets {note}." * bool(note),
+        "Differences in percent of the other's mean, with 95% intervals by a t-test "
+        f"({', '.join(kinds)}); beyond chance, or {MARK}: the interval leaves out zero. Of "
+        f"{rows} rows without any difference one in twenty would, and more, as the best of "
+        f"{len(groups)} is chosen by these very runs.",
     ]
 
 
@@ -127,7 +152,14 @@ def numbers(groups: Sequence[Group]) -> Table:
 def notes(groups: Sequence[Group]) -> list[str]:
     """Returns what intervals are, and which test marks what."""
     note = interval_note(len(group.runs) for group in groups)
-    lines = [f"Means over the seeds; in brackets {note}."] if note else []
+    lines = (
+        [
+            f"Means over the seeds, also of each seed's percentiles (tables by size have those of "
+            f"all seeds' flows together); in brackets {note}."
+        ]
+        if note
+        else []
+    )
     first, others = groups[0], groups[1:]
     tested = [group for group in others if len(group.runs) > 1 and len(first.runs) > 1]
     for paired, test in (
@@ -151,7 +183,17 @@ def notes(groups: Sequence[Group]) -> list[str]:
 
 def equal(groups: Sequence[Group]) -> list[str]:
     """Returns the labels of the numbers that are equal in all groups."""
-    return [_name(groups, name).text for name in _names(groups) if _equal(groups, name)]
+    names = [name for name in _names(groups) if _equal(groups, name)]
+    return [_name(groups, name).text for name in names if groups[0].mean(name) is not None]
+
+
+def unknown(groups: Sequence[Group]) -> list[str]:
+    """Returns the labels of the numbers that no group has: too few flows, or some unfinished."""
+    return [
+        _name(groups, name).text
+        for name in _names(groups)
+        if all(group.mean(name) is None for group in groups)
+    ]
 
 
 def as_csv(groups: Sequence[Group]) -> str:
@@ -329,12 +371,18 @@ def _change(mean: float, below: float, change: Difference | None) -> str:
     if change is None or change.low == change.high:
         return text
     low, high = sorted((change.low / below, change.high / below))
+    # A number that isn't negative falls by all of it at most: an interval may be cut to what is
+    # possible, and covers as often as before.
+    low = max(low, -1.0) if mean >= 0 else low
     return f"{text}, {_percent(low)} to {_percent(high)}"
 
 
 def _percent(share: float) -> str:
-    """Returns a signed share; small ones with a digit, so that few are a zero with a sign."""
-    return f"{share:+,.0%}" if abs(share) >= _SMALL else f"{share:+.1%}"
+    """Returns a signed share; small ones with as many digits as show their sign."""
+    digits = 0 if abs(share) >= _SMALL else 1
+    if share and abs(share) < _LEAST:
+        digits = min(-math.floor(math.log10(abs(share))) - 2, _MOST_DIGITS)
+    return f"{share:+,.{digits}%}"
 
 
 def _scenario_tables(groups: Sequence[Group]) -> list[Table]:

@@ -79,6 +79,7 @@ def render(groups: Sequence[Group], charts: Mapping[str, Sequence[Chart]]) -> st
         "first": first,
         "tables": others,
         "equal": tables.equal(groups),
+        "unknown": tables.unknown(groups),
         "drawn": drawn,
         "script": script("known.js", "charts.js"),
         "data": plots.as_json(

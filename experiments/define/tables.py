@@ -28,6 +28,8 @@ class Table:
     bars: Sequence[Sequence[tuple[str, float]]] = field(default_factory=list)
     """By row, where the last columns are parts of a whole: their names and shares of 1, which a
     page draws as one bar."""
+    caveats: Sequence[str] = ()
+    """Sentences below its notes, of what limits all numbers of these runs."""
 
 
 @dataclass(frozen=True)

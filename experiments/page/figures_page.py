@@ -232,7 +232,9 @@ def _body(section: Section) -> str:
 def _table(table: Table) -> str:
     lines = [f"| {' | '.join(cells)} |" for cells in (table.columns, *table.rows)]
     lines.insert(1, f"| --- |{' --: |' * (len(table.columns) - 1)}")
-    return "\n\n".join([f"**{table.title}**", "\n".join(lines), *map(_wrapped, table.notes)])
+    return "\n\n".join(
+        [f"**{table.title}**", "\n".join(lines), *map(_wrapped, (*table.notes, *table.caveats))]
+    )
 
 
 def _wrapped(text: str) -> str:

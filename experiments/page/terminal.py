@@ -102,7 +102,7 @@ def show_table(table: Table, console: Console) -> None:
     for row in aligned_rows(table.rows):
         rich_table.add_row(*map(Text, row))
     console.print(rich_table if table.rows else Text(table.title))
-    for text in table.notes:
+    for text in (*table.notes, *table.caveats):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -201,7 +201,7 @@ def _spans(runs: Mapping[str, Measured]) -> Table:
             [label(run), *(_number(measured.numbers.get(name)) for name in names)]
             for run, measured in runs.items()
         ],
-        [_DRAIN] if any(map(_drains, runs.values())) else (),
+        caveats=[_DRAIN] if any(map(_drains, runs.values())) else (),
     )
 
 

@@ -177,11 +177,15 @@ def test_numbers_that_differ_are_marked_and_equal_ones_named() -> None:
     assert far == "2 [1.9, 2.1]\n+100%, +77% to +123%*"
     assert not near.endswith("*")
     assert [note.partition(":")[0] for note in table.notes] == [
-        "Means over the seeds; in brackets least and largest of 3 seeds, no 95% interval.",
+        "Means over the seeds, also of each seed's percentiles (tables by size have those of all "
+        "seeds' flows together); in brackets least and largest of 3 seeds, no 95% interval.",
         "* in b, c",
     ]
     assert "Welch's t-test, unpaired" in table.notes[1]
     assert tables.equal([compared[0], compared[0]]) == ["n"]
+    nothing = [group("a", None), group("b", None)]
+    assert (tables.equal(nothing), tables.unknown(nothing)) == ([], ["n"])
+    assert tables.unknown(compared) == []
     none = tables.numbers([compared[0], compared[0]])
     assert (none.title, none.rows) == ("no number differs", [])
 
@@ -266,15 +270,30 @@ def test_best_run_is_tested_against_the_next() -> None:
     assert label == "mean slowdown, flows of size S, up to 10 KB"
     assert [row[place] for place in (0, 2, 5)] == ["best", "near", "yes"]
     assert row[4].startswith("-7.3%, ")
-    assert "paired, seed by seed" in tables.best(compared).notes[-1]
+    assert row[6].startswith("-74%, ")  # against the first group, "far"
+    seeds, how, slowdown = tables.best(compared).notes
+    assert seeds.startswith("Means over 5 seeds; ")
+    assert "paired, seed by seed" in how
+    assert slowdown.startswith("Slowdown: completion time over that")
     twin = group("twin", *best, flows="x", number=name)
-    assert tables.best([*compared, twin]).rows[0][1::5] == ["best, twin", "equal"]
+    assert tables.best([*compared, twin]).rows[0][1:7:5] == ["best, twin", "equal"]
     alone = [group("a", 1.0, number=name), group("b", 2.0, number=name)]
     assert tables.best(alone).rows[0][1:] == [
         *("a", "1", "b", "2", "-50%"),
         "not tested: one seed",
     ]
     assert tables.best([group("a", 1.0), group("b", 2.0)]).rows == [], "neither is better"
+
+
+def test_interval_of_a_difference_stays_above_all_and_shows_its_sign() -> None:
+    wild = [group("a", 100.0, 1.0, 1.0, 200.0), group("b", 1.0, 1.0, 90.0, 1.0)]
+    ((_, _, text),) = tables.numbers(wild).rows
+    assert "-100% to +" in text
+    close = [
+        group(name, *values, flows="x")
+        for name, values in (("a", (1000.0, 1001.0, 1002.0)), ("b", (999.7, 1000.7, 1001.7)))
+    ]
+    assert "-0.03%" in tables.numbers(close).rows[0][2]
 
 
 def test_text_of_a_number_decides_which_run_is_best() -> None:

@@ -223,13 +223,13 @@ def test_note_names_a_run_that_is_mostly_drain(starts_ms: float, drains: bool) -
     (spans,) = (
         table for table in by_size.tables({"pcn": Measured(numbers)}) if table.title == "time"
     )
-    assert [text.startswith("Most of a run is drain") for text in spans.notes] == [True] * drains
+    assert [text.startswith("Most of a run is drain") for text in spans.caveats] == [True] * drains
     (collective,) = (
         table
         for table in by_size.tables({"pcn": Measured({**numbers, "collective_ms": 11.0})})
         if table.title == "time"
     )
-    assert not collective.notes
+    assert not collective.caveats
 
 
 def test_goodput_of_starts_is_that_of_the_time_in_which_flows_start(tmp_path: Path) -> None:
