@@ -74,6 +74,7 @@ def checkout(tmp_path: Path) -> Path:
     size makes void."""
     package = tmp_path / "checkout" / "pcn"
     copy = shutil.copytree(SOFTSWITCH, package / "softswitch")
+    shutil.copytree(SOFTSWITCH.parent / "base", package / "base")
     shutil.copy(SOFTSWITCH.parent / "pcn" / "__init__.py", package)
     return Path(copy)
 
@@ -128,7 +129,7 @@ def test_another_installation_finds_the_same_objects(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In this user's cache, where the engine of these sources is."""
-    for name in ("base", "virtualnet", "topologies"):
+    for name in ("virtualnet", "topologies"):
         shutil.copytree(SOFTSWITCH.parent / name, checkout.parent / name)
     script = "from pcn.virtualnet.native import engine; print(engine()._name)"
     monkeypatch.undo()

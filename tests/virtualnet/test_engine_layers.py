@@ -170,11 +170,11 @@ def test_files_make_no_circle_wider_than_a_folder(name: str) -> None:
     assert wider_than_a_folder(arrows) == []
 
 
-LAYERS = (("frames", "time"), ("links",), ("switches", "hosts"), ("virtual", "door"))
+LAYERS = (("frames", "time"), ("links",), ("switches", "hosts"), ("virtual", "api"))
 
 
 def test_folders_of_the_engine_use_those_below_alone() -> None:
-    """Switches and hosts don't use each other, nor RDMA and Python's door; the order of events uses
+    """Switches and hosts don't use each other, nor RDMA and Python's api; the order of events uses
     frames alone."""
     level = {folder: height for height, folders in enumerate(LAYERS) for folder in folders}
     assert level.keys() == {RDMA.name, *(path.name for path in CSRC.iterdir() if path.is_dir())}
@@ -185,7 +185,7 @@ def test_folders_of_the_engine_use_those_below_alone() -> None:
             if pair[0] != pair[1] and level.keys() >= set(pair):
                 below = level[pair[1]] < level[pair[0]] or pair in (
                     ("time", "frames"),
-                    ("door", "virtual"),
+                    ("api", "virtual"),
                 )
                 up += [] if below else [f"{path.name} -> {target.name}"]
     assert up == []
