@@ -90,8 +90,8 @@ def half(place: int, result: Result, moments: slice, still: int) -> tuple[str, I
         held = [run["links"][way]["held"] for way in ways if way in run["links"]]
         if held:
             stop = "stroke:var(--stop);stroke-width:5px"
-            width = 4 if "bottleneck" in line.get("class", "") else 1.6
-            free = f"stroke:var(--muted);stroke-width:{width}px"
+            thin = 4 if "bottleneck" in line.get("class", "") else 1.6
+            free = f"stroke:var(--muted);stroke-width:{thin}px"
             move(line, [stop if any(at) else free for at in zip(*held, strict=True)])
     most = replay.data([result])["queueMax"]
     for gauge in drawing.iter(f"{_SVG}g"):
@@ -143,22 +143,22 @@ def picture(runs: Sequence[Result]) -> str:
     long = 2 * SIDE - 200
     now = [f"transform:scaleX({(place + 1) / count:.3f})" for place in range(count)]
     burst = f"the bursts need {burst_s(runs[0].plan) * 1e3:.2f} ms of r1's link"
-    width, height = 2 * SIDE, TOP + 356
+    wide, high = 2 * SIDE, TOP + 356
     names = "--of: var(--flow{0}); fill: var(--flow{0})"
     colours = "".join(f".flow{index} {{ {names.format(index)} }}" for index in range(3))
     light, dark = (f"{theme.css()} --page: {theme.background};" for theme in (LIGHT, DARK))
     moving = "".join([*(css for _, styles in halves for css in styles), keyframes("now", now)])
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img">'
         "<title>The congestion tree under PFC alone and under PCN</title>"
         f"<style>:root {{ {light} --stop: #b3261e; --long: {count * FRAME_S:g}s; }}"
         f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} --stop: #ff8a80; }} }}"
         f"{_STYLE}{colours}@media (prefers-reduced-motion: no-preference) {{{moving}}}</style>"
         f"{''.join(texts)}{''.join(drawn for drawn, _ in halves)}"
-        f'<rect class="rail" x="100" y="{height - 36}" width="{long}" height="8"/>'
-        f'<rect class="past now" x="100" y="{height - 36}" width="{long}" height="8" '
+        f'<rect class="rail" x="100" y="{high - 36}" width="{long}" height="8"/>'
+        f'<rect class="past now" x="100" y="{high - 36}" width="{long}" height="8" '
         f'style="{now[still - first]}"/>'
-        f'<text class="note" x="{width / 2:g}" y="{height - 8}">from {times[first]:g} to '
+        f'<text class="note" x="{wide / 2:g}" y="{high - 8}">from {times[first]:g} to '
         f"{times[last - 1]:g} ms; {burst}; red: held by PAUSE frames; bars: what each flow gets"
         "</text></svg>\n"
     )
