@@ -130,6 +130,9 @@ $(VENV)/tools/.ready: $(VENV)/.ready tools.lock
 docs: $(VENV)/.ready ## the documentation site, into results/docs/site: pages, commands, Python; opens without a server
 	$(BIN)/python docs/site.py results/docs
 
+notebook: $(VENV)/.ready ## what the cells of examples/python.ipynb show, into it
+	$(BIN)/python release/notebook.py
+
 dist: $(VENV)/tools/.ready ## a release of git's commit, into dist/: source archive, wheel, wheels with compiled objects; equal each time
 	$(BIN)/python release/dist.py dist "$(CURDIR)/$(VENV)/tools/bin/python -m ziglang cc"
 

@@ -49,7 +49,14 @@ _FIRST = "---\nsearch:\n  boost: 4\n---\n\n"
 
 def pages() -> Iterator[Path]:
     """Yields the project's pages and their pictures."""
-    for name in ("*.md", "docs/**/*.md", "docs/**/*.png", "softswitch/*.md", "judges/**/*.md"):
+    for name in (
+        "*.md",
+        "docs/**/*.md",
+        "docs/**/*.png",
+        "docs/*.svg",
+        "softswitch/*.md",
+        "judges/**/*.md",
+    ):
         yield from ROOT.glob(name)
     yield from (ROOT / name for name in FILES)
 

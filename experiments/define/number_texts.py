@@ -36,7 +36,7 @@ class NumberText:
 
 def named(name: str, texts: Mapping[str, NumberText], groups: Mapping[str, str]) -> NumberText:
     """Returns what a number is called: by its text, and behind a comma that of its group, as in
-    `p99_ms S`; of another group by the text of `NAME *`, which says where the group's name stands.
+    `p99_ms S`; of another group by the text of `NAME *`, which shows where the group's name stands.
     A number without a text is called by the words of its name."""
     base, _, group = name.partition(" ")
     if name in texts:

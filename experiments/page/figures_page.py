@@ -40,7 +40,8 @@ _READING = (
 _OF_DOCS = (
     f"{_WHAT} `make figures` runs all of it and writes this page; no number and no verdict in its "
     "tables is typed. It draws the pictures into docs/figures, too, and the site of `make docs` "
-    "shows those that are there; git has the ones that other pages explain."
+    "shows those that are there; git has the ones that other pages explain. Points of several "
+    "lines at one x stand beside each other in a picture, each a little to the side of it."
 )
 _OF_PAGE = (
     f"{_WHAT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; "

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "examples/python.ipynb"
+MOST_BYTES = 45_000
 RUN = """
 import json, sys
 import matplotlib
@@ -40,14 +41,43 @@ def notebook() -> dict[str, Any]:
     return document
 
 
-def test_notebook_is_stored_without_outputs() -> None:
+def outputs(document: dict[str, Any], kind: str) -> list[Any]:
+    """What the cells show of a kind, in order."""
+    return [
+        output["data"][kind]
+        for cell in document["cells"]
+        for output in cell.get("outputs", ())
+        if kind in output.get("data", ())
+    ]
+
+
+def test_notebook_is_stored_with_its_pictures() -> None:
     document = notebook()
     assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
     assert len({cell["id"] for cell in document["cells"]}) == len(document["cells"])
+    code = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert len(outputs(document, "image/png")) == 3
+    assert NOTEBOOK.stat().st_size < MOST_BYTES
+
+
+@pytest.mark.long
+def test_notebook_shows_what_its_cells_give_today(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.ipynb"
+    document = notebook()
     for cell in document["cells"]:
-        assert cell["cell_type"] in ("markdown", "code")
         if cell["cell_type"] == "code":
-            assert (cell["outputs"], cell["execution_count"]) == ([], None)
+            cell |= {"outputs": [], "execution_count": None}
+    copy.write_text(json.dumps(document))
+    program = NOTEBOOK.parents[1] / "release/notebook.py"
+    done = subprocess.run(
+        [sys.executable, program, copy], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    given = json.loads(copy.read_text())
+    for kind in ("text/plain", "text/html"):
+        assert outputs(given, kind) == outputs(notebook(), kind), "run: make notebook"
+    assert len(outputs(given, "image/png")) == 3
 
 
 @pytest.mark.long

@@ -208,3 +208,42 @@ def test_png_has_boxes_and_lines_of_svg(name: str) -> None:
         if ends:
             x1, y1, x2, y2 = map(float, ends.groups())
             assert at((x1 + x2) / 2, (y1 + y2) / 2) != (255, 255, 255)
+
+
+LABELS = "[...svg.querySelectorAll('text.port')]"
+
+
+@pytest.mark.parametrize("name", ["parking-lot", "compact", "fat-tree", "dumbbell", "two-pods"])
+def test_drawing_has_each_ports_name_and_rates_and_none_touches(name: str, tmp_path: Path) -> None:
+    topology = find_topology(name).build({})
+    picture = tmp_path / "picture.svg"
+    picture.write_bytes(drawn(topology, ".svg"))
+    script = f"""(svg => [{LABELS}.map(one => one.textContent), {LABELS}.map(one => {{
+        const box = one.getBBox(); return [box.x, box.y, box.x + box.width, box.y + box.height];
+    }})])(document.documentElement)"""
+    with browser.page() as chromium:
+        chromium.open(picture, 1280)
+        texts, boxes = chromium.ask(script)
+    ports = {
+        str(end)
+        for link in topology.links
+        for end in (link.a, link.b)
+        if not topology.is_host(end.node)
+    }
+    assert set(texts) >= ports
+    assert any(text.endswith("Gbit/s") for text in texts)
+    for number, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[:number]:
+            apart = right <= other[0] or other[2] <= left or bottom - 4 <= other[1]
+            assert apart or other[3] - 4 <= top
+
+
+def test_chain_is_drawn_in_its_order() -> None:
+    for bottlenecks in (2, 3, 7):
+        topology = find_topology("parking-lot").build({"bottlenecks": bottlenecks})
+        (row,) = Tiers.of(topology).switches
+        assert row == tuple(f"s{number}" for number in range(bottlenecks + 1))
+
+
+def test_large_network_has_no_labels() -> None:
+    assert 'class="port"' not in svg(find_topology("clos").build())

@@ -27,6 +27,13 @@ _THIN = 1.2
 """Width of a line."""
 WIDEST = 16
 """Width of a line whose emphasis is 1."""
+_MOST_LABELLED, _LABEL = 100, 5.9
+"""Lines of a drawing whose ports have labels, and the width of a letter of these."""
+_AT_HOST, _MIDDLE = (0.27, 0.35, 0.45), (0.5, 0.44, 0.56)
+_AT_SWITCH = (0.3, 0.38, 0.22, 0.34, 0.26, 0.42)
+"""Where on a line a label may stand, as shares of it."""
+_BETWEEN = 130
+"""Beside each switch of a linked row, in px."""
 _RING, _RING_AT = 9, 46
 """A ring's radius, and how far it is from its node's centre."""
 _LINE, _ROOM = 14, 14
@@ -38,8 +45,10 @@ svg.network { background: #fff; font: 12px ui-monospace, monospace; }
 .network rect { fill: #f4f6f8; stroke: #334155; } .network .host { fill: #eaf2ec; }
 .network text { fill: #0f172a; text-anchor: middle; } .network .legend { text-anchor: start; }
 .network path { fill: none; stroke-opacity: .75; }
+.network .port { font-size: 9.5px; fill: #475569; stroke: #fff; stroke-width: 3; paint-order: stroke; }
 @media screen and (prefers-color-scheme: dark) { svg.network { background: #0f172a; } .network rect { fill: #1e293b;
-stroke: #94a3b8; } .network .host { fill: #14352a; } .network text { fill: #e2e8f0; } }
+stroke: #94a3b8; } .network .host { fill: #14352a; } .network text { fill: #e2e8f0; }
+.network .port { fill: #b6c2d1; stroke: #0f172a; } }
 """  # noqa: E501
 _EMPHASIS = """
 .emphasised path { stroke-opacity: .4; } .network path.wide { stroke: #c2410c; stroke-opacity: .8; }
@@ -114,7 +123,7 @@ def svg(
         *(_emphasised(tiers, places, emphasis) if emphasis is not None else ()),
         *(_box(name, name, "switch", places[name]) for row in tiers.switches for name in row),
         *(_rack(rack, labels, places) for rack in tiers.racks),
-        *(_rings(tiers, places, emphasis) if emphasis is not None else ()),
+        *(_rings(tiers, places, emphasis) if emphasis is not None else _labels(tiers, places)),
         "</svg>\n",
     ]
     return "\n".join(parts)
@@ -140,14 +149,22 @@ def _places(
     the picture."""
     widths = [_width(labels[rack.hosts[0]]) + _GAP for rack in tiers.racks]
     rows = [sum(_width(name) + _GAP for name in row) for row in tiers.switches]
-    widest = max(sum(widths), *rows, legend_width, 400) + 2 * _MARGIN
+    # Switches of the lowest row that are linked have room for the link's labels between them
+    lowest = set(tiers.switches[0]) if tiers.switches else set()
+    linked = any({cable.a, cable.b} <= lowest for cable in tiers.cables)
+    apart = _BETWEEN if linked and len(lowest) <= _MOST_LABELLED else 0
+    room = sum(widths) + apart * max(len(lowest) - 1, 0)
+    widest = max(room, *rows, legend_width, 400) + 2 * _MARGIN
     row_height = min(max(widest / _FLAT, _LEAST_ROW), _MOST_ROW)
     bottom = _TOP + len(tiers.switches) * row_height
     places: dict[str, _Place] = {}
-    x = (widest - sum(widths)) / 2
+    x = (widest - room) / 2
+    before = ""
     spans: dict[str, tuple[float, float]] = {}
     for rack in tiers.racks:
         label = _width(labels[rack.hosts[0]])
+        x += apart if before not in ("", rack.node) else 0
+        before = rack.node
         places[rack.hosts[0]] = (x + label / 2, bottom)
         first, _ = spans.get(rack.node, (x, x))
         spans[rack.node] = (first, x + label)
@@ -265,6 +282,63 @@ def _ways(tiers: Tiers) -> Iterator[tuple[str, str, Sequence[Endpoint]]]:
         yield b, a, far
 
 
+def _labels(tiers: Tiers, places: Mapping[str, _Place]) -> Iterator[str]:
+    """Yields texts at lines: the switch's port near each end, and between switches the rate; what
+    finds no free place is left out, and all of it in a network of very many lines."""
+    lines = [line for line in _lines(tiers) if line[0] in places and line[1] in places]
+    if len(lines) > _MOST_LABELLED:
+        return
+    taken = [_around(name, place, 0.0) for name, place in places.items()]
+    hosts = {rack.hosts[0] for rack in tiers.racks}
+    labels: list[tuple[str, str, str, Sequence[float]]] = []
+    for a, b, links in lines:
+        near = [link.a if link.b.node == b else link.b for link in links]
+        far = [link.b if port == link.a else link.a for link, port in zip(links, near, strict=True)]
+        # A host's own port is its only one; its switch's stands at the host, where there is room
+        if a in hosts:
+            labels.append((a, b, _numbers(far), _AT_HOST))
+        else:
+            labels.append((a, b, _numbers(near), _AT_SWITCH))
+            labels.append((a, b, _numbers(far), [1 - part for part in _AT_SWITCH]))
+    rates = [(a, b, quantity_text("rate", links[0].rate_bps)) for a, b, links in lines]
+    labels += [(a, b, text, _MIDDLE) for a, b, text in rates if a not in hosts]
+    for a, b, text, parts in labels:
+        for part in parts:
+            x, y = _on_course(places[a], places[b], part)
+            box = _around(text, (x, y), _LABEL)
+            if not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                yield f'<text class="port" x="{x:.1f}" y="{y + 3:.1f}">{escape(text)}</text>'
+                break
+
+
+def _numbers(ports: Sequence[Endpoint]) -> str:
+    """Returns a switch's ports, as commands name them; of many the first and the last."""
+    first, *others = [str(port) for port in ports]
+    numbers = [name.rpartition(":")[2] for name in others]
+    return " ... ".join([first, numbers[-1]]) if len(others) > 2 else ",".join([first, *numbers])
+
+
+def _on_course(a: _Place, b: _Place, part: float) -> _Place:
+    """Returns the place at a part of a line, on its arc where it has one."""
+    (x1, y1), (x2, y2) = a, b
+    lift = 4 * part * (1 - part) * _BOX if y1 == y2 else 0.0
+    return x1 + (x2 - x1) * part, y1 + (y2 - y1) * part - lift
+
+
+def _around(text: str, place: _Place, letter: float) -> tuple[float, float, float, float]:
+    """Returns the left, top, right and bottom of a label, or of a node's box where `letter` is
+    0."""
+    wide = _width(text) if not letter else len(text) * letter
+    high = _BOX if not letter else 2 * letter
+    x, y = place
+    return x - wide / 2, y - high / 2, x + wide / 2, y + high / 2
+
+
+def _overlap(box: Sequence[float], other: Sequence[float]) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+
+
 def _emphasised(tiers: Tiers, places: dict[str, _Place], emphasis: Emphasis) -> Iterator[str]:
     for start, end, ports in _ways(tiers):
         if start not in places or end not in places:
@@ -291,8 +365,7 @@ def _rings(tiers: Tiers, places: dict[str, _Place], emphasis: Emphasis) -> Itera
             continue
         (x1, y1), (x2, y2) = places[start], places[end]
         part = min(_RING_AT / max(math.hypot(x2 - x1, y2 - y1), 1.0), 0.5)
-        lift = 4 * part * (1 - part) * _BOX if y1 == y2 else 0.0  # on its arc
-        x, y = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part - lift
+        x, y = _on_course(places[start], places[end], part)
         text = "; ".join(emphasis.rings[port] for port in ringed if emphasis.rings[port])
         left, line = x + _RING + 5, y + 4
         while text and any(

@@ -65,6 +65,7 @@ class Tiers:
         for number, row in enumerate(rows):
             if number:
                 row.sort(key=lambda name: _mean_place(topology, name, places))
+            row[:] = _along_chain(topology, row)
             places |= {name: place / len(row) for place, name in enumerate(row)}
         order = {name: place for place, name in enumerate(rows[0])} if rows else {}
         in_order = sorted(racks, key=lambda rack: order.get(rack.node, -1))
@@ -111,6 +112,23 @@ def _tiers(topology: Topology) -> dict[str, int]:
                 todo.append(peer)
     top = max(tiers.values(), default=0) + 1
     return tiers | {switch.name: top for switch in topology.switches if switch.name not in tiers}
+
+
+def _along_chain(topology: Topology, row: list[str]) -> list[str]:
+    """Returns a row's switches in the order of the chain that they are, from the end that was
+    first; as they are where they are none."""
+    in_row = set(row)
+    beside = {
+        name: {topology.peer(name, port).node for port in topology.ports(name)} & in_row - {name}
+        for name in row
+    }
+    ends = [name for name in row if len(beside[name]) == 1]
+    if len(ends) != 2 or any(len(peers) > 2 for peers in beside.values()):
+        return row
+    chain = [ends[0]]
+    while following := beside[chain[-1]] - set(chain[-2:]):
+        chain += following
+    return chain if len(chain) == len(row) else row
 
 
 def _mean_place(topology: Topology, switch: str, places: dict[str, float]) -> float:

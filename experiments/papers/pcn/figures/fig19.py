@@ -174,11 +174,27 @@ class Fig19(Experiment):
             [RATE_GBPS / (n + 1) for n in BOTTLENECKS],
             stroke="dashed",
         )
+        stated = [
+            curve(
+                f"{label(str(scheme))}, the paper",
+                [float(BOTTLENECKS[0]), float(BOTTLENECKS[-1])],
+                [PARKING_LOT[str(scheme)]] * 2,
+                str(scheme),
+                stroke="dotted",
+            )
+            for scheme in outcomes.values("scheme")
+            if scheme in PARKING_LOT.paper
+        ]
         return [
             Chart("F0", "Bottlenecks", "Rate (Gbit/s)", [*lines("f0_gbps"), share], top=22),
             Chart("F1", "Bottlenecks", "Rate (Gbit/s)", lines("f1_gbps"), top=42),
             Chart(
-                "Link 1", "Bottlenecks", "Utilisation", lines("utilisation"), bottom=0.9, top=1.01
+                "Link 1",
+                "Bottlenecks",
+                "Utilisation",
+                [*lines("utilisation"), *stated],
+                bottom=0.86,
+                top=1.01,
             ),
         ]
 

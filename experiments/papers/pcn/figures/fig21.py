@@ -146,6 +146,12 @@ class Fig21(Experiment):
             ]
             known = [(x, 100 * y) for x, y in enumerate(shares) if y is not None]
             lines.append(curve(reading, [x for x, _ in known], [y for _, y in known]))
+        stated = [
+            (x, 100 * DEADLOCKS[scheme])
+            for x, scheme in enumerate(present)
+            if scheme in DEADLOCKS.paper
+        ]
+        lines.append(curve("the paper", [x for x, _ in stated], [y for _, y in stated]))
         names = [label(scheme) for scheme in present]
         return [Chart("Runs that stand still", "Scheme", "Share (%)", lines, bars=names, top=100.0)]
 
