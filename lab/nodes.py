@@ -148,18 +148,32 @@ class LabNode(Node):  # type: ignore[misc]
             ]
         )
 
-    def configure_kernel(self, interface: str, mac: str, address: str, mtu: int) -> None:
-        """The kernel speaks for the host: the interface gets the name eth0 beside its own, its MAC
-        and address (IP/LENGTH), ARP, and no offloads of what it sends, which would leave checksums
-        unfinished. It may merge what it receives."""
-        lines = (
-            f"link set dev {interface} down\nlink set dev {interface} name eth0 address {mac} mtu "
-            f"{mtu} arp on\n"
-            f"link property add dev eth0 altname {interface}\n"
-            f"addr add {address} dev eth0\nlink set dev eth0 up\n"
-        )
-        self.run(["ip", "-batch", "-"], lines)
-        self.run(["sh", "-ec", "ethtool -K eth0 rx off tx off sg off gro on >/dev/null"])
+    def configure_kernel(
+        self, interfaces: Sequence[str], mac: str, address: str, mtu: int
+    ) -> list[str]:
+        """Returns the names eth0, eth1 ... that the host's interfaces get beside their own. The
+        kernel speaks for the host: interfaces have its MAC, ARP, and no offloads of what they send,
+        which would leave checksums unfinished; they may merge what they receive. The first has its
+        address (IP/LENGTH). What comes by another is taken, too, also where this machine's
+        namespaces begin with a filter that would drop it (rp_filter)."""
+        names = [f"eth{number}" for number in range(len(interfaces))]
+        lines = []
+        for name, interface in zip(names, interfaces, strict=True):
+            lines += [
+                f"link set dev {interface} down",
+                f"link set dev {interface} name {name} address {mac} mtu {mtu} arp on",
+                f"link property add dev {name} altname {interface}",
+            ]
+        lines.append(f"addr add {address} dev {names[0]}")
+        lines += [f"link set dev {name} up" for name in names]
+        self.run(["ip", "-batch", "-"], "\n".join(lines) + "\n")
+        settings = [f"ethtool -K {name} rx off tx off sg off gro on >/dev/null" for name in names]
+        if len(names) > 1:
+            settings += [
+                f"echo 0 > /proc/sys/net/ipv4/conf/{name}/rp_filter" for name in ("all", *names)
+            ]
+        self.run(["sh", "-ec", "\n".join(settings)])
+        return names
 
 
 class LabSwitch(LabNode):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pcn.base import owner_only, signals
 from pcn.controller.switch import SwitchClient
 from pcn.lab.journal import NO_SCHEME
-from pcn.lab.launch import NetworkError, require_kernel_hosts
+from pcn.lab.launch import NetworkError
 from pcn.lab.log_folder import new
 from pcn.lab.network import Network
 from pcn.lab.target import LaunchSpec, PortSpec
@@ -61,7 +61,6 @@ class P4Live(Network):
         strict: bool = True,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
-        require_kernel_hosts(value.topology)
         super().__init__(
             value.topology, log_dir=log_dir, dilation=1.0, name=name, role=role, agents=False,
             processes=False,
@@ -95,15 +94,16 @@ class P4Live(Network):
         if not self.topology.is_host(name):
             return
         host, settings = self.topology.host(name), self.value.host(name)
-        node.configure_kernel(
-            Endpoint(name, 0).interface, host.mac, f"{host.ip}/{settings.prefix}", HOST_MTU
+        ends = [Endpoint(name, port) for port in self.topology.ports(name)]
+        interfaces = node.configure_kernel(
+            [end.interface for end in ends], host.mac, f"{host.ip}/{settings.prefix}", HOST_MTU
         )
         for command in settings.commands:
             try:
                 node.run(["sh", "-c", command])
             except NodeError as error:  # a route that is there, as in the multicast exercise
                 self.notes.append(str(error))
-        self.record.nodes[name].interfaces = ["eth0"]
+        self.record.nodes[name].interfaces = interfaces
         self.record.note(self.record.nodes[name])
 
     def _spec(self, name: str) -> LaunchSpec:

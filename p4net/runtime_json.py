@@ -71,8 +71,10 @@ class RuntimeJson:
 
     def steps(self, schema: Schema) -> list[Write]:
         """Returns an update for each entry. Raises P4NetError."""
-        contents = self._contents
-        tables = [(raw, lambda fields: _table_entry(schema, fields)) for raw in contents.tables]
+        contents, keyless = self._contents, set[str]()
+        tables = [
+            (raw, lambda fields: _table_entry(schema, fields, keyless)) for raw in contents.tables
+        ]
         groups = [
             (raw, lambda fields: (p4r.Update.INSERT, _group(fields))) for raw in contents.groups
         ]
@@ -164,7 +166,12 @@ _SESSION = {
 }
 
 
-def _table_entry(schema: Schema, fields: dict[str, Any]) -> tuple[Any, TableEntry]:
+def _table_entry(
+    schema: Schema, fields: dict[str, Any], keyless: set[str]
+) -> tuple[Any, TableEntry]:
+    """Returns an update. A table without a key has one entry, which all packets hit: in P4Runtime
+    its default entry. BMv2's server took it for an entry until August 2023, and refuses it since.
+    `keyless`: tables that have theirs."""
     table = values.find("table", schema.tables, fields["table"])
     params = fields["action_params"]
 
@@ -181,6 +188,11 @@ def _table_entry(schema: Schema, fields: dict[str, Any]) -> tuple[Any, TableEntr
     if fields["default_action"]:
         if fields["match"]:
             raise ValueError(f"{table.name}: a default action has no match")
+        return p4r.Update.MODIFY, TableEntry(table.name, action=action, is_default_action=True)
+    if not len(table.match_fields) and not fields["match"]:
+        if table.name in keyless:
+            raise ValueError(f"{table.name} has no key, and its entry is there")
+        keyless.add(table.name)
         return p4r.Update.MODIFY, TableEntry(table.name, action=action, is_default_action=True)
     match = {
         key: values.field(_match_field(table, key), parts) for key, parts in fields["match"].items()
@@ -200,7 +212,11 @@ def _match_field(table: Table, name: str) -> Any:
     field = table.match_fields.get(name)
     if field is None:
         known = ", ".join(field.name for field in table.match_fields)
-        raise ValueError(f"{table.name} has no match field {name!r}; it has {known}")
+        raise ValueError(
+            f"{table.name} has no match field {name!r}; it has {known}"
+            if known
+            else f"{table.name} has no match fields, so none is {name!r}"
+        )
     return field
 
 

@@ -16,15 +16,17 @@ import shutil
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from google.protobuf import text_format
+from reached import lines_reached
 from sweep import GENERATED, ROOT, Generated, Outcome, generate, outcome
 from switches import embedded
 
 from pcn.base import packed
 from pcn.base.p4rt import p4i
+from pcn.softswitch.coverage.counts import Counts
 
 SOURCES = ROOT / "p4src"
 COMPILED = SOURCES / "compiled"
@@ -38,6 +40,8 @@ KINDS = {
     ),
     "dropped": ("--dropped-packet-only",),
 }
+_COVERED = re.compile(r"; (\d+%) of nodes$")
+"""In the first line of a test that is kept: what p4testgen covers by all that it made with it."""
 _REPLACED = (
     (re.compile(r"(<<|>>) (meta\.class|class)\b"), r"\1 (bit<8>) \2"),
     (re.compile(r"@field_list\(\w+, (\w+)[^)]*\)"), r"@field_list(\1)"),
@@ -100,19 +104,45 @@ def own_programs(args: argparse.Namespace) -> int:
                 kind,
                 tests,
                 outcomes,
-                f"# p4testgen of p4c {version}, seed {args.seed}\n",
+                f"# p4testgen of p4c {version}, seed {args.seed}",
             )
+    print_kept()
+    return int(failed > 0)
+
+
+def print_kept() -> int:
+    """Plays the tests that are kept, and prints for each program what p4testgen states of them, and
+    how many lines the switch runs through. Returns the exit code."""
+    failed = 0
+    for folder in sorted(GENERATED.iterdir()):
+        counts, by_kind, (info, config) = Counts(), dict[str, str](), load(folder.name)
+        files = sorted(folder.glob("*.stf"))
+        for file in files:
+            text = file.read_text()
+            match = _COVERED.search(text.partition("\n")[0])
+            by_kind[file.stem.partition("_")[0]] = match[1] if match else "unknown"
+            test = outcome(partial(embedded, counts), file.stem, text, info, config)
+            failed += test.verdict != "pass"
+        reached, lines = lines_reached(counts, SOURCES)
+        nodes = ", ".join(f"{kind} {share}" for kind, share in by_kind.items())
+        print(
+            f"{folder.name}: {len(files)} tests; nodes by p4testgen: {nodes}; lines by the "
+            f"switch: {reached} of {lines}, {reached / lines:.0%}",
+            flush=True,
+        )
     return int(failed > 0)
 
 
 def _keep(out: Path, kind: str, tests: Generated, outcomes: list[Outcome], head: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
+    if tests.coverage is not None:
+        head += f"; {tests.coverage:.0%} of nodes"
     for file, test in zip(tests.files, outcomes, strict=True):
         if test.verdict == "pass":
             lines = [
                 line for line in file.read_text().splitlines() if line and not line.startswith("#")
             ]
-            (out / f"{kind}_{file.stem}.stf").write_text(head + "\n".join(lines) + "\n")
+            (out / f"{kind}_{file.stem}.stf").write_text("\n".join([head, *lines]) + "\n")
         else:
             print(f"{test.verdict}: {out.name}/{kind}_{test.name}: {test.reason[:600]}", flush=True)
     passed = sum(test.verdict == "pass" for test in outcomes)

@@ -5,15 +5,18 @@ switch or BMv2.
                                                                 p4c's testdata/p4_16_samples
     sweep.py --p4testgen FILE --p4c FILE --include DIR --own    our programs:
                                                                 judges/testgen/generated
+    sweep.py --kept                                             those of judges/testgen/generated:
+                                                                what they cover
 
 With --target bmv2 samples' tests are played on simple_switch_grpc, which has to be on PATH, as
 root.
 
 --include is the p4include of that p4c, --p4c its p4c-bm2-ss. For each sample of --match p4testgen
 gets --seconds to make --tests tests; --out keeps tests and compiled programs, and a second run
-judges them without making them again. A line for each test that fails; then the counts, and how
-many of a program's statements, parser states and actions the paths of its tests go through, by
-p4testgen. Exit code 1: the switch's result differs from a test's."""
+judges them without making them again. A line for each test that fails; then the counts, how many of
+a program's statements, parser states and actions the paths of its tests go through, by p4testgen,
+and how many of its lines, by the embedded switch's own coverage, as it plays them. Exit code 1: the
+switch's result differs from a test's."""
 
 from __future__ import annotations
 
@@ -26,20 +29,23 @@ import sys
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from google.protobuf import text_format
 
 from pcn.base.p4rt import p4i
+from pcn.softswitch.coverage.counts import Counts
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [path for path in (str(HERE), str(ROOT)) if path not in sys.path]
 
 from judge import JudgedError, judge  # noqa: E402
+from reached import lines_reached  # noqa: E402
 from stf import Expect, Packet, StfError, parse  # noqa: E402
-from switches import TARGETS, Start, SwitchError  # noqa: E402
+from switches import TARGETS, Start, SwitchError, embedded  # noqa: E402
 
 from pcn.lab.target import TargetError  # noqa: E402
 
@@ -140,11 +146,21 @@ def outcome(start: Start, name: str, text: str, info: p4i.P4Info, config: bytes)
     return Outcome(name, "pass", "", short, forwards)
 
 
-def sample(program: Path, args: argparse.Namespace) -> tuple[str, Generated, list[Outcome]]:
-    """A sample's tests, made and judged."""
+class Sample(NamedTuple):
+    """A sample's tests, made and judged. `lines`: how many the embedded switch ran through, of how
+    many."""
+
+    name: str
+    generated: Generated
+    outcomes: list[Outcome]
+    lines: tuple[int, int] = (0, 0)
+
+
+def sample(program: Path, args: argparse.Namespace) -> Sample:
+    """Makes and judges a sample's tests."""
     generated = generate(program, args.out / program.stem, args)
     if not generated.files:
-        return program.stem, generated, []
+        return Sample(program.stem, generated, [])
     config, info = (
         args.out / program.stem / name for name in ("program.json", "program.p4info.txtpb")
     )
@@ -161,15 +177,17 @@ def sample(program: Path, args: argparse.Namespace) -> tuple[str, Generated, lis
         ]
         done = subprocess.run([*command, str(program)], capture_output=True, text=True)
         if done.returncode:
-            return program.stem, generated._replace(last_line="p4c-bm2-ss refuses it"), []
+            return Sample(program.stem, generated._replace(last_line="p4c-bm2-ss refuses it"), [])
         part.rename(config)
     p4info = text_format.Parse(info.read_text(), p4i.P4Info())
-    start, octets = TARGETS[args.target], config.read_bytes()
+    counts = Counts()
+    start = partial(embedded, counts) if args.target == "softswitch" else TARGETS[args.target]
+    octets = config.read_bytes()
     outcomes = [
         outcome(start, f"{program.stem}/{file.name}", file.read_text(), p4info, octets)
         for file in generated.files
     ]
-    return program.stem, generated, outcomes
+    return Sample(program.stem, generated, outcomes, lines_reached(counts, program.parent))
 
 
 def samples(args: argparse.Namespace) -> int:
@@ -178,9 +196,11 @@ def samples(args: argparse.Namespace) -> int:
         p for p in sorted(args.samples.resolve().glob("*.p4")) if re.search(args.match, p.name)
     )
     programs = [p for p in paths if "V1Switch" in p.read_text(errors="ignore")]
-    count, coverages, empty = Counter[str](), [], 0
+    count, coverages, shares, empty = Counter[str](), list[float](), list[float](), 0
     with ProcessPoolExecutor(args.jobs) as pool:
-        for name, generated, outcomes in pool.map(sample, programs, [args] * len(programs)):
+        for name, generated, outcomes, (reached, lines) in pool.map(
+            sample, programs, [args] * len(programs)
+        ):
             if not outcomes:
                 empty += 1
                 print(f"no test: {name}: {generated.last_line}", flush=True)
@@ -192,6 +212,8 @@ def samples(args: argparse.Namespace) -> int:
                     print(f"{test.verdict}: {test.name}: {test.reason[:600]}", flush=True)
             if generated.coverage is not None:
                 coverages.append(generated.coverage)
+            if lines:
+                shares.append(reached / lines)
     verdicts = ", ".join(f"{count[word]} {word}" for word in ("pass", "fail", "not understood"))
     print(
         f"{len(programs)} programs, {empty} without a test; tests: {verdicts}; {count['forwards']} "
@@ -201,7 +223,13 @@ def samples(args: argparse.Namespace) -> int:
         whole = sum(value == 1 for value in coverages)
         print(
             f"covered: {statistics.mean(coverages):.0%} of a program's nodes on average, all of "
-            f"{whole} programs'"
+            f"{whole} programs', by p4testgen"
+        )
+    if shares:
+        whole = sum(share == 1 for share in shares)
+        print(
+            f"reached: {statistics.mean(shares):.0%} of a program's lines on average, all of "
+            f"{whole} programs', by the switch that plays them"
         )
     return int(count["fail"] > 0)
 
@@ -210,9 +238,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--p4testgen", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--p4c", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--include", type=Path, required=True, metavar="DIR")
+    for tool, name in (("--p4testgen", "FILE"), ("--p4c", "FILE"), ("--include", "DIR")):
+        parser.add_argument(tool, type=Path, metavar=name)
     parser.add_argument("--samples", type=Path, metavar="DIR")
     parser.add_argument("--out", type=Path, metavar="DIR")
     parser.add_argument(
@@ -221,6 +248,7 @@ def main() -> int:
     parser.add_argument(
         "--twins", action="store_true", help="our programs for Tofino, on their v1model twins"
     )
+    parser.add_argument("--kept", action="store_true", help="what the tests that are kept cover")
     parser.add_argument("--match", default="bmv2", metavar="REGEX", help="of samples' names")
     parser.add_argument("--tests", type=int, default=8, help="of a program, at most")
     parser.add_argument("--seed", type=int, default=11)
@@ -231,6 +259,12 @@ def main() -> int:
         "--target", choices=TARGETS, default="softswitch", help="what plays samples' tests"
     )
     args = parser.parse_args()
+    if args.kept:
+        from own import print_kept
+
+        return print_kept()
+    if None in (args.p4testgen, args.p4c, args.include):
+        parser.error("name --p4testgen, --p4c and --include, or --kept")
     for path in (args.p4testgen, args.p4c, args.include, args.samples):
         if path is not None and not path.exists():
             parser.error(f"there is no {path}")

@@ -25,6 +25,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from pcn.lab.target import BMV2, PRIORITIES, Bmv2Target
 from pcn.softswitch.clock import ManualClock
 from pcn.softswitch.codegen.build import build_runtime
+from pcn.softswitch.coverage.counts import Counts
 from pcn.softswitch.native import NativeSwitch, load_library
 from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.server import Server
@@ -74,14 +75,14 @@ def _library() -> Any:
 
 
 @contextmanager
-def embedded() -> Iterator[Switch]:
-    """The embedded switch, in this process."""
+def embedded(counts: Counts | None = None) -> Iterator[Switch]:
+    """The embedded switch, in this process. `counts`: those of its program's coverage."""
     library = _library()
     with NativeSwitch(library, manual=True) as native:
         for port in PORTS:
             native.port_add(port, None)
         native.start()
-        pipeline = Pipeline(native, library)
+        pipeline = Pipeline(native, library, counts=counts)
         try:
             with Server(Service(native, pipeline, DEVICE_ID, 0), "127.0.0.1:0") as server:
                 address = f"127.0.0.1:{server.port}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import needs
@@ -14,11 +15,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from judge import JudgedError, judge
 from own import COMPILED, SOURCES, load
+from reached import lines_reached
 from stf import Entry, Expect, Mirror, Packet, Step, StfError, parse, table_entry
 from sweep import GENERATED
-from switches import TARGETS, Start, SwitchError, bmv2
+from switches import TARGETS, Start, SwitchError, bmv2, embedded
 
 from pcn.base import packed
+from pcn.softswitch.coverage.counts import Counts
 
 # p4testgen was not at hand when these were added
 WITHOUT_TESTS = {
@@ -54,6 +57,18 @@ def test_a_switch_does_what_p4testgen_expects(start: Start, program: str) -> Non
         except JudgedError as error:
             wrong[file] = str(error)
     assert not wrong
+
+
+def test_switch_counts_the_lines_that_tests_reach() -> None:
+    """None without a packet; more by all tests of a program than by one."""
+    tests, counts, shares = list(steps_of("qcn").values()), Counts(), []
+    for played in ([[]], tests[:1], tests[1:]):
+        for steps in played:
+            judge(partial(embedded, counts), *load("qcn"), steps)
+        shares.append(lines_reached(counts, SOURCES))
+    (none, lines), (some, _), (more, same) = shares
+    assert lines == same
+    assert 0 == none < some < more < lines
 
 
 def forwarded(program: str) -> list[Step]:

@@ -63,8 +63,9 @@ class Node:
     def _take(self, command: str) -> None:
         if shell.table_commands(command, self.name if self.recorded_as_switch else ""):
             return
+        further = [name for name, intf in self.nameToIntf.items() if not self._is_default(intf)]
         for part in shell.parts(command):
-            known = None if self.recorded_as_switch else shell.configured(part, self.name)
+            known = None if self.recorded_as_switch else shell.configured(part, self.name, further)
             if known is not None:
                 self._configure(known)
             elif not shell.is_mute(part):

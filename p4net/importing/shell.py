@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from pcn.p4net.importing.recorder import RECORDER, TableCommands
@@ -44,14 +44,18 @@ def is_mute(command: str) -> bool:
     return _MUTE.match(command) is not None
 
 
-def configured(command: str, host: str) -> Configured | None:
-    """Returns what a command configures of a host; None: nothing that a network's file has.
-    Interfaces get the name that they have here, eth0."""
+def configured(command: str, host: str, further: Collection[str] = ()) -> Configured | None:
+    """Returns what a command configures of a host; None: nothing that a network's file has, as of
+    its `further` interfaces, by which it doesn't send. The first gets the name that it has here,
+    eth0."""
     try:
-        words = [re.sub(rf"\A{re.escape(host)}-eth\d+\Z", "eth0", word) for word in _words(command)]
+        words = [
+            word if word in further else re.sub(rf"\A{re.escape(host)}-eth\d+\Z", "eth0", word)
+            for word in _words(command)
+        ]
     except ValueError:
         return None
-    if not all(_SAFE.match(word) for word in words):
+    if not all(_SAFE.match(word) and word not in further for word in words):
         return None
     text = " ".join(words)
     match words:

@@ -78,3 +78,37 @@ def write_exercise(folder: Path, links: list[Any] | None = None, **switch: Any) 
 def exercise(folder: Path, links: list[Any] | None = None, **switch: Any) -> P4Network:
     """The network as it is read."""
     return read_exercise(write_exercise(folder / "exercise", links, **switch))
+
+
+def two_links(folder: Path) -> P4Network:
+    """h1 at s1 and s2, h2 at s2, as the file has it: the way to h2 goes over s1, the way back ends
+    at h1's second link."""
+    folder.mkdir(parents=True)
+    shutil.copy(EXAMPLE / "router.json", folder)
+    addresses = {"h1": ("10.0.1.1", MACS["h1"]), "h2": ("10.0.2.2", MACS["h2"])}
+    ports = {"s1": {"h1": 1, "h2": 2}, "s2": {"h1": 1, "h2": 2}}
+    network = {
+        "hosts": {
+            name: {
+                "ip": f"{ip}/16",
+                "mac": mac,
+                "commands": [
+                    f"arp -i eth0 -s {far} {at}" for far, at in addresses.values() if far != ip
+                ],
+            }
+            for name, (ip, mac) in addresses.items()
+        },
+        "switches": {
+            switch: {
+                "program": "router.json",
+                "commands": [
+                    f"table_add routes forward {ip}/32 => {mac} {ways[host]}"
+                    for host, (ip, mac) in addresses.items()
+                ],
+            }
+            for switch, ways in ports.items()
+        },
+        "links": [["h1", "s1-p1"], ["h1", "s2-p1"], ["h2", "s2-p2"], ["s1-p2", "s2-p3"]],
+    }
+    (folder / "topology.json").write_text(json.dumps(network))
+    return read_exercise(folder)

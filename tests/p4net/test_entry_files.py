@@ -52,6 +52,11 @@ def test_runtime_json_writes_entries_groups_and_sessions(tmp_path: Path, kind: s
                 "action_name": "NoAction",
             },
             {
+                "table": "keyless",
+                "action_name": "set_wide",
+                "action_params": {"value": 18, "small": 19},
+            },
+            {
                 "table": "acl",
                 "match": acl,
                 "priority": 7,
@@ -78,6 +83,11 @@ def test_runtime_json_writes_entries_groups_and_sessions(tmp_path: Path, kind: s
             {"port": 3},
         )
         assert default.action.name == "drop"
+        (keyless,) = control.read_table("keyless")  # which all packets hit
+        assert (keyless.is_default_action, keyless.action.args) == (
+            True,
+            {"value": 18, "small": 19},
+        )
         assert control.read_table("prefixes")[0].match == TableMatch(
             port=1, dst_addr=(0x0A << 40, 8)
         )
@@ -122,6 +132,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"table_entries": [{"table": "acl", "match": {}, "action_name": "drop"}]},
         "needs a priority above 0",
+    ),
+    (
+        {"table_entries": [{"table": "keyless", "action_name": "NoAction"}] * 2},
+        "has no key, and its entry is there",
+    ),
+    (
+        {"table_entries": [{"table": "keyless", "match": {"x": 1}, "action_name": "NoAction"}]},
+        "keyless has no match fields, so none is 'x'",
     ),
     ({"multicast_group_entries": [{"multicast_group_id": 0, "replicas": []}]}, "from 1 to 65535"),
     (

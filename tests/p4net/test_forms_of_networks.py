@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exercise import EXAMPLE
+from exercise import EXAMPLE, two_links
 
 from pcn.cli import run
 from pcn.p4net.commands import Commands
@@ -75,35 +75,13 @@ def test_exercise_of_2018_has_derived_addresses(tmp_path: Path) -> None:
 
 
 def test_host_with_two_links_sends_by_the_first_and_takes_of_both(tmp_path: Path) -> None:
-    """h1 at s1 and s2, h2 at s2: the way there goes over s1, the way back ends at eth1."""
-    folder = folder_of(tmp_path / "two")
-    addresses_of = {"h1": ("10.0.1.1/16", "08:00:00:00:01:11"), "h2": ("10.0.2.2/16", MAC)}
-    routes = {"s1": {"h1": 1, "h2": 2}, "s2": {"h1": 1, "h2": 2}}
-    switches = {
-        switch: {
-            "program": "router.json",
-            "commands": [
-                f"table_add routes forward {addresses_of[host][0][:-3]}/32 => "
-                f"{addresses_of[host][1]} {port}"
-                for host, port in ports.items()
-            ],
-        }
-        for switch, ports in routes.items()
-    }
-    links = [["h1", "s1-p1"], ["h1", "s2-p1"], ["h2", "s2-p2"], ["s1-p2", "s2-p3"]]
-    hosts = {name: {"ip": ip, "mac": mac} for name, (ip, mac) in addresses_of.items()}
-    document = {"hosts": hosts, "switches": switches, "links": links}
-    (folder / "topology.json").write_text(json.dumps(document))
-    with VirtualP4(read_exercise(folder)) as network:
+    with VirtualP4(two_links(tmp_path / "two")) as network:
         for src, dst in (("h1", "h2"), ("h2", "h1")):
             network.send(src, 0.0, udp(network.value, src, dst, b"hello"))
         network.run(until_s=1.0)
         assert [network.arrivals(host).frames for host in ("h1", "h2")] == [1, 1]
         assert network.totals().traversals == 3  # s1 and s2; s2
         assert network.link_stats("s2", 1).packets == 1
-
-
-MAC = "08:00:00:00:02:22"
 
 
 @pytest.mark.parametrize(

@@ -373,6 +373,23 @@ def test_host_has_its_address_at_the_first_of_two_links(scripts: Scripts) -> Non
     assert [link.other("h1").node for link in network.topology.host_links("h1")] == ["s1", "s2"]
 
 
+def test_commands_of_a_hosts_further_links_are_left_out(scripts: Scripts) -> None:
+    text = PAIR + 's2 = net.addSwitch("s2", json_path="router.json")\n'
+    text += """net.addLink(h1, s2)
+net.addLink(s1, s2)
+net.start()
+h1.cmd("ifconfig h1-eth1 10.0.9.1 netmask 255.255.255.0")
+h1.cmd("ip link set h1-eth1 address 08:00:00:00:09:11")
+h1.cmd("ip route add 10.0.9.0/24 dev h1-eth0")
+h1.cmd("ip route add 10.0.8.0/24 dev h1-eth1")
+"""
+    out, _ = scripts.imported(text)
+    assert "h1: ifconfig h1-eth1" in out
+    host = json.loads((scripts.folder / "net.json").read_text())["hosts"]["h1"]
+    assert (host["ip"], host["commands"]) == ("10.0.0.1/8", ["ip route add 10.0.9.0/24 dev eth0"])
+    assert host.get("mac", "") != "08:00:00:00:09:11"
+
+
 def test_host_without_a_link_is_refused(scripts: Scripts) -> None:
     text = PAIR + 'net.addHost("h3")\nnet.start()\n'
     assert scripts.refused(text).endswith("h3 has no link: in `pcn p4` a host has one")
