@@ -12,7 +12,9 @@ import ipaddress
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 
 from pcn.p4net.errors import NoRouteError, P4NetError
@@ -23,12 +25,16 @@ _LIMITED_BROADCAST = IPv4Address("255.255.255.255")
 _DEFAULT = IPv4Network("0.0.0.0/0")
 
 
+_parsed = lru_cache(2**16)(IPv4Address)
+"""A host's address is parsed once, and not once a frame."""
+
+
 def address_of(network: P4Network, target: str) -> IPv4Address:
     """Returns the address of a host, or the IPv4 address that stands there. Raises LabError."""
-    try:
-        return IPv4Address(target)
-    except ValueError:
-        return IPv4Address(network.topology.host(target).ip)
+    if target[:1].isdigit():
+        with suppress(ValueError):
+            return _parsed(target)
+    return _parsed(network.topology.host(target).ip)
 
 
 def group_mac(address: IPv4Address) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from ipaddress import IPv4Address
 
 from pcn.p4net.neighbours import address_of, mac_of
 from pcn.p4net.network import P4Network
@@ -26,7 +25,7 @@ def ipv4(
     source, target = network.topology.host(src), address_of(network, dst)
     header = struct.pack(
         ">BBHHHBBH4s4s", 0x45, tos, 20 + len(payload), 0, 0x4000, ttl, protocol, 0,
-        IPv4Address(source.ip).packed, target.packed,
+        address_of(network, src).packed, target.packed,
     )  # fmt: skip
     header = header[:10] + struct.pack(">H", checksum(header)) + header[12:]
     to = _mac(mac_of(network, src, str(target)) if mac is None else mac)
@@ -41,7 +40,7 @@ def udp(
 ) -> bytes:  # fmt: skip
     """Returns a UDP datagram from a host to a host or an IPv4 address, with its checksum; `mac` as
     of `ipv4`. Raises LabError."""
-    addresses = IPv4Address(network.topology.host(src).ip).packed + address_of(network, dst).packed
+    addresses = address_of(network, src).packed + address_of(network, dst).packed
     length = 8 + len(payload)
     start = struct.pack(">HHH", sport, dport, length)
     udp_checksum = (

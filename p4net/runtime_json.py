@@ -25,7 +25,7 @@ from pcn.controller.entities import CloneSession, MulticastGroup, Replica
 from pcn.controller.p4info import Schema, Table
 from pcn.p4net import values
 from pcn.p4net.errors import P4NetError
-from pcn.p4net.steps import Place, Write
+from pcn.p4net.steps import Insert, Place, Write
 from pcn.topologies.tree import FileError, Node, needed as required, optional, read_file
 
 _EMPTY = "write {} where there are no entries"
@@ -69,27 +69,28 @@ class RuntimeJson:
         except FileError as error:
             raise P4NetError(str(error)) from None
 
-    def steps(self, schema: Schema) -> list[Write]:
+    def steps(self, schema: Schema) -> list[Write | Insert]:
         """Returns an update for each entry. Raises P4NetError."""
-        contents, keyless = self._contents, set[str]()
-        tables = [
-            (raw, lambda fields: _table_entry(schema, fields, keyless)) for raw in contents.tables
+        contents, entries = self._contents, _Entries(schema)
+        return [
+            self._step(raw, make)
+            for raws, make in (
+                (contents.tables, entries.table_entry),
+                (contents.groups, entries.group),
+                (contents.sessions, entries.session),
+            )
+            for raw in raws
         ]
-        groups = [
-            (raw, lambda fields: (p4r.Update.INSERT, _group(fields))) for raw in contents.groups
-        ]
-        sessions = [
-            (raw, lambda fields: (p4r.Update.INSERT, _session(fields))) for raw in contents.sessions
-        ]
-        return [self._step(schema, raw, make) for raw, make in (*tables, *groups, *sessions)]
 
-    def _step(self, schema: Schema, raw: _Raw, make: Callable[[dict[str, Any]], Any]) -> Write:
-        place = Place(self.path, raw.node.line)
+    def _step(
+        self, raw: _Raw, make: Callable[[dict[str, Any]], p4r.Update | TableEntry]
+    ) -> Write | Insert:
+        place = Place(self.path, raw.node)
         try:
-            kind, entry = make(raw.fields)
-            return Write(place, p4r.Update(type=kind, entity=entry.encode(schema)))
+            update = make(raw.fields)
         except ValueError as error:
             raise place.fail(str(error)) from None
+        return Insert(place, update) if isinstance(update, TableEntry) else Write(place, update)
 
 
 def _contents(node: Node) -> _Contents:
@@ -166,46 +167,87 @@ _SESSION = {
 }
 
 
-def _table_entry(
-    schema: Schema, fields: dict[str, Any], keyless: set[str]
-) -> tuple[Any, TableEntry]:
-    """Returns an update. A table without a key has one entry, which all packets hit: in P4Runtime
-    its default entry. BMv2's server took it for an entry until August 2023, and refuses it since.
-    `keyless`: tables that have theirs."""
-    table = values.find("table", schema.tables, fields["table"])
-    params = fields["action_params"]
+class _Named(NamedTuple):
+    """What a table's and an action's name stand for. `widths`: of the parameters, by name."""
 
-    def texts(action: Any) -> dict[str, str]:
-        known = [param.name for param in action.params]
-        if params.keys() != set(known):
+    table: Table
+    action: str
+    widths: dict[str, int]
+    has_priority: bool
+
+
+class _Entries:
+    """What entries mean to a program. Raises ValueError."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._named = dict[tuple[str, str], _Named]()
+        self._keyless = set[str]()
+        """Tables without a key that have their entry."""
+
+    def table_entry(self, fields: dict[str, Any]) -> p4r.Update | TableEntry:
+        """Returns an INSERT, or the MODIFY of a default action. A table without a key has one
+        entry, which all packets hit: in P4Runtime its default entry. BMv2's server took it for an
+        entry until August 2023, and refuses it since."""
+        names = fields["table"], fields["action_name"]
+        named = self._named.get(names)
+        if named is None:  # once: thousands of entries have the same names
+            table = values.find("table", self._schema.tables, names[0])
+            action = values.find_action(self._schema, table, names[1])
+            widths = {param.name: param.bitwidth for param in action.params}
+            named = _Named(table, action.name, widths, values.needs_priority(table))
+            self._named[names] = named
+        table, action_name, widths, has_priority = named
+        params = fields["action_params"]
+        if params.keys() != widths.keys():
             raise ValueError(
-                f"{action.name} has the parameters {known or 'none'}, not {list(params) or 'none'}"
+                f"{action_name} has the parameters {list(widths) or 'none'}, not "
+                f"{list(params) or 'none'}"
             )
-        return params  # type: ignore[no-any-return]
+        arguments = {name: values.number(params[name], widths[name]) for name in widths}
+        call = TableAction(action_name, **arguments)
+        if fields["default_action"]:
+            if fields["match"]:
+                raise ValueError(f"{table.name}: a default action has no match")
+            return self._default(table, call)
+        if not len(table.match_fields) and not fields["match"]:
+            if table.name in self._keyless:
+                raise ValueError(f"{table.name} has no key, and its entry is there")
+            self._keyless.add(table.name)
+            return self._default(table, call)
+        match = TableMatch()
+        for key, parts in fields["match"].items():
+            value = values.field(_match_field(table, key), parts)
+            if value is not None:
+                match[key] = value
+        priority = fields["priority"] or 0
+        if has_priority and not priority:
+            raise ValueError(f"{table.name}: each entry needs a priority above 0, the highest wins")
+        if not has_priority:
+            priority = 0  # the tutorials' controller sends it, and BMv2 ignores it
+        return TableEntry(table.name, match=match, action=call, priority=priority)
 
-    name, arguments = values.arguments(schema, table, fields["action_name"], texts)
-    action = TableAction(name, **arguments)
-    if fields["default_action"]:
-        if fields["match"]:
-            raise ValueError(f"{table.name}: a default action has no match")
-        return p4r.Update.MODIFY, TableEntry(table.name, action=action, is_default_action=True)
-    if not len(table.match_fields) and not fields["match"]:
-        if table.name in keyless:
-            raise ValueError(f"{table.name} has no key, and its entry is there")
-        keyless.add(table.name)
-        return p4r.Update.MODIFY, TableEntry(table.name, action=action, is_default_action=True)
-    match = {
-        key: values.field(_match_field(table, key), parts) for key, parts in fields["match"].items()
-    }
-    priority = fields["priority"] or 0
-    if values.needs_priority(table) and not priority:
-        raise ValueError(f"{table.name}: each entry needs a priority above 0, the highest wins")
-    if priority and not values.needs_priority(table):
-        priority = 0  # the tutorials' controller sends it, and BMv2 ignores it
-    table_match = TableMatch({key: value for key, value in match.items() if value is not None})
-    return p4r.Update.INSERT, TableEntry(
-        table.name, match=table_match, action=action, priority=priority
-    )
+    def _default(self, table: Table, call: TableAction) -> p4r.Update:
+        entry = TableEntry(table.name, action=call, is_default_action=True)
+        return p4r.Update(type=p4r.Update.MODIFY, entity=entry.encode(self._schema))
+
+    def group(self, fields: dict[str, Any]) -> p4r.Update:
+        """Returns an INSERT; so does `session`."""
+        return self._insert(
+            MulticastGroup(fields["multicast_group_id"], replicas=fields["replicas"])
+        )
+
+    def session(self, fields: dict[str, Any]) -> p4r.Update:
+        return self._insert(
+            CloneSession(
+                fields["clone_session_id"],
+                replicas=fields["replicas"],
+                packet_length_bytes=fields["packet_length_bytes"],
+            )
+        )
+
+    def _insert(self, entry: MulticastGroup | CloneSession) -> p4r.Update:
+        return p4r.Update(type=p4r.Update.INSERT, entity=entry.encode(self._schema))
 
 
 def _match_field(table: Table, name: str) -> Any:
@@ -218,18 +260,6 @@ def _match_field(table: Table, name: str) -> Any:
             else f"{table.name} has no match fields, so none is {name!r}"
         )
     return field
-
-
-def _group(fields: dict[str, Any]) -> MulticastGroup:
-    return MulticastGroup(fields["multicast_group_id"], replicas=fields["replicas"])
-
-
-def _session(fields: dict[str, Any]) -> CloneSession:
-    return CloneSession(
-        fields["clone_session_id"],
-        replicas=fields["replicas"],
-        packet_length_bytes=fields["packet_length_bytes"],
-    )
 
 
 __all__: Sequence[str] = ("RuntimeJson",)

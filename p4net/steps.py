@@ -13,18 +13,23 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from pcn.base.p4rt import p4r
-from pcn.controller.control_plane import ControlPlane
-from pcn.controller.errors import SwitchError
+from pcn.controller.control_plane import ControlPlane, TableEntry
+from pcn.controller.errors import SwitchError, WriteError
 from pcn.controller.p4info import Schema
 from pcn.p4net.errors import P4NetError
+from pcn.topologies.tree import Node
 
 
 @dataclass(frozen=True)
 class Place:
-    """A line of a file."""
+    """A line of a file. `at`: the line, or the value, whose line is counted when it is needed."""
 
     path: Path
-    line: int
+    at: int | Node
+
+    @property
+    def line(self) -> int:
+        return self.at if isinstance(self.at, int) else self.at.line
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}"
@@ -40,6 +45,15 @@ class Write:
 
     place: Place
     update: p4r.Update
+
+
+@dataclass(frozen=True)
+class Insert:
+    """An entry of a table by the program's names, which an InProcessSwitch reads without a message
+    between."""
+
+    place: Place
+    entry: TableEntry
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,9 @@ class Queue:
     queue: int | None = None
 
 
-Step: TypeAlias = Write | Read | Queue
+_MOST_AT_ONCE = 4096
+"""Entries in one call: gRPC's messages have 4 MB at most."""
+Step: TypeAlias = Write | Insert | Read | Queue
 
 
 class Entries(Protocol):
@@ -81,22 +97,57 @@ class Entries(Protocol):
 def carry_out(
     switch: ControlPlane, steps: Iterable[Step], set_queue: Callable[[Queue], None]
 ) -> list[str]:
-    """Carries out steps in their order. Returns a line for each value that was read. Raises
-    P4NetError with the place of the step that the switch refuses."""
+    """Carries out steps in their order, entries that follow each other in one call. Returns a line
+    for each value that was read. Raises P4NetError with the place of the step that the switch
+    refuses."""
     lines: list[str] = []
+    inserts = list[Insert]()
+    for step in steps:
+        if isinstance(step, Insert) and len(inserts) < _MOST_AT_ONCE:
+            inserts.append(step)
+            continue
+        _insert(switch, inserts)
+        if isinstance(step, Insert):
+            inserts = [step]
+        else:
+            inserts = []
+            lines += _carry_out(switch, step, set_queue)
+    _insert(switch, inserts)
+    return lines
+
+
+def _insert(switch: ControlPlane, steps: Sequence[Insert]) -> None:
+    if not steps:
+        return
+    prepared = []
     for step in steps:
         try:
-            if isinstance(step, Write):
-                switch.write([step.update])
-            elif isinstance(step, Read):
-                lines += [
-                    f"{step.title}{text}" for text in step.show(list(switch.read([step.query])))
-                ]
-            else:
-                set_queue(step)
+            prepared.append(switch.prepare([step.entry]))
         except SwitchError as error:
             raise step.place.fail(str(error)) from None
-    return lines
+    try:
+        switch.insert_prepared(prepared)
+    except WriteError as error:
+        refused, reason = error.refused[0]
+        place = next(step.place for step in steps if step.entry is refused)
+        raise place.fail(f"{switch.name}: table entry: {reason}") from None
+    except SwitchError as error:
+        raise steps[0].place.fail(str(error)) from None
+
+
+def _carry_out(
+    switch: ControlPlane, step: Write | Read | Queue, set_queue: Callable[[Queue], None]
+) -> list[str]:
+    try:
+        if isinstance(step, Write):
+            switch.write([step.update])
+        elif isinstance(step, Read):
+            return [f"{step.title}{text}" for text in step.show(list(switch.read([step.query])))]
+        else:
+            set_queue(step)
+    except SwitchError as error:
+        raise step.place.fail(str(error)) from None
+    return []
 
 
 def _value(entity: p4r.Entity) -> str:

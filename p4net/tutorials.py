@@ -70,7 +70,7 @@ def _network_file(folder: Path) -> Path:
     for path in sorted(folder.glob("*.json"))[:_MOST_FILES]:
         try:
             source = Source.of(path, _MOST_BYTES)
-            if path.name in _USUAL and source.tree is None:
+            if path.name in _USUAL and source.document is None:
                 return path
         except FormatError:
             if path.name in _USUAL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -48,11 +49,15 @@ def whole(text: str, least: int = 0, most: int = 2**63 - 1) -> int:
 
 def _address(text: str, width: int) -> int | None:
     if width == 32 and "." in text:
-        return int(ipaddress.IPv4Address(text))
+        try:
+            return int.from_bytes(socket.inet_pton(socket.AF_INET, text), "big")
+        except (OSError, ValueError):
+            return int(ipaddress.IPv4Address(text))  # raises, and says what is wrong
     if width == 128 and ":" in text:
         return int(ipaddress.IPv6Address(text))
     if width == 48 and _MAC.match(text):
-        return int.from_bytes(bytes(int(part, 16) for part in re.split("[:-]", text)), "big")
+        parts = text.replace("-", ":").split(":")
+        return int("".join([part.zfill(2) for part in parts]), 16)
     return None
 
 

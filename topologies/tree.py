@@ -11,13 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pcn.base import inputs
 from pcn.base.errors import LabError, is_near, nearest
-from pcn.topologies.tree_parts import ComposeError, ListOf, MappingOf, Scalar, Tree
+from pcn.topologies.tree_parts import (
+    ComposeError,
+    Document,
+    Lines,
+    MappingOf,
+    Plain,
+    Tree,
+    line_of,
+)
 
 T = TypeVar("T")
 
@@ -78,28 +85,57 @@ def optional(read: Callable[[Node], Any], default: Any = None) -> Field:
     return Field(read, needed=False, default=default)
 
 
-@dataclass(frozen=True)
 class Node:
-    """A value and where it stands. `where` is its path: ports[1].speed."""
+    """A value and where it stands."""
 
-    tree: Tree
-    where: str
-    faults: Faults
+    __slots__ = ("_name", "_names", "_outer", "_place", "faults", "tree")
+
+    def __init__(
+        self, tree: Tree, faults: Faults, outer: Node | Document, place: int, name: int | str
+    ) -> None:
+        """`outer`: the list or mapping in which it is, of whose lines its own are at `place`;
+        `name`: its number there, or its key."""
+        self.tree = tree
+        self.faults = faults
+        self._outer = outer
+        self._place = place
+        self._name = name
+        self._names: dict[str, Node] | None = None
+
+    @property
+    def where(self) -> str:
+        """Its path: ports[1].speed."""
+        if isinstance(self._outer, Document):
+            return ""
+        if isinstance(self._name, int):
+            return f"{self._outer.where}[{self._name}]"
+        return self._outer._under(self._name)
+
+    @property
+    def lines(self) -> Lines:
+        """Of it and its parts."""
+        if isinstance(self._outer, Document):
+            return self._outer.lines
+        return self._outer.lines[1][self._place]
 
     @property
     def line(self) -> int:
-        return self.tree.line
+        return line_of(self.lines)
 
     def fail(self, text: str) -> FaultError:
         """Notes a fault here; to be raised."""
-        self.faults.add(self.line, f"{self.where}: {text}" if self.where else text)
+        where = self.where
+        self.faults.add(self.line, f"{where}: {text}" if where else text)
         return FaultError()
 
     def text(self) -> str:
         """Returns a value's text. Raises FaultError where the value is a list or a mapping."""
-        if not isinstance(self.tree, Scalar):
+        tree = self.tree
+        if isinstance(tree, str):
+            return str(tree)
+        if isinstance(tree, (list, MappingOf)):
             raise self.fail("one value is wanted here, not a list or a mapping")
-        return self.tree.text
+        return _CONSTANTS[tree]
 
     def value(self, read: Callable[[str], T]) -> T:
         """Returns the value as `read` makes it of the text; its ValueError is the fault."""
@@ -109,9 +145,13 @@ class Node:
         except ValueError as error:
             raise self.fail(str(error)) from None
 
+    def with_text(self, text: Tree) -> Node:
+        """Returns one value that stands for this one."""
+        return Node(text, self.faults, self._outer, self._place, self._name)
+
     @property
     def is_list(self) -> bool:
-        return isinstance(self.tree, ListOf)
+        return isinstance(self.tree, list)
 
     @property
     def is_mapping(self) -> bool:
@@ -120,62 +160,68 @@ class Node:
     @property
     def is_text(self) -> bool:
         """One value in quotes, or one that is neither number nor truth value nor nothing."""
-        return isinstance(self.tree, Scalar) and not (
-            self.tree.plain and _NO_TEXT.match(self.tree.text)
+        return isinstance(self.tree, str) and not (
+            isinstance(self.tree, Plain) and _NO_TEXT.match(self.tree)
         )
 
     @property
     def is_nothing(self) -> bool:
-        return (
-            isinstance(self.tree, Scalar)
-            and self.tree.plain
-            and self.tree.text in ("", "~", "null")
+        return self.tree is None or (
+            isinstance(self.tree, Plain) and self.tree in ("", "~", "null")
         )
 
     def elements(self, read: Callable[[Node], T], least: int = 1) -> tuple[T, ...]:
         """Returns every element, or all faults of them."""
-        if not isinstance(self.tree, ListOf):
+        if not isinstance(self.tree, list):
             raise self.fail("a list is wanted here: each element on its own line, after `- `")
-        if len(self.tree.items) < least:
+        if len(self.tree) < least:
             raise self.fail("the list is empty")
-        nodes = [
-            Node(element, f"{self.where}[{i}]", self.faults)
-            for i, element in enumerate(self.tree.items)
-        ]
-        return self._all([(read, node) for node in nodes])
+        faults = self.faults
+        return _all(read, [Node(part, faults, self, i, i) for i, part in enumerate(self.tree)])
 
     def entries(self, read_key: Callable[[str], T], read: Callable[[Node], Any]) -> dict[T, Any]:
         """Returns a mapping with keys of one kind."""
-        pairs = self.pairs()
-        keys = self._all([(lambda node: node.value(read_key), key) for key, _ in pairs])
-        values = self._all([(read, value) for _, value in pairs])
-        return dict(zip(keys, values, strict=True))
+        entries, bad = dict[T, Any](), False
+        for name, place in self._places().items():
+            try:
+                key = read_key(name)
+            except ValueError as error:
+                self._key(place, name).fail(str(error))
+                bad = True
+                continue
+            try:
+                entries[key] = read(self._value(place, name))
+            except FaultError:
+                bad = True
+        if bad:
+            raise FaultError
+        return entries
 
     def fields(
         self, known: Mapping[str, Field], strange: dict[str, str] | None = None
     ) -> dict[str, Any]:
         """Returns a mapping with known keys: the values by key, or all faults. `strange`: keys that
         are like no known one are no faults, and get the first place of each there."""
-        pairs = {key.text(): (key, value) for key, value in self.pairs()}
+        places = self._places()
         bad = False
-        for name, (key, _) in pairs.items():
+        for name, place in places.items():
             if name not in known:
                 fault = f"{self._under(name)}: no such field; {nearest(name, list(known))}"
                 if strange is not None and not is_near(name, known):
                     strange.setdefault(name, shortened(fault, _LONGEST_FAULT))
                 else:
-                    self.faults.add(key.line, fault)
+                    self.faults.add(self._key(place, name).line, fault)
                     bad = True
         result = {}
         for name, how in known.items():
-            if name not in pairs:
+            if name not in places:
                 result[name] = how.default
                 if how.needed:
                     self.faults.add(self.line, f"{self._under(name)}: missing")
                     bad = True
                 continue
             try:
-                result[name] = how.read(pairs[name][1])
+                result[name] = how.read(self._value(places[name], name))
             except FaultError:
                 bad = True
         if bad:
@@ -185,43 +231,60 @@ class Node:
     def get(self, name: str) -> Node | None:
         """Returns a key's value in a mapping whose other keys don't matter; None if it is missing,
         or nothing."""
-        node = self._by_name.get(name)
+        if self._names is None:  # readers get many names of one large mapping
+            self._names = {key.text(): node for key, node in self.pairs()}
+        node = self._names.get(name)
         return None if node is None or node.is_nothing else node
-
-    @cached_property
-    def _by_name(self) -> dict[str, Node]:
-        """Kept: readers get many names of one large mapping."""
-        return {key.text(): node for key, node in self.pairs()}
 
     def pairs(self) -> list[tuple[Node, Node]]:
         """Returns the keys and values. A key that stands twice is a fault: YAML would silently take
         the last."""
+        return [
+            (self._key(place, name), self._value(place, name))
+            for name, place in self._places().items()
+        ]
+
+    def _places(self) -> dict[str, int]:
+        """Returns the numbers of pairs by their keys. Raises FaultError for a key that is no text,
+        or stands twice."""
         if not isinstance(self.tree, MappingOf):
             raise self.fail("a mapping is wanted here: `name: value`, each on its own line")
-        pairs, seen = [], dict[str, int]()
-        for key_node, value_node in self.tree.pairs:
-            name = key_node.text if isinstance(key_node, Scalar) else "?"
-            key = Node(key_node, self._under(name), self.faults)
-            if key.text() in seen:
-                raise key.fail(f"stands in line {seen[name]} already")
-            seen[name] = key.line
-            pairs.append((key, Node(value_node, key.where, self.faults)))
-        return pairs
+        places = dict[str, int]()
+        for place, (tree, _) in enumerate(self.tree.pairs):
+            key = str(tree) if isinstance(tree, str) else self._key(place, "?").text()
+            if key in places:
+                before = self._key(places[key], key)
+                raise self._key(place, key).fail(f"stands in line {before.line} already")
+            places[key] = place
+        return places
+
+    def _key(self, place: int, name: str) -> Node:
+        assert isinstance(self.tree, MappingOf)
+        return Node(self.tree.pairs[place][0], self.faults, self, 2 * place, name)
+
+    def _value(self, place: int, name: str) -> Node:
+        assert isinstance(self.tree, MappingOf)
+        return Node(self.tree.pairs[place][1], self.faults, self, 2 * place + 1, name)
 
     def _under(self, name: str) -> str:
-        name = shortened(name, _LONGEST_KEY)
-        return f"{self.where}.{name}" if self.where else name
+        name, where = shortened(name, _LONGEST_KEY), self.where
+        return f"{where}.{name}" if where else name
 
-    def _all(self, work: list[tuple[Callable[[Node], T], Node]]) -> tuple[T, ...]:
-        results, bad = [], False
-        for read, node in work:
-            try:
-                results.append(read(node))
-            except FaultError:
-                bad = True
-        if bad:
-            raise FaultError
-        return tuple(results)
+
+_CONSTANTS = {None: "null", True: "true", False: "false"}
+
+
+def _all(read: Callable[[Node], T], nodes: list[Node]) -> tuple[T, ...]:
+    """Returns what `read` makes of each, or notes all their faults."""
+    results, bad = [], False
+    for node in nodes:
+        try:
+            results.append(read(node))
+        except FaultError:
+            bad = True
+    if bad:
+        raise FaultError
+    return tuple(results)
 
 
 def shortened(text: str, most: int) -> str:
@@ -246,7 +309,7 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
         raise FileError(f"{path}: this is no text in UTF-8: {error}") from None
 
 
-def compose(path: Path, text: str) -> Tree | None:
+def compose(path: Path, text: str) -> Document | None:
     """Returns the tree of a text, by the file's name JSON or YAML, or else JSON where it begins so;
     None of an empty one.
 
@@ -259,11 +322,11 @@ def compose(path: Path, text: str) -> Tree | None:
     return composed(text)
 
 
-def read_tree(path: Path, tree: Tree, read: Callable[[Node], T]) -> T:
+def read_tree(path: Path, document: Document, read: Callable[[Node], T]) -> T:
     """Returns what `read` makes of a tree. Raises FileError with all faults."""
     faults = Faults(path)
     try:
-        result = read(Node(tree, "", faults))
+        result = read(Node(document.tree, faults, document, 0, ""))
     except FaultError:
         faults.raise_any()
         raise
@@ -275,9 +338,9 @@ def read_file(path: Path, read: Callable[[Node], T], empty: str) -> T:
     """Returns what `read` makes of the file's one document; `empty` is the way out of an empty one.
     Raises FileError with all faults."""
     try:
-        tree = compose(path, read_text(path))
+        document = compose(path, read_text(path))
     except ComposeError as error:
         raise FileError(f"{path}:{error.line}: {error}") from None
-    if tree is None:
+    if document is None:
         raise FileError(f"{path}: empty: {empty}")
-    return read_tree(path, tree, read)
+    return read_tree(path, document, read)

@@ -1,85 +1,161 @@
-"""JSON as a tree with lines: `json` gives none."""
+"""JSON as a tree with lines. The standard library reads it, which has a line of an error alone; a
+pass over the tokens counts those of values, where one is needed."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
-from pcn.topologies.tree_parts import ComposeError, Composer, ListOf, MappingOf, Scalar, Tree
-
-_TOKEN = re.compile(
-    r"""[ \t\r\n]*(?:
-    (?P<mark>[][{}:,])
-    | (?P<text>"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*")
-    | (?P<plain>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)
-    | (?P<end>\Z)
-    )""",
-    re.VERBOSE,
-)
-_VALUE, _KEY, _FIRST_KEY, _COLON, _AFTER, _FIRST_VALUE = (
-    "a value",
-    "a key",
-    "a key or }",
-    ":",
-    "a comma",
-    "a value or ]",
+from pcn.topologies import tree_parts
+from pcn.topologies.tree_parts import (
+    DEEPEST,
+    ComposeError,
+    Document,
+    Lines,
+    MappingOf,
+    Plain,
+    Tree,
+    too_deep,
+    too_many,
 )
 
+_TOKEN = re.compile(r'[][{}]|"[^"\\]*(?:\\.[^"\\]*)*"|[^][{}:,"\s]+')
+"""Of a text that is JSON: a value, or where a list or mapping begins or ends."""
+_AROUND = re.compile(r'[][{}:,]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[^][{}:,"\s]+')
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_WANTED = {
+    "Expecting value": "a value",
+    "Expecting property name enclosed in double quotes": "a key",
+    "Expecting ':' delimiter": ":",
+    "Expecting ',' delimiter": "a comma",
+    "Illegal trailing comma before end of object": "a key",
+    "Illegal trailing comma before end of array": "a value",
+}
+"""What stands nowhere, by the standard library's word; the last two are those of Python 3.13 on,
+about the comma before."""
 
-def compose(text: str) -> Tree | None:
+
+class _ConstantError(ValueError):
+    """NaN or Infinity, which are no JSON."""
+
+
+def compose(text: str) -> Document | None:
     """Returns the tree of a JSON text; None of an empty one. Raises ComposeError."""
-    composer, at, line, wanted = Composer(), 0, 1, _VALUE
-    while True:
-        match = _TOKEN.match(text, at)
-        start = at if match is None else match.start(match.lastgroup or 0)
-        line += text.count("\n", at, start)
-        if match is None:
-            line += text.count("\n", at, len(text) - len(text[at:].lstrip()))
-            raise ComposeError(
-                line,
-                f"this is no JSON: {text[at : at + 80].strip()[:20]!r} where {wanted} is wanted",
-            )
-        at, token = match.end(), match[match.lastgroup or 0]
-        if match["end"] is not None:
-            if composer.open or (composer.root is None and text.strip()):
-                raise ComposeError(line, f"this is no JSON: it ends where {wanted} is wanted")
-            return composer.root
-        wanted = _step(composer, match, token, wanted, line)
-        line += token.count("\n")
-
-
-def _step(composer: Composer, match: re.Match[str], token: str, wanted: str, line: int) -> str:
-    """Adds a token; returns what may come next."""
-    if not composer.open and composer.root is not None:
-        raise ComposeError(line, f"this is no JSON: {token[:20]!r} behind its end")
-    inner = composer.open[-1] if composer.open else None
-    values = wanted in (_VALUE, _FIRST_VALUE)
-    if match["text"] is not None and (values or wanted in (_KEY, _FIRST_KEY)):
-        composer.add(Scalar(line, _unescaped(token, line), plain=False))
-        return _COLON if composer.wants_value else _AFTER
-    if match["plain"] is not None and values:
-        composer.add(Scalar(line, token, plain=True))
-        return _AFTER
-    if values and token in ("[", "{"):
-        composer.begin(ListOf(line, []) if token == "[" else MappingOf(line, []))
-        return _FIRST_VALUE if token == "[" else _FIRST_KEY
-    closes = "]" if isinstance(inner, ListOf) else "}"
-    if inner is not None and token == closes and wanted in (_AFTER, _FIRST_VALUE, _FIRST_KEY):
-        composer.end()
-        return _AFTER
-    if inner is not None and token == "," and wanted == _AFTER:
-        return _VALUE if isinstance(inner, ListOf) else _KEY
-    if token == ":" and wanted == _COLON:
-        return _VALUE
-    raise ComposeError(line, f"this is no JSON: {token[:20]!r} where {wanted} is wanted")
-
-
-def _unescaped(token: str, line: int) -> str:
-    if "\\" not in token:
-        return token[1:-1]
+    if _SPACE.fullmatch(text):
+        return None
+    _require_few(text)
     try:
-        text = str(json.loads(token))
-        text.encode()  # "\ud800" is half of a character, which no file can be written with
-        return text
-    except ValueError as error:
-        raise ComposeError(line, f"this is no JSON: {error}") from None
+        tree: Tree = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise _error(text, error.pos, error.msg) from None
+    except _ConstantError as error:
+        at = next(at for at, token in _tokens(text) if token.lstrip("-") == str(error).lstrip("-"))
+        raise _error(text, at, "Expecting value") from None
+    except RecursionError:
+        raise _depth_error(text) from None
+    _require_flat(text, tree)
+    if _SURROGATE.search(text):
+        _require_characters(text)
+    return Document(tree, lambda: _lines(text))
+
+
+def _refuse(word: str) -> Tree:
+    raise _ConstantError(word)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=MappingOf,  # type: ignore[arg-type]  # whose keys are texts, as they are
+    parse_int=Plain,
+    parse_float=Plain,
+    parse_constant=_refuse,
+)
+
+
+def _tokens(text: str) -> Iterator[tuple[int, str]]:
+    return ((match.start(), match[0]) for match in _TOKEN.finditer(text))
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _require_few(text: str) -> None:
+    """Refuses a text of too many values before there is one of them: those in it are at most as
+    many as the marks around them."""
+    if sum(map(text.count, ",:[{")) < tree_parts.MOST_VALUES:
+        return
+    values = 0
+    for at, token in _tokens(text):
+        values += token not in "]}"
+        if values > tree_parts.MOST_VALUES:
+            raise too_many(_line(text, at))
+
+
+def _require_flat(text: str, tree: Tree) -> None:
+    level, depth = [tree], 0
+    while level := [part for part in level if isinstance(part, (list, MappingOf))]:
+        depth += 1
+        if depth > DEEPEST:
+            raise _depth_error(text)
+        level = [
+            value
+            for part in level
+            for value in (part if isinstance(part, list) else [value for _, value in part.pairs])
+            if value.__class__ is list or value.__class__ is MappingOf
+        ]
+
+
+def _depth_error(text: str) -> ComposeError:
+    depth = 0
+    for at, token in _tokens(text):
+        depth += (token in "[{") - (token in "]}")
+        if depth > DEEPEST:
+            return too_deep(_line(text, at))
+    raise AssertionError("a text that is deep has a deepest place")
+
+
+def _require_characters(text: str) -> None:
+    r"""Refuses half of a character, "\ud800", which no file can be written with."""
+    for at, token in _tokens(text):
+        if _SURROGATE.search(token):
+            try:
+                json.loads(token).encode()
+            except ValueError as error:
+                raise ComposeError(_line(text, at), f"this is no JSON: {error}") from None
+
+
+def _error(text: str, at: int, word: str) -> ComposeError:
+    start = _SPACE.match(text, at + word.startswith("Illegal")).end()  # type: ignore[union-attr]
+    line, wanted = _line(text, start), _WANTED.get(word)
+    token = _AROUND.match(text, start)
+    there = repr(token[0][:20] if token else text[start : start + 20])
+    if word == "Extra data":
+        return ComposeError(line, f"this is no JSON: {there} behind its end")
+    if wanted is None:
+        return ComposeError(line, f"this is no JSON: {word[:1].lower()}{word[1:]} {there}")
+    if start == len(text):
+        return ComposeError(line, f"this is no JSON: it ends where {wanted} is wanted")
+    return ComposeError(line, f"this is no JSON: {there} where {wanted} is wanted")
+
+
+def _lines(text: str) -> Lines:
+    """Returns the lines of a text that `compose` has read."""
+    inner: list[Lines] = []
+    outer: list[list[Lines]] = []
+    line, before = 1, 0
+    for match in _TOKEN.finditer(text):
+        at = match.start()
+        line += text.count("\n", before, at)
+        before, mark = at, text[at]
+        if mark in "[{":
+            parts: list[Lines] = []
+            inner.append((line, parts))
+            outer.append(inner)
+            inner = parts
+        elif mark in "]}":
+            inner = outer.pop()
+        else:
+            inner.append(line)
+    return inner[0]

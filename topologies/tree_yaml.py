@@ -7,17 +7,27 @@ from collections.abc import Iterator
 
 import yaml
 
-from pcn.topologies.tree_parts import ComposeError, Composer, ListOf, MappingOf, Scalar, Tree
+from pcn.topologies.tree_parts import (
+    ComposeError,
+    Composer,
+    Document,
+    Lines,
+    MappingOf,
+    Part,
+    Plain,
+    Tree,
+    line_of,
+)
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
 
 
-def compose(text: str) -> Tree | None:
+def compose(text: str) -> Document | None:
     """Returns the tree of a YAML text of one document; None of an empty one. Raises
     ComposeError."""
     composer, anchors, named = (
         Composer(),
-        dict[str, tuple[Tree, int]](),
+        dict[str, tuple[Part, int]](),
         list[tuple[str | None, int]](),
     )
     documents = 0
@@ -34,26 +44,25 @@ def compose(text: str) -> Tree | None:
             composer.count(line, size)
             composer.add(part)
         elif isinstance(event, yaml.ScalarEvent):
-            scalar = Scalar(line, event.value, plain=event.implicit[0])
+            scalar = Part(Plain(event.value) if event.implicit[0] else event.value, line)
             composer.add(scalar)
             if event.anchor:
                 anchors[event.anchor] = (scalar, 1)
         elif isinstance(event, yaml.SequenceStartEvent | yaml.MappingStartEvent):
             named.append((event.anchor, composer.values))
-            composer.begin(
-                ListOf(line, [])
-                if isinstance(event, yaml.SequenceStartEvent)
-                else MappingOf(line, [])
-            )
+            tree: Tree = [] if isinstance(event, yaml.SequenceStartEvent) else MappingOf([])
+            composer.begin(Part(tree, (line, [])))
         elif isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
             inner = composer.end()
-            if isinstance(inner, MappingOf):
-                _merge(composer, inner)
+            if isinstance(inner.tree, MappingOf):
+                _merge(composer, inner.tree, inner.lines)
             anchor, before = named.pop()
             if anchor:
                 anchors[anchor] = (inner, composer.values - before)
     root = composer.root
-    return None if isinstance(root, Scalar) and root.plain and not root.text else root
+    if root is None or (isinstance(root.tree, Plain) and not root.tree):
+        return None
+    return Document(root.tree, lambda: root.lines)
 
 
 def _events(text: str) -> Iterator[yaml.Event]:
@@ -71,29 +80,37 @@ def _events(text: str) -> Iterator[yaml.Event]:
         ) from None
 
 
-def _merge(composer: Composer, inner: MappingOf) -> None:
+def _merge(composer: Composer, inner: MappingOf, lines: Lines) -> None:
     """`<<: *other`: the other's pairs whose keys aren't there."""
-    merges = [
-        value
-        for key, value in inner.pairs
-        if isinstance(key, Scalar) and key.plain and key.text == "<<"
-    ]
-    if not merges:
+    is_merge = [isinstance(key, Plain) and key == "<<" for key, _ in inner.pairs]
+    if not any(is_merge):
         return
-    inner.pairs = [
-        (key, value)
-        for key, value in inner.pairs
-        if not (isinstance(key, Scalar) and key.text == "<<")
+    of_pairs = list(zip(lines[1][::2], lines[1][1::2], strict=True))
+    merges = [
+        (value, at)
+        for (_, value), (_, at), merge in zip(inner.pairs, of_pairs, is_merge, strict=True)
+        if merge
     ]
-    there = {key.text for key, _ in inner.pairs if isinstance(key, Scalar)}
+    pairs = [(pair, at) for pair, at in zip(inner.pairs, of_pairs, strict=True) if pair[0] != "<<"]
+    there = {key for (key, _), _ in pairs if isinstance(key, str)}
     others = [
-        part for value in merges for part in (value.items if isinstance(value, ListOf) else [value])
+        Part(tree, at)
+        for value, lines_of_value in merges
+        for tree, at in (
+            zip(value, lines_of_value[1], strict=True)
+            if isinstance(value, list)
+            else [(value, lines_of_value)]
+        )
     ]
-    for mapping in others:
-        if not isinstance(mapping, MappingOf):
-            raise ComposeError(mapping.line, "`<<` wants a mapping, or a list of mappings")
-        for key, value in mapping.pairs:
-            if isinstance(key, Scalar) and key.text not in there:
-                composer.count(inner.line, 2)
-                there.add(key.text)
-                inner.pairs.append((key, value))
+    for other in others:
+        if not isinstance(other.tree, MappingOf):
+            raise ComposeError(line_of(other.lines), "`<<` wants a mapping, or a list of mappings")
+        of_other = zip(other.lines[1][::2], other.lines[1][1::2], strict=True)
+        for pair, at in zip(other.tree.pairs, of_other, strict=True):
+            key = pair[0]
+            if isinstance(key, str) and key not in there:
+                composer.count(lines[0], 2)
+                there.add(key)
+                pairs.append((pair, at))
+    inner.pairs[:] = [pair for pair, _ in pairs]
+    lines[1][:] = [line for _, at in pairs for line in at]

@@ -71,8 +71,14 @@ class Frames:
         time, or as soon then as the class of its link may; by its first port, or `port`."""
         if length is not None and length < len(frame):
             raise VirtualError(f"{host}: a frame of {len(frame)} bytes in {length}")
-        times = np.array([picoseconds(time_s)], np.uint64)
-        self._send(host, port, times, [self._keep(host, frame, length)], traffic_class)
+        time = ctypes.c_uint64(picoseconds(time_s))
+        kept = self._keep(host, frame, length)
+        self._check(
+            self._library.vn_source_frames(
+                self._changing(), self._link(host, port), traffic_class, 1, ctypes.byref(time),
+                kept, None, None,
+            )
+        )  # fmt: skip
 
     def send_all(
         self,
@@ -199,15 +205,19 @@ class Frames:
         traffic_class: int,
         lengths: Any = None,
     ) -> None:
-        end = Endpoint(host, self.topology.ports(host)[0] if port is None else port)
-        self.topology.link_at(end.node, end.port)  # raises
         which = np.ascontiguousarray(handles, np.uint32)
         sizes = None if lengths is None else np.ascontiguousarray(lengths, np.uint16)
         single = bool((which == which[0]).all())
         self._check(
             self._library.vn_source_frames(
-                self._changing(), self._links[end], traffic_class, times.size, times.ctypes.data,
-                int(which[0]),
+                self._changing(), self._link(host, port), traffic_class, times.size,
+                times.ctypes.data, int(which[0]),
                 None if single else which.ctypes.data, None if sizes is None else sizes.ctypes.data,
             )
         )  # fmt: skip
+
+    def _link(self, host: str, port: int | None) -> int:
+        """Returns the number of the direction that leaves by a port. Raises TopologyError."""
+        end = Endpoint(host, self.topology.ports(host)[0] if port is None else port)
+        self.topology.link_at(end.node, end.port)  # raises
+        return self._links[end]

@@ -308,14 +308,31 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     # ---- samples ----
 
     def sample(
-        self, every_s: float, sources: Sequence[Source], from_s: float | None = None
+        self,
+        every_s: float,
+        sources: Sequence[Source],
+        from_s: float | None = None,
+        *,
+        most: int | None = None,
+        largest: bool = False,
     ) -> Samples:
-        """Takes these values every `every_s`, from `from_s` (default: now) to the end."""
+        """Takes these values every `every_s`, from `from_s` (default: now) to the end. `most`, an
+        even number: with as many samples every second one is dropped, and those that come are twice
+        as far apart; what counts is as exact as it was. `largest`: of two the larger value stays.
+        Raises VirtualError."""
+        if most is not None and (most < 2 or most % 2):
+            raise VirtualError(f"{most} samples at most: an even number from 2 on is possible")
         specs = (native.SourceSpec * len(sources))(*(source.spec() for source in sources))
         first = picoseconds(self.now_s if from_s is None else from_s)
         sampler = self._check(
             self._library.vn_add_sampler(
-                self._changing(), first, picoseconds(every_s), specs, len(sources)
+                self._changing(),
+                first,
+                picoseconds(every_s),
+                specs,
+                len(sources),
+                most or 0,
+                largest,
             )
         )
         samples = Samples(self._library, self._alive(), sampler, sources)

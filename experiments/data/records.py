@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 _CHOICE = "--series flows=1,7, flows=all or flows=worst:10"
 MOST_SAMPLES = 30_000_000
 """Of all ports' queues, in memory."""
+_MOST_VALUES, _FEWEST_SAMPLES = 2**24, 512
+
+
+def most_samples(sources: int) -> int:
+    """Returns how many samples of this number of sources a run has in memory at most: 128 MB of
+    values, or 512 samples where the sources are too many for that."""
+    return max(_MOST_VALUES // max(sources, 1), _FEWEST_SAMPLES) // 2 * 2
 
 
 @dataclass(frozen=True)

@@ -253,9 +253,8 @@ class Pooled:
         ranks = np.unique(
             np.minimum(np.linspace(0, total, _POINTS + 1).astype(np.int64), total - 1)
         )
-        ones = np.ones((1, self.seeds), np.int64)
-        values = [float(merged.at(ones, np.array([rank]))[0]) for rank in ranks]
-        return values, ((ranks + 1) / every * 100).tolist()
+        values = merged.at(np.ones((1, self.seeds), np.int64), ranks)
+        return values.tolist(), ((ranks + 1) / every * 100).tolist()
 
     def _counts(self, place: int | None) -> list[int]:
         return [sum(run.flows) if place is None else run.flows[place] for run in self.runs]
@@ -305,7 +304,11 @@ class _Merged:
         return np.asarray(below + (above - below) * (rank - low))
 
     def at(self, times: NDArray[np.int64], rank: NDArray[np.int64]) -> Array:
-        """Returns in each draw the value of the flow of a rank, from 0 on, which halving finds."""
+        """Returns the value of the flow of a rank, from 0 on, which halving finds: one rank in each
+        draw, or any number of them in a single one."""
+        if len(times) == 1:
+            before = self._below @ times[0]
+            return np.asarray(self._values[np.searchsorted(before, rank, side="right")])
         first, last = np.zeros(rank.size, np.int64), np.full(rank.size, self._values.size - 1)
         while (first < last).any():
             middle = (first + last) // 2

@@ -12,7 +12,7 @@ from pcn.experiments.data.capture import Capture
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parts import NO_FLOW, Logs, Parts
 from pcn.experiments.data.plan import Plan
-from pcn.experiments.data.records import MOST_SAMPLES, Queues, Recorded
+from pcn.experiments.data.records import MOST_SAMPLES, Queues, Recorded, most_samples
 from pcn.experiments.data.series import Series
 from pcn.experiments.data.series_math import Array
 from pcn.hosts.virtual import VirtualNetwork
@@ -65,7 +65,12 @@ class Recorder:
                 sources.append(network.queue_bytes(port.node, port.port, number))
                 if buffered:
                     sources.append(network.output_bytes(port.node, port.port, number))
-        return network.sample(every_s or plan.sampling.counters_s, sources)
+        return network.sample(
+            every_s or plan.sampling.counters_s,
+            sources,
+            most=None if every_s else most_samples(len(sources)),
+            largest=True,
+        )
 
     def finish(self, series: Series) -> Recorded:
         """Returns what was recorded; the largest queue of all ports over time goes into `series`,

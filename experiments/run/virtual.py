@@ -24,7 +24,7 @@ from pcn.experiments.data.recording import (
     Recording,
     flow_entity,
 )
-from pcn.experiments.data.records import Recorded
+from pcn.experiments.data.records import Recorded, most_samples
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.experiment import Variant
 from pcn.experiments.run.progress import RunProgress, Watcher
@@ -141,6 +141,8 @@ class _Run:
         self.end_s = plan.duration_s
         self._arrived = -1
         self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
+        self._thinned_s: list[float] = []
+        """How far apart samples are that are farther apart than planned."""
         topology = plan.topology
         self._ports = [
             Endpoint(switch.name, port)
@@ -241,12 +243,20 @@ class _Run:
 
     def finish(self) -> None:
         """What was sampled, as series; flows that have ended have no rate any more."""
+        sampling = self._plan.sampling
         for number in filter(self._single.__contains__, self._network.flows):
             ended_s = self._network.flows[number].stats().ended_s
             if ended_s is not None:
                 self.series.add(ended_s + self._plan.start_s, flow_entity(number), "rate_bps", 0.0)
         self._show(self.end_s - self._plan.start_s, last=True)
         self._add_samples(self.series)
+        intervals_s = [np.diff(samples.times_s[:2]).sum() for samples, _ in self._samplers]
+        planned_s = (sampling.queues_s, sampling.counters_s, sampling.flows_s)
+        self._thinned_s = [
+            interval_s
+            for interval_s, every_s in zip(intervals_s, planned_s, strict=True)
+            if interval_s > 1.5 * every_s
+        ]
         self._samplers.clear()  # or the network copies them, too, when it is closed
         self.recorded = self._recorder.finish(self.series)
 
@@ -359,6 +369,9 @@ class _Run:
             yield f"Queues refused {sum(refusing.values()):,} packets: {names}."
         if self.deadlock is not None:
             yield str(self.deadlock)
+        if self._thinned_s:
+            apart_ms = max(self._thinned_s) * 1e3
+            yield f"Series have a value each {apart_ms:.4g} ms: memory bounds those of a long run."
 
     def _sample_queues(self) -> None:
         sampling, network = self._plan.sampling, self._network
@@ -378,6 +391,7 @@ class _Run:
                 (str(port), "ingress_bytes", network.held_bytes(port.node, port.port))
                 for port in sampling.inputs
             ],
+            largest=True,
         )
 
     def _set_rate(self, change: LinkRate) -> None:
@@ -431,9 +445,16 @@ class _Run:
             sources += [(entity, metric, source) for metric, source in metrics]
         self._sample(self._plan.sampling.flows_s, sources)
 
-    def _sample(self, every_s: float, sources: list[tuple[str, str, Source]]) -> None:
+    def _sample(
+        self, every_s: float, sources: list[tuple[str, str, Source]], *, largest: bool = False
+    ) -> None:
         """Takes them from the start on."""
-        samples = self._network.sample(every_s, [source for _, _, source in sources])
+        samples = self._network.sample(
+            every_s,
+            [source for _, _, source in sources],
+            most=most_samples(len(sources)),
+            largest=largest,
+        )
         self._samplers.append((samples, [(entity, metric) for entity, metric, _ in sources]))
 
     def _rate(self, flow: VirtualFlow, now_s: float) -> None:

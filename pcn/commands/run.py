@@ -261,7 +261,7 @@ def _show(place: Path, summary: Mapping[str, Any], console: Console, as_json: bo
         return []
     if as_json:
         print_json(summary)
-    else:
+    elif not console.quiet:  # tables are read from the result's files
         terminal.show(place, summary, console)
     return terminal.unmet(summary)
 

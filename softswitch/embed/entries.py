@@ -178,8 +178,7 @@ def _key(reader: _TableReader, match: Mapping[str, Any]) -> Key:
             raise ValueError(f"{name} is given twice")
         field = reader.fields[place]
         if field.lpm:
-            start, prefix = p4values.lpm(pattern, field.width)
-            lows[place] = int.from_bytes(start, "big")
+            lows[place], prefix = _lpm(pattern, field.width)
         else:
             lows[place] = _exact(pattern, field.width)
     key = b"".join(
@@ -187,6 +186,21 @@ def _key(reader: _TableReader, match: Mapping[str, Any]) -> Key:
         for low, field in zip(lows, reader.fields, strict=True)
     )
     return Key(key, None, prefix, 0)
+
+
+def _lpm(pattern: Any, width: int) -> tuple[int, int]:
+    """Raises ValueError."""
+    if type(pattern) is tuple and len(pattern) == 2:
+        low, prefix = pattern
+        if (
+            type(low) is int
+            and type(prefix) is int
+            and 0 <= prefix <= width
+            and 0 <= low >> width < 1
+        ):
+            return low & p4values.mask_of(prefix, width), prefix
+    start, prefix = p4values.lpm(pattern, width)
+    return int.from_bytes(start, "big"), prefix
 
 
 def _low(low: int | None, field: _Field) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from p4net_switches import BENCH, error_of, switch, written
 from planes import KINDS
 
 from pcn.controller.control_plane import TableMatch
+from pcn.p4net import steps
 from pcn.p4net.commands import Commands
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.runtime_json import RuntimeJson
@@ -31,6 +33,28 @@ def runtime(folder: Path, **parts: Any) -> RuntimeJson:
         json.dumps({"target": "bmv2", "p4info": "x", "bmv2_json": "y", **parts}, indent=1)
     )
     return RuntimeJson(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_refused_entry_names_its_line_among_entries_of_one_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(steps, "_MOST_AT_ONCE", 4)
+    entries = [
+        {
+            "table": "l2",
+            "match": {"dst_addr": f"08:00:00:00:01:{number % 6:02x}"},
+            "action_name": "forward",
+            "action_params": {"port": 3},
+        }
+        for number in range(7)
+    ]
+    file = runtime(tmp_path, table_entries=entries)
+    lines = file.path.read_text().splitlines()
+    last = [number for number, line in enumerate(lines, 1) if line == "  {"][6]
+    with switch(kind=kind) as control:
+        error = error_of(lambda: written(control, file))
+    assert re.search(rf"s1-runtime.json:{last}: s0: table entry: .*ALREADY_EXISTS", error)
 
 
 @pytest.mark.parametrize("kind", KINDS)

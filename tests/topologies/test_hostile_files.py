@@ -18,7 +18,7 @@ from pcn.base.errors import nearest
 from pcn.topologies import tree
 from pcn.topologies.formats import FORMATS, FormatError, Source, format_of, p4_utils
 from pcn.topologies.lookup import find_topology
-from pcn.topologies.tree_parts import ComposeError, ListOf, MappingOf, Scalar, Tree
+from pcn.topologies.tree_parts import ComposeError, Document, MappingOf, Tree, mapping_at, text_at
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"
@@ -155,10 +155,9 @@ def test_reader_refuses_document_that_grows(document: object, message: str) -> N
 
 
 def test_large_mapping_is_looked_through_once() -> None:
-    node = tree.Node(
-        MappingOf(1, [(Scalar(1, "a", True), Scalar(1, "b", True))]), "", tree.Faults(Path("t"))
-    )
-    assert node.get("a") is node.get("a")
+    part = mapping_at(1, [(text_at(1, "a"), text_at(1, "b"))])
+    document = Document(part.tree, lambda: part.lines)
+    assert tree.read_tree(Path("t"), document, lambda node: node.get("a") is node.get("a"))
 
 
 SHELL = "10.0.0.1; id"
@@ -240,16 +239,16 @@ def test_reader_refuses_any_text(name: str, text: str) -> None:
         FORMATS[name].read(Source(Path("t"), text))
 
 
-def plain(part: Tree | None) -> object:
+def plain(part: Tree) -> object:
     match part:
-        case Scalar():
-            return part.text
-        case ListOf():
-            return [plain(item) for item in part.items]
+        case str():
+            return str(part)
+        case list():
+            return [plain(item) for item in part]
         case MappingOf():
             return [(plain(key), plain(value)) for key, value in part.pairs]
-        case None:
-            return None
+        case _:
+            return {None: "null", True: "true", False: "false"}[part]
 
 
 VALUES = st.recursive(
@@ -280,7 +279,9 @@ def texts(value: object) -> object:
 def test_tree_of_json_is_what_json_has(value: object, indent: int | None, escaped: bool) -> None:
     """The standard library's writer is the other side."""
     text = json.dumps(value, indent=indent, ensure_ascii=escaped)
-    assert plain(tree.compose(Path("t.json"), text)) == texts(value)
+    document = tree.compose(Path("t.json"), text)
+    assert document is not None
+    assert plain(document.tree) == texts(value)
 
 
 @given(st.text(alphabet='[]{}:,"\\ \n0123456789.eE+-truefalsn', max_size=40))
@@ -303,7 +304,8 @@ def test_tree_of_yaml_is_what_yaml_has(value: object, flow: bool | None) -> None
     text = yaml.safe_dump(value, default_flow_style=flow)
     composed = tree.compose(Path("t.yaml"), text)
     if isinstance(value, list | dict):
-        assert _keys(plain(composed)) == _keys(texts(value))
+        assert composed is not None
+        assert _keys(plain(composed.tree)) == _keys(texts(value))
 
 
 def _keys(value: object) -> object:

@@ -240,6 +240,34 @@ def test_columns_of_samples_are_copies(sources: int) -> None:
     assert (seen.columns == before).all()
 
 
+def test_thinned_samples_are_bounded_and_counters_stay_exact() -> None:
+    with VirtualNetwork(star(2), PFC_ONLY) as network:
+        with_flows(network, [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0")])
+        values = [network.queue_bytes("s0", 3), network.link_bytes("s0", 3)]
+        whole = network.sample(10e-6, values, from_s=5e-6)
+        every_second = network.sample(10e-6, values, from_s=5e-6, most=8)
+        largest = network.sample(10e-6, values, from_s=5e-6, most=8, largest=True)
+        for until_s in (75e-6, 85e-6, 300e-6):  # whole has 8, 9, 30
+            network.run(until_s=until_s)
+            step = {8: 1, 9: 2, 30: 4}[whole.times_s.size]
+            for samples in (every_second, largest):
+                assert samples.times_s.tolist() == whole.times_s[::step].tolist()
+                assert samples.times_s.size <= 8
+            assert (every_second.values == whole.values[::step]).all()
+        rows: list[list[float]] = []
+        for place, row in enumerate(whole.values.tolist()):
+            if place % (1 if place < 8 else 2 if place < 16 else 4):
+                continue
+            if len(rows) == 8:
+                rows = [list(map(max, rows[at], rows[at + 1])) for at in range(0, 8, 2)]
+            rows.append(row)
+        assert largest.values.tolist() == rows
+        assert rows != every_second.values.tolist()
+        for most in (0, 7):
+            with pytest.raises(VirtualError, match=f"{most} samples at most: an even number"):
+                network.sample(10e-6, values, most=most)
+
+
 def test_samples_are_taken_at_equal_intervals_and_outlive_the_network() -> None:
     with VirtualNetwork(star(2), PFC_ONLY) as network:
         with_flows(network, [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0")])

@@ -69,7 +69,7 @@ def format_of(source: Source, name: str = "") -> Format:
     if len(matches) == 1:
         return matches[0]
     if not matches and source.path.suffix in (".json", ".yaml", ".yml"):
-        _ = source.tree  # what is wrong with it
+        _ = source.document  # what is wrong with it
     names = ", ".join(format_.name for format_ in matches or FORMATS.values())
     fault = "may be in several formats" if matches else "is in no format that is recognised"
     first = (matches or [hpcc.FORMAT])[0].name

@@ -22,7 +22,6 @@ from pcn.topologies.formats.draft import MOST_HOSTS, Draft, End
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import MAX_PORT, Topology
 from pcn.topologies.tree import Node, needed
-from pcn.topologies.tree_parts import ListOf
 
 _RING, _MESH, _SWITCH = _KINDS = ("Ring", "FullyConnected", "Switch")
 _GB_BITS = 8 * 2**30
@@ -166,7 +165,7 @@ def _number(text: str, unit: str) -> float:
 
 
 def _recognises(source: Source) -> bool:
-    return isinstance(source.keys.get("topology"), ListOf) and "npus_count" in source.keys
+    return isinstance(source.keys.get("topology"), list) and "npus_count" in source.keys
 
 
 FORMAT = Format(

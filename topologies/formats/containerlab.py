@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from pcn.topologies import naming
 from pcn.topologies.formats.draft import Draft, End
-from pcn.topologies.formats.source import Format, Source
+from pcn.topologies.formats.source import Format, Source, keys_of
 from pcn.topologies.model import Topology
 from pcn.topologies.tree import Node
-from pcn.topologies.tree_parts import MappingOf, Scalar
 
 _HOST_KINDS = ("linux", "keysight_ixia-c-one", "ixia-c-one")
 _NO_NODES = ("host", "mgmt-net", "macvlan", "dummy")
@@ -96,13 +95,7 @@ def _end(node: Node) -> End:
 
 
 def _recognises(source: Source) -> bool:
-    top = source.keys.get("topology")
-    keys = (
-        [key.text for key, _ in top.pairs if isinstance(key, Scalar)]
-        if isinstance(top, MappingOf)
-        else []
-    )
-    return "nodes" in keys
+    return "nodes" in keys_of(source.keys.get("topology"))
 
 
 FORMAT = Format(

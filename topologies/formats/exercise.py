@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pcn.topologies.formats.source import Source
 from pcn.topologies.tree import Node
-from pcn.topologies.tree_parts import ListOf, MappingOf, Scalar, Tree
+from pcn.topologies.tree_parts import Part, Plain, list_at, mapping_at, text_at
 
 Value = str | int | Sequence[str]
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
@@ -27,7 +27,7 @@ class Exercise:
     line: int = 1
     hosts: list[tuple[int, str, dict[str, Value]]] = field(default_factory=list)
     switches: list[tuple[int, str, dict[str, Value]]] = field(default_factory=list)
-    links: list[tuple[int, list[Tree]]] = field(default_factory=list)
+    links: list[tuple[int, list[Part]]] = field(default_factory=list)
     copied: Node | None = None
     """The switches, where they are in topology.json's form already."""
 
@@ -43,39 +43,50 @@ class Exercise:
         self, line: int, ends: Sequence[str], delay: Node | None = None, rate: Node | None = None
     ) -> None:
         """Adds a link; each end is a host, or a switch with its port as s1-p2."""
-        nothing = Scalar(line, "null", plain=True)
-        attributes = [node.tree if node is not None else nothing for node in (delay, rate)]
-        self.links.append((line, [*(Scalar(line, end, plain=False) for end in ends), *attributes]))
+        attributes = [
+            Part(None, line) if node is None else Part(node.tree, node.lines)
+            for node in (delay, rate)
+        ]
+        self.links.append((line, [*(text_at(line, end) for end in ends), *attributes]))
 
     def source(self, source: Source) -> Source:
         """Returns a source whose tree is this network's."""
-        switches = _nodes(self.line, self.switches) if self.copied is None else self.copied.tree
-        parts = {"hosts": _nodes(self.line, self.hosts), "switches": switches}
-        links = ListOf(self.line, [ListOf(line, words) for line, words in self.links])
-        pairs: list[tuple[Tree, Tree]] = [
-            (_text(self.line, key), tree) for key, tree in parts.items()
-        ]
-        return source.with_tree(MappingOf(self.line, [*pairs, (_text(self.line, "links"), links)]))
+        copied = self.copied
+        parts = {
+            "hosts": _nodes(self.line, self.hosts),
+            "switches": (
+                _nodes(self.line, self.switches)
+                if copied is None
+                else Part(copied.tree, copied.lines)
+            ),
+            "links": list_at(self.line, [list_at(line, words) for line, words in self.links]),
+        }
+        return source.with_values(
+            mapping_at(self.line, [(text_at(self.line, key), part) for key, part in parts.items()])
+        )
 
 
-def _nodes(line: int, nodes: Sequence[tuple[int, str, dict[str, Value]]]) -> Tree:
-    return MappingOf(line, [(_text(at, name), _mapping(at, values)) for at, name, values in nodes])
-
-
-def _mapping(line: int, values: Mapping[str, Value]) -> Tree:
-    return MappingOf(
-        line, [(_text(line, key), _value(line, value)) for key, value in values.items()]
+def _nodes(line: int, nodes: Sequence[tuple[int, str, dict[str, Value]]]) -> Part:
+    return mapping_at(
+        line,
+        [
+            (
+                text_at(at, name),
+                mapping_at(
+                    at, [(text_at(at, key), _value(at, value)) for key, value in values.items()]
+                ),
+            )
+            for at, name, values in nodes
+        ],
     )
 
 
-def _value(line: int, value: Value) -> Tree:
-    if isinstance(value, (str, int)):
-        return Scalar(line, str(value), plain=not isinstance(value, str))
-    return ListOf(line, [_text(line, text) for text in value])
-
-
-def _text(line: int, text: str) -> Scalar:
-    return Scalar(line, text, plain=False)
+def _value(line: int, value: Value) -> Part:
+    if isinstance(value, int):
+        return Part(Plain(value), line)
+    if isinstance(value, str):
+        return text_at(line, value)
+    return list_at(line, [text_at(line, text) for text in value])
 
 
 class Ports:

@@ -9,7 +9,6 @@ from pcn.topologies.formats.graph import GraphEdge, GraphNode
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import Topology
 from pcn.topologies.tree import Node
-from pcn.topologies.tree_parts import ListOf
 
 
 def read(
@@ -84,8 +83,8 @@ FORMAT = Format(
     write=write,
     suffix=".graph.json",
     recognises=lambda source: (
-        isinstance(source.keys.get("nodes"), ListOf)
-        and any(isinstance(source.keys.get(name), ListOf) for name in ("edges", "links"))
+        isinstance(source.keys.get("nodes"), list)
+        and any(isinstance(source.keys.get(name), list) for name in ("edges", "links"))
         and not p4_utils.is_generated(source)
     ),
     fields=graph.FIELDS,

@@ -27,10 +27,9 @@ from pcn.topologies.formats.exercise import (
     number,
     route,
 )
-from pcn.topologies.formats.source import Format, Source
+from pcn.topologies.formats.source import Format, Source, keys_of
 from pcn.topologies.model import Topology
 from pcn.topologies.tree import Node
-from pcn.topologies.tree_parts import ListOf, MappingOf
 
 _PREFIXES = {"l2": 16, "mixed": 24, "l3": 24, "manual": 24}
 
@@ -292,25 +291,14 @@ def _text(node: Node, name: str) -> str:
 
 
 def _recognises(source: Source) -> bool:
-    topology = source.keys.get("topology")
-    parts = (
-        {getattr(key, "text", "") for key, _ in topology.pairs}
-        if isinstance(topology, MappingOf)
-        else set()
-    )
-    return "switches" in parts or is_generated(source)
+    return "switches" in keys_of(source.keys.get("topology")) or is_generated(source)
 
 
 def is_generated(source: Source) -> bool:
     """Returns whether it is a node-link file of p4-utils: its links have the ports of both ends."""
     links = source.keys.get("links")
-    first = links.items[0] if isinstance(links, ListOf) and links.items else None
-    names = (
-        {getattr(key, "text", "") for key, _ in first.pairs}
-        if isinstance(first, MappingOf)
-        else set()
-    )
-    return "nodes" in source.keys and {"node1", "node2", "port1", "port2"} <= names
+    first = links[0] if isinstance(links, list) and links else None
+    return "nodes" in source.keys and {"node1", "node2", "port1", "port2"} <= keys_of(first).keys()
 
 
 FORMAT = Format(

@@ -19,7 +19,7 @@ from pcn.topologies.formats.exercise import Exercise, Ports, Value, is_true, rou
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import Topology
 from pcn.topologies.tree import Node, shortened
-from pcn.topologies.tree_parts import ListOf, MappingOf, Scalar
+from pcn.topologies.tree_parts import MappingOf, Plain
 
 _MOST_HOSTS = 254
 _MOST_SWITCHES, _LONGEST_LATENCY = 255, 100
@@ -192,7 +192,7 @@ def _latency(node: Node, parameters: dict[str, Node]) -> Node:
         shortened(node.text(), _LONGEST_LATENCY),
     )
     number = re.fullmatch(r"[0-9.]+", text) is not None  # in ms
-    return Node(Scalar(node.line, text, plain=number), node.where, node.faults)
+    return node.with_text(Plain(text) if number else text)
 
 
 def _automatic(
@@ -244,7 +244,7 @@ FORMAT = Format(
     read=read,
     recognises=lambda source: (
         isinstance(source.keys.get("targets"), MappingOf)
-        and not isinstance(source.keys.get("nodes"), ListOf)
+        and not isinstance(source.keys.get("nodes"), list)
     ),
     fields={
         "`targets`": "the target `default-target`, or the first that has a network",

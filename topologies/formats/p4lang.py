@@ -21,7 +21,7 @@ from pcn.topologies.formats.exercise import Exercise, Ports, number, route
 from pcn.topologies.formats.source import Format, FormatError, Source
 from pcn.topologies.model import Topology
 from pcn.topologies.tree import Node
-from pcn.topologies.tree_parts import ListOf, MappingOf
+from pcn.topologies.tree_parts import MappingOf
 
 _PORT = re.compile(r"(.+)-p([0-9]{1,3})\Z")
 _HOST = re.compile(r"h[0-9]{1,6}\Z")
@@ -57,7 +57,7 @@ def read(
 
 def exercise(source: Source) -> Source:
     """Returns the network in today's form. Raises FormatError."""
-    if not isinstance(source.keys.get("hosts"), ListOf):
+    if not isinstance(source.keys.get("hosts"), list):
         return source
     return source.read(_derived).source(source)
 
@@ -187,9 +187,9 @@ def _number(value: float) -> float:
 def _recognises(source: Source) -> bool:
     keys = source.keys
     return (
-        isinstance(keys.get("hosts"), (MappingOf, ListOf))
+        isinstance(keys.get("hosts"), (MappingOf, list))
         and isinstance(keys.get("switches"), MappingOf)
-        and isinstance(keys.get("links"), ListOf)
+        and isinstance(keys.get("links"), list)
     )
 
 

@@ -19,7 +19,7 @@ from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.lossless import CREDITS, DATA_CLASS, PFC
 from pcn.topologies.model import FlowSpec, Topology, Value
 from pcn.topologies.tree import Field, Node, needed, optional
-from pcn.topologies.tree_parts import ListOf, MappingOf
+from pcn.topologies.tree_parts import MappingOf
 
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -285,8 +285,8 @@ def _recognises(source: Source) -> bool:
     keys = source.keys
     of_p4lang = isinstance(keys.get("switches"), MappingOf)  # its form of before November 2019
     return (
-        isinstance(keys.get("hosts"), ListOf)
-        and isinstance(keys.get("links"), ListOf)
+        isinstance(keys.get("hosts"), list)
+        and isinstance(keys.get("links"), list)
         and not of_p4lang
     )
 

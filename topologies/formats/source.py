@@ -18,7 +18,7 @@ from pcn.topologies.tree import (
     read_tree,
     shortened,
 )
-from pcn.topologies.tree_parts import ComposeError, MappingOf, Scalar, Tree
+from pcn.topologies.tree_parts import ComposeError, Document, MappingOf, Part, Tree
 
 T = TypeVar("T")
 _LONGEST = 1000
@@ -50,35 +50,35 @@ class Source:
             raise FormatError(str(error)) from None
 
     @cached_property
-    def tree(self) -> Tree | None:
+    def document(self) -> Document | None:
         """Its values, of JSON or YAML. Raises FormatError."""
         try:
             return compose(self.path, self.text)
         except ComposeError as error:
             raise self.error(error.line, str(error)) from None
 
-    def with_tree(self, tree: Tree) -> Source:
+    def with_values(self, part: Part) -> Source:
         """Returns a source of the same file whose values are others, with lines of the file."""
         source = Source(self.path, self.text)
-        source.__dict__["tree"] = tree  # a cached property's place
+        source.__dict__["document"] = Document(part.tree, lambda: part.lines)  # a cached property
         return source
 
     @cached_property
     def keys(self) -> dict[str, Tree]:
         """Of the mapping that the file is; none where it is no such mapping."""
         try:
-            tree = self.tree
+            document = self.document
         except (FormatError, ModuleNotFoundError):
             return {}
-        pairs = tree.pairs if isinstance(tree, MappingOf) else []
-        return {key.text: value for key, value in pairs if isinstance(key, Scalar)}
+        tree = None if document is None else document.tree
+        return keys_of(tree)
 
     def read(self, read: Callable[[Node], T]) -> T:
         """Returns what `read` makes of the tree. Raises FormatError with all faults."""
-        if self.tree is None:
+        if self.document is None:
             raise FormatError(f"{self.path}: empty")
         try:
-            return read_tree(self.path, self.tree, read)
+            return read_tree(self.path, self.document, read)
         except FileError as error:
             raise FormatError(str(error)) from None
 
@@ -91,6 +91,12 @@ class Source:
 
     def error(self, line: int, text: str) -> FormatError:
         return FormatError(f"{self.path}:{line}: {shortened(text, _LONGEST)}")
+
+
+def keys_of(tree: Tree) -> dict[str, Tree]:
+    """Returns a mapping's values by those keys that are texts; none of what is no mapping."""
+    pairs = tree.pairs if isinstance(tree, MappingOf) else []
+    return {key: value for key, value in pairs if isinstance(key, str)}
 
 
 @dataclass(frozen=True)

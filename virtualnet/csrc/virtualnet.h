@@ -230,7 +230,7 @@ struct vn_source_spec {
     uint32_t source, object, number, index;
 };
 int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps,
-                       const struct vn_source_spec *, uint32_t n);
+                       const struct vn_source_spec *, uint32_t n, uint64_t most, bool largest);
 /* Returns the number of samples so far; times has one each, values n each. Valid until the next
  * vn_run. */
 uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **times,

@@ -97,10 +97,10 @@ static bool source_exists(const struct vn_context *context, const struct vn_sour
 }
 
 int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
-                       const struct vn_source_spec *specs, uint32_t n)
+                       const struct vn_source_spec *specs, uint32_t n, uint64_t most, bool largest)
 {
     struct vn_context *context = &net->context;
-    if (every_ps == 0 || first_ps < context->now) return -EINVAL;
+    if (most % 2 != 0 || every_ps == 0 || first_ps < context->now) return -EINVAL;
     for (uint32_t i = 0; i < n; i++) {
         if (!source_exists(context, &specs[i])) return -ENOENT;
     }
@@ -108,7 +108,8 @@ int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
     if (samplers == NULL) return -ENOMEM;
     net->samplers = samplers;
     struct vn_sampler *sampler = &samplers[net->n_samplers];
-    *sampler = (struct vn_sampler){.every = every_ps, .n_sources = n};
+    *sampler =
+        (struct vn_sampler){.every = every_ps, .n_sources = n, .most = most, .largest = largest};
     sampler->sources = malloc((n + 1) * sizeof *sampler->sources);
     if (sampler->sources == NULL) return -ENOMEM;
     memcpy(sampler->sources, specs, n * sizeof *specs);
@@ -116,11 +117,28 @@ int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
     return net->n_samplers++;
 }
 
+/* Drops every second sample, the first stays: of equal intervals the rest have equal ones, twice as
+ * long, and the next sample is due on them. */
+static void thin(struct vn_sampler *sampler)
+{
+    uint32_t width = sampler->n_sources;
+    for (uint64_t i = 0; i < sampler->n / 2; i++) {
+        double *row = sampler->values + i * width;
+        const double *even = sampler->values + 2 * i * width, *odd = even + width;
+        for (uint32_t k = 0; k < width; k++)
+            row[k] = sampler->largest && odd[k] > even[k] ? odd[k] : even[k];
+        sampler->times[i] = sampler->times[2 * i];
+    }
+    sampler->n /= 2;
+    sampler->every *= 2;
+}
+
 void vn_sample(struct vn_context *context, uint32_t number)
 {
     struct vn_sampler *sampler = &vn_net_of(context)->samplers[number];
     VN_ASSERT(sampler->n <= sampler->capacity &&
               (sampler->n == 0 || sampler->times[sampler->n - 1] < context->now));
+    if (sampler->most != 0 && sampler->n == sampler->most) thin(sampler);
     if (sampler->n == sampler->capacity) {
         uint64_t capacity = sampler->capacity == 0 ? 256 : 2 * sampler->capacity;
         uint64_t *times = realloc(sampler->times, capacity * sizeof *times);

@@ -1,0 +1,38 @@
+"""A run that is longer than its plan: its series stay bounded."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcn.experiments.data import records
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.run import virtual
+
+
+class Quiet:
+    """A watcher of a run that shows nothing."""
+
+    def stage(self, text: str) -> None: ...
+    def advance(self, share: float, text: str) -> None: ...
+    def note(self, text: str) -> None: ...
+
+
+def test_series_of_a_long_run_are_bounded_and_their_sums_exact(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 30e-3})
+    whole = virtual.run_virtual(plan, Quiet())
+    monkeypatch.setattr(records, "_MOST_VALUES", 0)
+    monkeypatch.setattr(records, "_FEWEST_SAMPLES", 8)
+    bounded = virtual.run_virtual(plan, Quiet())
+    entity = f"{plan.topology.hosts[0].name}:0"
+    times, values = bounded.series.get(entity, "sent_bytes")
+    every, at_each = whole.series.get(entity, "sent_bytes")
+    assert 4 <= times.size <= 8 < every.size
+    assert (
+        dict(zip(times, values, strict=True)).items()
+        <= dict(zip(every, at_each, strict=True)).items()
+    )
+    assert [flow.sent_bytes for flow in bounded.flows] == [flow.sent_bytes for flow in whole.flows]
+    note = "Series have a value each 8 ms"
+    assert [any(note in text for text in run.notes) for run in (bounded, whole)] == [True, False]
