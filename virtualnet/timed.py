@@ -330,7 +330,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         self._alive()
         return float(self._exchange.now_s)
 
-    def pace(self, k: float | None, slack_s: float = 2e-3) -> None:
+    def pace(self, k: float | None, slack_s: float = 5e-3) -> None:
         """Has one simulated second of coming runs last at least `k` real ones from now on, with
         `slack_s` real seconds between two batches of events; None: as fast as they can. The digest
         is the same. Raises VirtualError."""
