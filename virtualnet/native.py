@@ -77,7 +77,7 @@ class Pace(ctypes.Structure):
     _fields_ = [
         ("k", _double),
         *[(name, _u64) for name in ("from_ps", "from_ns", "slack_ns")],
-        *[(name, _handle) for name in ("release", "acquire")],
+        *[(name, _handle) for name in ("release", "acquire", "lock")],
         ("looked_ns", _u64),
         ("late", _u64 * PACE_BUCKETS),
         *[(name, _u64) for name in ("worst_ns", "batches")],
@@ -276,6 +276,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),
     "vn_discard": (_int, [_u32, _bool]),
+    "vn_pfc_arrives": (_int, [_u32, _text, _u32, ctypes.c_uint16]),
     "vn_set_latency": (_int, [_u32, _u64, _bool]),
     "vn_set_pfc": (_int, [_u32, _u32, _u32, _u16, _u64, _u8, _text]),
     "vn_set_credits": (_int, [_u32, _u64, _u64, _u64]),

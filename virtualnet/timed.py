@@ -27,6 +27,7 @@ from pcn.virtualnet import native
 from pcn.virtualnet.counts import Deadlock, LinkStats, Totals
 from pcn.virtualnet.errors import CallbackError, VirtualError
 from pcn.virtualnet.frames import Frames
+from pcn.virtualnet.lock import EngineLock
 from pcn.virtualnet.named import Named
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.pace import Lateness, Pace
@@ -123,6 +124,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             self._library = native.engine(parts)
         except BuildError as error:
             raise VirtualError(str(error)) from None
+        self.lock = EngineLock(self._library)
+        """Held by a run but while it sleeps: another thread changes and reads the network with
+        it, at the time that the run has reached."""
         self._handle = self._library.vn_create(
             queues == "nodes", prefetch, threads, picoseconds(response_s)
         )
@@ -249,6 +253,23 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             self._check(self._library.vn_set_link(self._changing(), link, round(new[0]), new[1]))
             self._rates[link] = new
 
+    def discard(self, node: str, port: int, discards: bool) -> None:
+        """Whether a switch loses from now on what is to leave by a port, and what waits there.
+        Raises VirtualError where output buffers keep it."""
+        self._check(
+            self._library.vn_discard(self._changing(), self._links[Endpoint(node, port)], discards)
+        )
+
+    def pfc_arrives(
+        self, node: str, port: int, traffic_class: int, quanta: int, mac: bytes
+    ) -> None:
+        """A PFC frame from `mac` comes in now at a port, as if its neighbour had sent it; 0 quanta
+        are a RESUME. Raises VirtualError."""
+        link = self._links[self.topology.peer(node, port)]
+        self._check(
+            self._library.vn_pfc_arrives(self._changing(), link, mac, traffic_class, quanta)
+        )
+
     def disturb(
         self,
         node: str,
@@ -339,13 +360,21 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                 f"a pace of k={k:g}, batches every {slack_s:g} s: k is more than 0, and a batch "
                 "comes every 1 us to 1 s"
             )
-        self._pace = None if k is None else Pace(k, slack_s, self.now_s)
+        self._pace = None if k is None else Pace(k, slack_s, self.now_s, self.lock)
 
     def lateness(self) -> Lateness:
         """Returns how late events came since `pace`. Raises VirtualError without one."""
         if self._pace is None:
             raise VirtualError("no lateness: the network has no pace")
         return self._pace.lateness()
+
+    @property
+    def behind_s(self) -> float:
+        """Real seconds by which a paced run is behind now: with its slack, where it is on time.
+        Raises VirtualError without a pace."""
+        if self._pace is None:
+            raise VirtualError("no lateness: the network has no pace")
+        return self._pace.behind_s(self.now_s)
 
     def run(
         self,
@@ -376,7 +405,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         pace = () if self._pace is None else (self._pace.raw,)
         run_events = self._library.vn_run_paced if pace else self._library.vn_run
         try:
-            with self._interrupts() as check:
+            with self._interrupts() as check, self.lock:
                 while True:
                     alive = self._alive(), self._before_events()
                     reason: int = run_events(alive[0], *pace)

@@ -38,5 +38,6 @@
 #include "door/sample.c"
 #include "door/stats.c"
 #include "door/net.c"
+#include "door/lock.c"
 #include "door/pace.c"
 #include "door/kinds.c"

@@ -6,6 +6,7 @@
 
 #include "links/build.h"
 #include "links/observer.h"
+#include "links/pfc.h"
 #include "links/pfc_log.h"
 #include "switches/paths.h"
 #include "time/crew.h"
@@ -115,6 +116,21 @@ int vn_discard(struct vn_context *context, uint32_t number, bool discards)
                          "output buffers keep what waits for a link that is down");
     vn_port_discard(context, link, discards);
     return 0;
+}
+
+int vn_pfc_arrives(struct vn_context *context, uint32_t number, const uint8_t mac[6],
+                   uint32_t class, uint16_t quanta)
+{
+    start(context);
+    if (context->failed) return -EINVAL;
+    if (number >= context->n_links || class >= VN_CLASSES ||
+        vn_end_of(context, number)->flow_control != VN_FLOW_CONTROL_pfc)
+        return vn_refuse(context, -EINVAL, "no such class of a port with PFC");
+    /* its neighbour has sent none: after a RESUME more may come in there than headroom is for */
+    uint32_t out = (uint32_t)(vn_end_of(context, number) - context->links);
+    vn_fault_overruns(vn_end_of(context, out));
+    vn_pfc_receive(context, number, mac, class, quanta);
+    return context->failed ? -EINVAL : 0;
 }
 
 int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, uint32_t depth,
