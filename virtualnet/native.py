@@ -298,6 +298,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_path": (_u32, [_u32, ctypes.POINTER(ctypes.POINTER(_u32))]),
     "vn_pfc_events": (_i64, [ctypes.POINTER(ctypes.POINTER(PfcEvent))]),
     "vn_capture": (_int, [_u32, _int]),
+    "vn_capture_stop": (_int, [_u32]),
     "vn_captures_end": (_int, [ctypes.POINTER(_u32)]),
     "vn_run": (_int, []),
     "vn_run_paced": (_int, [ctypes.POINTER(Pace)]),

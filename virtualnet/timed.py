@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import math
 import os
 import re
@@ -311,15 +312,33 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         """Writes every frame that leaves `node` by `port` to a pcap file, from now until the
         network is closed; the time stamps, in nanoseconds, are simulated time. `close` fails if the
         file can't be written. Raises VirtualError."""
-        link = self._links[Endpoint(node, port)]
         try:
             descriptor = private.output(path)
         except (OSError, private.NotPrivateError) as error:
             raise VirtualError(f"{path}: {getattr(error, 'strerror', error)}") from None
-        code = self._library.vn_capture(self._handle, link, descriptor)
+        self.capture_to(node, port, path, descriptor)
+
+    def capture_to(self, node: str, port: int, path: Path, descriptor: int) -> None:
+        """As `capture`, to a file that is open; the engine closes it. Raises VirtualError, also
+        where a capture of the port goes on."""
+        link = self._links[Endpoint(node, port)]
+        code = self._library.vn_capture(self._alive(), link, descriptor)
         if code < 0:
-            raise VirtualError(f"{path}: {os.strerror(-code)}")
+            raise VirtualError(
+                f"{node}:{port} is captured already"
+                if code == -errno.EEXIST
+                else f"{path}: {os.strerror(-code)}"
+            )
         self._captures[link] = path
+
+    def end_capture(self, node: str, port: int) -> None:
+        """Ends the capture of what leaves `node` by `port`, if there is one. Raises VirtualError
+        where it isn't whole."""
+        link = self._links[Endpoint(node, port)]
+        if code := self._library.vn_capture_stop(self._alive(), link):
+            raise VirtualError(
+                f"{self._captures[link]}: {os.strerror(-code)}: the capture isn't whole"
+            )
 
     def log_pfc(self) -> PfcLog:
         """Logs each PFC frame from now on."""

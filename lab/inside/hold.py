@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pcn.hosts.control import ControlError, ControlServer
 from pcn.lab import journal as records, pace
 from pcn.lab.inside import agents
+from pcn.lab.inside.captures import Captures
 from pcn.lab.inside.client import SOCKET
 from pcn.lab.inside.driven import CommandError, Driven
 from pcn.lab.inside.log import NAME, End, Head, Writer
@@ -44,7 +45,7 @@ _NICE = -20
 _SWITCH_S = 0.5e-3
 """Within which a thread of Python makes room: a call waits for few others, not for 5 ms each."""
 _LATE_NS = 50_000_000
-"""Real time by which a network is late that somebody who watches may see: as `Lateness.late`."""
+"""Real time by which a network is late that a user who watches may see: as `Lateness.late`."""
 
 
 class Holder:
@@ -133,6 +134,7 @@ class Holder:
         )  # fmt: skip
         self._log = Writer(self._stack.enter_context(logs.open(NAME)), head)
         self.driven = Driven(self.network, self._log.command)
+        self._captures = Captures(self.network)
         self.network.pace(self._k)
         check()
         self._serve(directory, check)
@@ -184,15 +186,17 @@ class Holder:
             ]
         if command == "ports":
             return self._ports(fields.get("switch"))
+        if command in ("capture", "captured", "uncapture"):
+            return getattr(self._captures, command)(**fields)
         if command == "state":
             return self._state()
         raise CommandError(
-            f"no command {command!r}; there are link, links, ports, pfc, resumes, reroute, "
-            "rerouted, state"
+            f"no command {command!r}; there are capture, captured, link, links, ports, pfc, "
+            "resumes, reroute, rerouted, state, uncapture"
         )
 
     def _ports(self, switch: object) -> dict[str, dict[str, Any]]:
-        """Returns by port what the engine knows where a live switch's program and interfaces do:
+        """Returns by port what the engine counts where a live switch's program and interfaces do:
         the fields of `pcn.lab.observe`'s `_InterfaceState`."""
         topology, network = self._topology, self.network
         name = topology.switch(str(switch)).name
@@ -223,7 +227,9 @@ class Holder:
         }
 
     def _report(self) -> None:
-        """Writes on the board whether the network is late now, all of it: it has one engine."""
+        """Writes on the board whether the network is late now, all of it: it has one engine. Ends
+        captures whose clients have gone."""
+        self._captures.clean()
         late_ns = max(0, round(self.network.behind_s * 1e9))
         self._window.update(
             self.network.lateness().batches, 0, late_ns, 0.0 if late_ns > _LATE_NS else 1.0, 0.5

@@ -5,7 +5,7 @@ end. Lines of JSON, `commands.jsonl` beside the other logs.
     {"at_s": 0.00123, "do": "flow", "id": 1, "src": "h0", "dst": "r0"}
     {"at_s": 0.1, "do": "end", "digest": "0123456789abcdef", "events": 12345}
 
-A log is data, whoever wrote it: it names no file, a reader bounds its lines and what they request,
+A log is data, also a stranger's: it names no file, a reader bounds its lines and what they request,
 and `driven.checked` looks at each command."""
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class End:
 
 
 class Writer:
-    """Writes a log as it goes on: whoever is killed leaves all lines but the last."""
+    """Writes a log as it goes on: a session that is killed leaves all lines but its last one."""
 
     def __init__(self, file: IO[bytes], head: Head) -> None:
         self._file = file

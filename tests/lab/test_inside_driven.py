@@ -300,7 +300,7 @@ def _log(path: Path, head: object = None, lines: Sequence[object] = LINES) -> Pa
     return path
 
 
-def test_log_of_another_network_is_told_by_its_digest(tmp_path: Path) -> None:
+def test_log_of_another_network_has_another_digest(tmp_path: Path) -> None:
     result = replay(_log(tmp_path / "log"))
     assert result.differs
     assert result.commands == 2

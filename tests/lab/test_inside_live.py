@@ -17,6 +17,7 @@ import forks
 import pytest
 from waiting import wait_until
 
+from pcn.base import captures
 from pcn.hosts.client import AgentClient
 from pcn.lab import journal
 from pcn.lab.attach import attach
@@ -165,13 +166,63 @@ def _by_port(row: list[Any]) -> tuple[str, int]:
     return row[0], row[2]
 
 
-@pytest.mark.parametrize(
-    "words", [("exec", "h0", "true"), ("pcap", "s0", "4", "--for", "1us", "--out", "-")]
-)
-def test_command_that_needs_an_interface_is_refused(
-    words: tuple[str, ...], network: SimpleNamespace
+def test_capture_has_both_directions_in_simulated_time(
+    network: SimpleNamespace, tmp_path: Path
 ) -> None:
-    done = forks.run("pcn", words[0], "-n", network.name, *words[1:])
+    path = tmp_path / "h2.pcapng"
+    pcn("flow", "start", "h2", "h1", "--rate", "5G", "-n", network.name)
+    captured = loads("pcap", "h2", "--for", "100us", "--out", str(path), "-n", network.name)
+    # 5 Gbit/s, of frames with 1,058 bytes: one leaves each 1.69 us
+    assert captured["nominal_s"] == pytest.approx(100e-6)
+    assert 58 <= captured["kinds"]["data"] <= 60
+    with path.open("rb") as file:
+        frames = list(captures.frames(file, whole=True))
+    assert len(frames) == captured["frames"]
+    times = [frame.time_ns for frame in frames]
+    assert times == sorted(times)
+    assert times[-1] - times[0] <= 100_000
+
+
+def test_capture_ends_after_a_count_and_with_its_client(
+    network: SimpleNamespace, tmp_path: Path
+) -> None:
+    with (
+        forks.begin(
+            "pcn", "pcap", "s1", "1", "--out", str(tmp_path / "a"), "-n", network.name
+        ) as first,
+        attach(network.name) as lab,
+    ):
+        wait_until(lambda: _is_captured(lab.record, "s1", 1))
+        second = forks.run("pcn", "pcap", "r0", "--out", str(tmp_path / "b"), "-n", network.name)
+        assert "another command captures at" in second.stderr
+        os.kill(first.pid, 9)
+        wait_until(lambda: not _is_captured(lab.record, "s1", 1))
+    words = ("pcap", "s1", "1", "--count", "7", "--out", str(tmp_path / "c"))
+    assert loads(*words, "-n", network.name)["frames"] == 7
+
+
+def _is_captured(record: journal.Record, node: str, port: int) -> bool:
+    try:
+        request(record, "captured", node=node, port=port)
+    except InsideError:
+        return False
+    return True
+
+
+def test_capture_into_what_could_hold_the_engine_up_is_refused(network: SimpleNamespace) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "wb"), attach(network.name) as lab:
+        for descriptor, message in ((writing, "not a file"), (10**6, "No such file")):
+            with pytest.raises(InsideError, match=message):
+                request(
+                    lab.record, "capture", node="s0", port=1, pid=os.getpid(), out=descriptor,
+                    into=descriptor,
+                )  # fmt: skip
+        assert not _is_captured(lab.record, "s0", 1)
+
+
+def test_command_that_needs_an_interface_is_refused(network: SimpleNamespace) -> None:
+    done = forks.run("pcn", "exec", "-n", network.name, "h0", "true")
     assert done.returncode == 1
     assert "is inside the engine of network" in done.stderr
     assert "`pcn up` without --inside" in done.stderr
@@ -204,7 +255,7 @@ def test_client_that_writes_anything_leaves_the_network_up(network: SimpleNamesp
         assert agent.stats().name == "h0"
 
 
-def test_lateness_is_told_as_no_fault_of_its_numbers(network: SimpleNamespace) -> None:
+def test_lateness_is_reported_and_changes_no_number(network: SimpleNamespace) -> None:
     with attach(network.name) as lab:
         state = request(lab.record, "state")
         assert state["now_s"] > 0

@@ -277,6 +277,8 @@ uint32_t vn_path(const struct vn_context *, uint32_t flow, const uint32_t **link
 /* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of
  * nominal time. */
 int vn_capture(struct vn_context *, uint32_t link, int descriptor);
+/* Ends the link's. 0, or why it isn't whole. */
+int vn_capture_stop(struct vn_context *, uint32_t link);
 /* Ends all captures. 0, or why one isn't whole, as errno has it, and its link. */
 int vn_captures_end(struct vn_context *, uint32_t *link);
 
