@@ -273,6 +273,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_set_watchdog": (_int, [_u32, ctypes.POINTER(WatchdogConfig)]),
     "vn_watchdog_of": (_int, [_u32, ctypes.POINTER(WatchdogStats)]),
     "vn_now": (_u64, []),
+    "vn_survive": (_int, []),
+    "vn_unable": (_i64, [_u32]),
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),
     "vn_discard": (_int, [_u32, _bool]),

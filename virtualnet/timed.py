@@ -242,6 +242,17 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         number = self._numbered(function)
         self._check(self._library.vn_call_for_cpu(self._changing(), self._nodes[switch], number))
 
+    def survive(self) -> None:
+        """From now on a packet with which the run couldn't go on is lost and counted (`unable`),
+        where it would be an error that ends the run: resubmitted without end, more parsed than
+        virtual time stores, more headers than a frame has room for, beyond PFC's headroom. Results
+        of other runs are the same. Raises VirtualError."""
+        self._check(self._library.vn_survive(self._changing()))
+
+    def unable(self, node: str) -> int:
+        """Returns how many such packets a node has lost."""
+        return self._check(self._library.vn_unable(self._alive(), self._nodes[node]))
+
     def set_link(
         self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None
     ) -> None:

@@ -32,9 +32,11 @@ from pcn.controller.control_plane import TableAction
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.reroute import change, read_routes, routes_of
 from pcn.lab.virtual import VirtualFlow, VirtualNetwork
+from pcn.topologies import lossy
 from pcn.topologies.errors import LabError
 from pcn.topologies.lossless import CLASSES, DATA_CLASS, PFC
 from pcn.topologies.model import Endpoint, FlowSpec, Link
+from pcn.virtualnet.native import NO_QUEUE
 
 MOST_FLOWS: Final = 100_000
 """Of a session: the engine keeps all of them, some 2 KB each."""
@@ -44,6 +46,9 @@ MOST_REROUTES: Final = 10_000
 SOURCE_MAC: Final = bytes.fromhex("0650434e0000")
 """Of PFC frames that a command sends: as `pcn.lab.pause`'s."""
 _QUANTA = 2**16
+_PACKETS = 2_000_000
+"""Half of what the engine has room for (`VN_MOST_PACKETS`)."""
+_LEAST_DEPTH = 256
 
 
 class CommandError(LabError):
@@ -100,10 +105,24 @@ _KINDS: Final[Mapping[type, str]] = {
 }
 
 
+def _bound_queues(network: VirtualNetwork) -> None:
+    """Gives queues of lossy classes that have no depth one at which all of them together hold half
+    of the packets that the engine may."""
+    topology = network.topology
+    if lossy.queue_packets(topology.parameters):
+        return
+    ports = [(node.name, port) for node in topology.switches for port in topology.ports(node.name)]
+    classes = [n for n in range(CLASSES) if n not in topology.lossless_classes]
+    depth = max(_LEAST_DEPTH, min(NO_QUEUE - 1, _PACKETS // max(1, len(ports) * len(classes))))
+    for node, port in ports:
+        for traffic_class in classes:
+            network.set_queue(node, port, traffic_class, depth=depth)
+
+
 class Driven:
-    """A network and what commands changed of it. `logged` gets each command that was carried out,
-    with its simulated time in s. Any thread may call it: what it does, it does with the engine's
-    lock. Raises LabError."""
+    """A network and what commands changed of it. Nothing but an error of an algorithm ends its run.
+    `logged` gets each command that was carried out, with its simulated time in s. Any thread may
+    call it: what it does, it does with the engine's lock. Raises LabError."""
 
     def __init__(
         self,
@@ -111,6 +130,8 @@ class Driven:
         logged: Callable[[float, Mapping[str, Any]], None] = lambda _now_s, _command: None,
     ) -> None:
         self.network = network
+        network.survive()
+        _bound_queues(network)
         self.sent: dict[str, list[VirtualFlow]] = defaultdict(list)
         self.received: dict[str, list[VirtualFlow]] = defaultdict(list)
         self.stopped: set[int] = set()
@@ -120,6 +141,12 @@ class Driven:
         self.reroutes: list[list[str] | str | None] = []
         """Of each: the switches whose routes changed, or why they couldn't; None: not yet."""
         self._logged = logged
+        ports = sum(len(network.topology.ports(node.name)) for node in network.topology.switches)
+        self._most_xoff = max(
+            network.topology.number("xoff_bytes"),
+            _PACKETS * network.topology.number("mtu_bytes") / max(1, ports),
+        )
+        """Beyond it, more might wait for a RESUME than the engine has room for."""
         self._pfc_entries: dict[tuple[str, int], dict[str, Any]] = {}
         self._carry: Mapping[str, Callable[..., Any]] = {
             "flow": self._flow,
@@ -169,7 +196,9 @@ class Driven:
                 continue
             self._pfc_entries[switch, number] = dict(arguments)
             with contextlib.suppress(LabError, ValueError, KeyError):
-                self.network.set_pfc(switch, pfc.port_of(number, arguments))
+                port = pfc.port_of(number, arguments)
+                if port.xoff_bytes <= self._most_xoff:
+                    self.network.set_pfc(switch, port)
 
     def _flow(
         self,

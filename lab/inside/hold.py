@@ -216,6 +216,7 @@ class Holder:
         with network.lock:
             totals, lateness = network.totals(), network.lateness()
             behind_s = network.behind_s
+            unable = {name: network.unable(name) for name in network.switches}
         return {
             "now_s": totals.now_s,
             "events": totals.events,
@@ -224,6 +225,7 @@ class Holder:
             "lateness": str(lateness),
             "worst_s": lateness.worst_s,
             "log_lost": self._log.lost,
+            "unable": {name: packets for name, packets in unable.items() if packets},
         }
 
     def _report(self) -> None:

@@ -9,7 +9,7 @@ import io
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pcn.base.p4rt import p4r
 from pcn.controller import settings as switch_settings
 from pcn.hosts.algorithms import find_scheme
-from pcn.lab.inside import log
+from pcn.lab.inside import driven as driven_commands, log
 from pcn.lab.inside.agents import agent_stats, answer
 from pcn.lab.inside.driven import CommandError, Driven, checked
 from pcn.lab.inside.log import End, Head, LogError, Writer
@@ -397,3 +397,42 @@ def test_many_updates_are_lines_that_can_be_read(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (tmp_path / "log").read_bytes().splitlines()[1:]]
     assert [len(line["updates"]) for line in lines] == [1] * 5
     assert {line["at_s"] for line in lines} == {0.5}
+
+
+def test_queue_of_a_lossy_class_is_bounded_and_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driven_commands, "_PACKETS", 0)  # so each queue has the least depth
+    session = Session(tmp_path / "commands.jsonl")
+    for number, src in enumerate(("h0", "h1", "h2"), start=1):
+        session.driven.carry_out(
+            {"do": "flow", "id": number, "src": src, "dst": "r0", "traffic_class": 0}
+        )
+    session.network.run(until_s=1e-3)
+    assert session.network.link_stats("s0", 4).refused > 0
+    assert session.network.totals().packets_most < 256 + 2_000  # and what is on its way
+    session.end()
+
+
+def test_xoff_that_could_fill_the_engine_stays_in_the_table(tmp_path: Path) -> None:
+    session = Session(tmp_path / "commands.jsonl")
+    limit = session.network.link_stats("h0", 0).held_limit
+    _set_xoff(session.driven, 2**32 - 1)
+    assert session.network.link_stats("h0", 0).held_limit == limit
+    _set_xoff(session.driven, 10**6)
+    assert session.network.link_stats("h0", 0).held_limit > limit
+    session.end()
+
+
+def test_credits_are_refused_pfc_frames() -> None:
+    parameters = {"buffer_bytes": 200e3, "lossless_classes": "3"}
+    topology = replace(TOPOLOGY, flow_control="credits", parameters=parameters)
+    with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
+        driven = Driven(network)
+        driven.carry_out({"do": "flow", "id": 1, "src": "h0", "dst": "r0"})
+        with pytest.raises(CommandError, match="has credits, not PFC"):
+            driven.carry_out(
+                {"do": "pfc", "node": "s0", "port": 4, "traffic_class": 3, "quanta": 9}
+            )
+        network.run(until_s=1e-3)
+        assert network.flows[1].stats().received_packets

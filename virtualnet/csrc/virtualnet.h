@@ -303,6 +303,14 @@ struct vn_pace {
 /* As vn_run; VN_BUDGET ten times a second, too. */
 enum vn_reason vn_run_paced(struct vn_net *, struct vn_pace *);
 
+/* After the last link: from now on a packet with which no run could go on is lost and counted at
+ * its switch, vn_unable, in place of an error that ends the run. Such ones are resubmitted without
+ * end, or go through a port without a link so; have more parsed than is stored, or more headers
+ * added than a frame may have; are more than the headroom that XOFF leaves (also
+ * vn_link_stats.overrun). */
+int vn_survive(struct vn_context *);
+int64_t vn_unable(const struct vn_context *, uint32_t node);
+
 /* A lock for an engine that several threads use: between runs, or while a paced one sleeps. Who
  * waits for it doesn't have Python's lock; who has it may wait for that. vn_lock_take: -EBUSY where
  * another thread has it, or waits for it, unless `wait`. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "links/build.h"
+#include "links/faults.h"
 #include "links/observer.h"
 #include "links/pfc.h"
 #include "links/pfc_log.h"
@@ -62,6 +63,7 @@ void vn_destroy(struct vn_net *net)
     vn_shares_free(context);
     vn_pool_free(&context->pool);
     vn_order_free(context);
+    free(context->unable);
     free(net);
 }
 
@@ -100,6 +102,20 @@ int vn_store_whole(struct vn_context *context, uint32_t most_bytes)
     context->pool.whole = most_bytes;
     context->pool.inplace = false;
     return 0;
+}
+
+int vn_survive(struct vn_context *context)
+{
+    if (context->unable == NULL) context->unable = calloc(context->n_nodes, sizeof(uint64_t));
+    if (context->unable == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    for (uint32_t i = 0; i < context->n_links; i++) vn_fault_overruns(vn_link_of(context, i));
+    return 0;
+}
+
+int64_t vn_unable(const struct vn_context *context, uint32_t node)
+{
+    if (node >= context->n_nodes) return -ENOENT;
+    return context->unable != NULL ? (int64_t)context->unable[node] : 0;
 }
 
 uint64_t vn_now(const struct vn_context *context) { return context->now; }
