@@ -95,11 +95,7 @@ def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
     that a switch can't reach have no route there; flows of a host with several NICs leave by one
     that leads somewhere. Raises LinkError, SwitchError, AgentError."""
     # slow to load; who looks at links does without
-    from pcn.controller.reroute import (
-        change,
-        read_routes,
-        routes_of,
-    )
+    from pcn.controller.reroute import reroute as rewrite
 
     if not 0 <= after_s < math.inf:
         raise LinkError(f"a reroute after {after_s:g} s: 0 or more are possible")
@@ -111,14 +107,7 @@ def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
     routing = topology.around(
         [link for link, state in zip(topology.links, states, strict=True) if not state.up]
     )
-    changed = []
-    for switch in topology.switches:
-        plane = lab.primary(switch.name)
-        before = read_routes(plane)
-        after = routes_of(topology, switch.name, routing, before)
-        if set(before.routes) != set(after.routes) or set(before.groups) != set(after.groups):
-            change(plane, before, after)
-            changed.append(switch.name)
+    changed = rewrite(topology, routing, lab.primary)
     route_hosts(topology, lab.agents, routing)
     return changed
 

@@ -30,7 +30,9 @@ from pcn.base.p4rt import p4r
 from pcn.controller import pfc
 from pcn.controller.control_plane import TableAction
 from pcn.controller.errors import UnknownNameError
-from pcn.controller.reroute import change, read_routes, routes_of
+from pcn.controller.reroute import reroute
+from pcn.lab.flows import MAX_FLOW
+from pcn.lab.pause import SOURCE_MAC
 from pcn.lab.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies import lossy
 from pcn.topologies.errors import LabError
@@ -40,11 +42,7 @@ from pcn.virtualnet.native import NO_QUEUE
 
 MOST_FLOWS: Final = 100_000
 """Of a session: the engine keeps all of them, some 2 KB each."""
-MOST_FLOW: Final = 2**24 - 1
-"""A flow's number travels in the BTH's destination QP."""
 MOST_REROUTES: Final = 10_000
-SOURCE_MAC: Final = bytes.fromhex("0650434e0000")
-"""Of PFC frames that a command sends: as `pcn.lab.pause`'s."""
 _QUANTA = 2**16
 _PACKETS = 2_000_000
 """Half of what the engine has room for (`VN_MOST_PACKETS`)."""
@@ -217,8 +215,8 @@ class Driven:
                 raise UnknownNameError("host", name, names)
         if src == dst:
             raise CommandError(f"a flow from {src} to itself: name two hosts")
-        if not 1 <= id <= MOST_FLOW:
-            raise CommandError(f"flow {id}: numbers are from 1 to {MOST_FLOW}")
+        if not 1 <= id <= MAX_FLOW:
+            raise CommandError(f"flow {id}: numbers are from 1 to {MAX_FLOW}")
         if len(self.network.flows) >= MOST_FLOWS:
             raise CommandError(
                 f"this network has had {MOST_FLOWS} flows, and keeps all: take it down and up again"
@@ -266,16 +264,9 @@ class Driven:
     def _learn(self, number: int) -> None:
         """Writes routes by the links that are up. What fails is the command's: it ends no run."""
         topology, network = self.network.topology, self.network
-        routing, changed = topology.around(self.down), []
+        routing = topology.around(self.down)
         try:
-            for name, plane in network.switches.items():
-                before = read_routes(plane)
-                after = routes_of(topology, name, routing, before)
-                if set(before.routes) != set(after.routes) or set(before.groups) != set(
-                    after.groups
-                ):
-                    change(plane, before, after)
-                    changed.append(name)
+            changed = reroute(topology, routing, network.switches.__getitem__)
             network.route_flows(routing)
         except LabError as error:
             self.reroutes[number] = str(error)
