@@ -143,8 +143,8 @@ class Observer:
     """Looks at a network. The first look, which rates count from, is when it is made."""
 
     def __init__(self, lab: Running, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock`: real seconds, which rates of ports are over. Those of flows are over the agents'
-        own times."""
+        """`clock`: real seconds, which rates of ports are over, but those inside an engine, which
+        are over its time. Those of flows are over the agents' own times."""
         self._lab = lab
         self._clock = clock
         self._began_s = self._now()
@@ -205,6 +205,8 @@ class Observer:
             )
 
     def _now(self) -> float:
+        if self._lab.record.is_inside:
+            return float(request(self._lab.record, "now"))
         return self._clock() / self._lab.record.dilation
 
     def _ports(self, switch: str) -> list[PortState]:

@@ -188,10 +188,12 @@ class Holder:
             return self._ports(fields.get("switch"))
         if command in ("capture", "captured", "uncapture"):
             return getattr(self._captures, command)(**fields)
+        if command == "now":
+            return self.network.now_s
         if command == "state":
             return self._state()
         raise CommandError(
-            f"no command {command!r}; there are capture, captured, link, links, ports, pfc, "
+            f"no command {command!r}; there are capture, captured, link, links, now, ports, pfc, "
             "resumes, reroute, rerouted, state, uncapture"
         )
 
