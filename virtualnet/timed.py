@@ -443,6 +443,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                         exchange.budget = _CHUNK
                         reporter.tell(self)
                         check()
+                        if pace:  # one that is late doesn't sleep: others have their turn here
+                            self.lock.release()
+                            self.lock.acquire()
                     elif reason == native.RETURN:
                         self._calls[exchange.flow][0]()
                     elif reason == native.FAILED:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcn.hosts.control import ControlError, ControlServer
+from pcn.hosts.realtime import RealTime
 from pcn.lab import journal as records, pace
 from pcn.lab.inside import agents
 from pcn.lab.inside.captures import Captures
@@ -67,6 +68,7 @@ class Holder:
         self._log_dir = log_dir
         self._k = k
         self._seed = seed
+        self._realtime = RealTime()
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Holder:
@@ -93,6 +95,8 @@ class Holder:
         try:
             gc.freeze()  # what is there by now stays: nothing looks through it again
             self._window.update(0, 0, 0, 1.0, 0.0)
+            # Of this thread alone: with a nice value it has no more than any other session's share.
+            self._realtime.acquire()
             self.network.run(until_s=_LONGEST_S, progress=lambda _now_s, _left_s: self._report())
         finally:
             # no end where the run has failed; what comes behind it isn't the session's
@@ -238,6 +242,7 @@ class Holder:
         self._window.update(
             self.network.lateness().batches, 0, late_ns, 0.0 if late_ns > _LATE_NS else 1.0, 0.5
         )
+        self._realtime.check(self._window.crowded)
 
 
 class _Sockets:

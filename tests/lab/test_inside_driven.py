@@ -28,6 +28,7 @@ from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.errors import LabError
 from pcn.topologies.serialise import to_dict
+from pcn.virtualnet import timed
 
 TOPOLOGY = dumbbell()
 SCHEME = find_scheme("pcn").configure()
@@ -140,11 +141,16 @@ def _set_xoff(driven: Driven, xoff: int) -> None:
     )
 
 
-def test_session_that_threads_change_as_it_goes_on_is_played_again(tmp_path: Path) -> None:
-    """In real time, so at other times in each test; what the log states is what was."""
+@pytest.mark.parametrize("k", [20.0, 1e-3])
+def test_session_that_threads_change_as_it_goes_on_is_played_again(
+    k: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In real time, so at other times in each test; what the log states is what was. At k = 0.001
+    the run is late from its start, and never sleeps."""
+    monkeypatch.setattr(timed, "_CHUNK", 300)
     session = Session(tmp_path / "commands.jsonl")
     network, driven = session.network, session.driven
-    network.pace(20.0, 1e-4)
+    network.pace(k, 1e-4)
     begun = threading.Barrier(3)
 
     def send(first: int, src: str) -> None:
