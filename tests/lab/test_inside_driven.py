@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import copy
 import io
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from pcn.base.p4rt import p4r
 from pcn.controller import settings as switch_settings
@@ -442,3 +443,35 @@ def test_credits_are_refused_pfc_frames() -> None:
             )
         network.run(until_s=1e-3)
         assert network.flows[1].stats().received_packets
+
+
+def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    members = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, member in members:
+        yield (*path, name)
+        if isinstance(member, dict | list):
+            yield from _leaves(member, (*path, name))
+
+
+_TOPOLOGY = to_dict(TOPOLOGY)
+
+
+@given(st.sampled_from(list(_leaves(_TOPOLOGY))), plain | st.sampled_from(["h0", 2**70, 1e308]))
+@example(("switches", 0, "device_id"), 3.5)
+@example(("switches", 1, "buffer"), "x")
+@example(("hosts", 4, "ip"), 1)
+@example(("parameters", "pause_quanta"), {"a": 1})
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_damaged_topology_raises_what_commands_print(
+    tmp_path: Path, place: tuple[Any, ...], value: object
+) -> None:
+    topology = copy.deepcopy(_TOPOLOGY)
+    inside: Any = topology
+    for name in place[:-1]:
+        inside = inside[name]
+    inside[place[-1]] = value
+    head = {"pcn": "commands", "version": 1, **asdict(HEAD), "topology": topology}
+    with contextlib.suppress(LabError):
+        replay(_log(tmp_path / "log", head, LINES[:1]))
