@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pcn.hosts.recommended import PAYLOAD_BYTES
 from pcn.hosts.stats import MOST_FLOWS, AgentStats, Pauses, ReceivedFlow, SentFlow
 from pcn.lab.inside.driven import CommandError, Driven
 from pcn.lab.virtual import VirtualFlow
+from pcn.lab.virtual.flows import FlowStats
 from pcn.topologies.lossless import CLASSES
 
+_TOGETHER = 64
 _FIELDS = {
     "flow", "dst_ip", "dst_mac", "size_bytes", "duration_s", "rate_bps", "payload_bytes", "dscp",
 }  # fmt: skip
@@ -25,8 +26,7 @@ def answer(driven: Driven, host: str, request: Mapping[str, Any]) -> Any:
     if command == "stats":
         return agent_stats(driven, host).as_json()
     if command == "list":
-        with driven.network.lock:
-            return [vars(flow) for flow in _sent(driven, host)]
+        return [vars(flow) for flow in _sent(driven, host)]
     if command == "start":
         return _start(driven, host, {key: v for key, v in request.items() if key != "cmd"})
     if command == "stop":
@@ -70,6 +70,8 @@ def _start(driven: Driven, host: str, request: Mapping[str, Any]) -> None:
 def agent_stats(driven: Driven, host: str) -> AgentStats:
     """Returns all that an agent would count; what only machines do, as being late, is 0."""
     network = driven.network
+    received = tuple(_received(driven, host))  # first: what has arrived has been sent
+    sent = tuple(_sent(driven, host))
     with network.lock:
         totals, configured = network.totals(), network.scheme
         ports = network.topology.ports(host)
@@ -80,8 +82,8 @@ def agent_stats(driven: Driven, host: str) -> AgentStats:
             dilation=1.0,
             line_rate_bps=max(network.topology.link_at(host, port).rate_bps for port in ports),
             now_s=network.now_s,
-            sent=tuple(_sent(driven, host)),
-            received=tuple(_received(driven, host)),
+            sent=sent,
+            received=received,
             pauses=tuple(pauses for port in ports for pauses in _pauses(driven, host, port)),
             unknown_cnps=0,
             unusable_cnps=0,
@@ -104,14 +106,24 @@ def agent_stats(driven: Driven, host: str) -> AgentStats:
         )
 
 
-def _latest(flows: list[VirtualFlow]) -> islice[VirtualFlow]:
-    return islice(flows, max(0, len(flows) - MOST_FLOWS), None)
+def _latest(
+    driven: Driven, flows: list[VirtualFlow]
+) -> Iterator[tuple[VirtualFlow, FlowStats, dict[str, float]]]:
+    """Yields the latest flows with their counts and their RPs' variables: some at a time with the
+    engine's lock, as a look at thousands would keep it from all others."""
+    latest = flows[-MOST_FLOWS:]
+    for first in range(0, len(latest), _TOGETHER):
+        with driven.network.lock:
+            read = [
+                (flow, flow.stats(), flow.rp.state()) for flow in latest[first : first + _TOGETHER]
+            ]
+        yield from read
 
 
 def _sent(driven: Driven, host: str) -> list[SentFlow]:
     topology, listed = driven.network.topology, []
-    for flow in _latest(driven.sent[host]):
-        spec, stats = flow.spec, flow.stats()
+    for flow, stats, state_of_rp in _latest(driven, driven.sent[host]):
+        spec = flow.spec
         if spec.id in driven.stopped:
             state = "stopped"
         elif stats.ended_s is not None:
@@ -128,7 +140,7 @@ def _sent(driven: Driven, host: str) -> list[SentFlow]:
                 payload_bytes=stats.sent_payload,
                 rate_bps=stats.rate_bps,
                 limit_bps=spec.rate_bps,
-                rp=flow.rp.state(),
+                rp=state_of_rp,
                 cnps=stats.cnps_received,
                 start_s=spec.start_s if stats.start_s is None else stats.start_s,
                 end_s=stats.ended_s,
@@ -145,8 +157,7 @@ def _sent(driven: Driven, host: str) -> list[SentFlow]:
 
 def _received(driven: Driven, host: str) -> list[ReceivedFlow]:
     topology, listed = driven.network.topology, []
-    for flow in _latest(driven.received[host]):
-        stats = flow.stats()
+    for flow, stats, _ in _latest(driven, driven.received[host]):
         if stats.first_s is None or stats.last_s is None:
             continue
         listed.append(
