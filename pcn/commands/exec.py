@@ -30,11 +30,14 @@ def exec_(node: str, command: tuple[str, ...], network: str | None) -> None:
     from pcn.base.errors import LabError
     from pcn.controller.errors import UnknownNameError
     from pcn.lab.attach import find
+    from pcn.lab.inside.client import no_interface
     from pcn.lab.namespaces import in_namespace
 
     record = find(network)
     if node not in record.nodes:
         raise UnknownNameError("node", node, list(record.nodes))
+    if record.is_inside:
+        no_interface(record, node)
     shell = record.nodes[node].shell
     if not shell.alive():
         raise LabError(
