@@ -38,6 +38,11 @@ class InProcessSwitch(ControlPlane):
         self._inbox = Inbox(name)
 
     @property
+    def embedded(self) -> EmbeddedSwitch:
+        """The switch itself."""
+        return self._switch
+
+    @property
     def native(self) -> NativeSwitch:
         """The C runtime's switch."""
         return self._switch.native

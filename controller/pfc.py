@@ -130,6 +130,12 @@ def lossless(topology: Topology) -> int:
     return sum(1 << number for number in topology.lossless_classes)
 
 
+def port_of(port: int, arguments: Mapping[str, int]) -> PfcPort:
+    """Returns a port by its entry's arguments. Raises ValueError, KeyError."""
+    fields = ("xoff_bytes", "xon_bytes", "quanta", "quantum_q16_us", "lossless")
+    return PfcPort(port, **{name: arguments[name] for name in fields})
+
+
 def show(arguments: Mapping[str, int]) -> dict[str, float]:
     return {
         "xoff": arguments["xoff_bytes"],
@@ -146,8 +152,7 @@ def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float])
             f"XON follows XOFF at {distance} bytes below, and can't at an XOFF of "
             f"{values['xoff']:g} bytes: take {distance} or more, or set xon=... too"
         )
-    fields = ("xoff_bytes", "xon_bytes", "quanta", "quantum_q16_us", "lossless")
-    old = PfcPort(port, **{name: arguments[name] for name in fields})
+    old = port_of(port, arguments)
     xoff = round(values.get("xoff", old.xoff_bytes))
     xon = round(values.get("xon", xoff - distance))
     return replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from itertools import count
@@ -93,3 +94,19 @@ def change(switch: ControlPlane, before: SwitchRoutes, after: SwitchRoutes) -> N
     )
     switch.delete([route_entry(route) for key, route in old.items() if key not in new])
     switch.delete([group_entry(group) for number, group in groups.items() if number not in wanted])
+
+
+def reroute(
+    topology: Topology, routing: Routing, plane: Callable[[str], ControlPlane]
+) -> list[str]:
+    """Has all switches forward by this routing; returns those whose routes change. `plane`: a
+    switch by name, to read and to write. Raises SwitchError."""
+    changed = []
+    for switch in topology.switches:
+        there = plane(switch.name)
+        before = read_routes(there)
+        after = routes_of(topology, switch.name, routing, before)
+        if set(before.routes) != set(after.routes) or set(before.groups) != set(after.groups):
+            change(there, before, after)
+            changed.append(switch.name)
+    return changed

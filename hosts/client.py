@@ -120,6 +120,10 @@ class AgentClient:
         self._ask("shutdown")
         self.close()
 
+    def request(self, command: str, **arguments: Any) -> Any:
+        """Returns the answer to a command that this class has no method for."""
+        return self._ask(command, **arguments)
+
     def ahead(self, command: str) -> None:
         """Sends `stats` or `list` ahead of the call that reads the answer: many agents then work on
         theirs at once."""

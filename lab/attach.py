@@ -111,7 +111,7 @@ class Attached:
             name,
             node.control,
             self.topology.switch(name).device_id,
-            target(self.record.target).registers(node.shell.pid),
+            None if self.record.is_inside else target(self.record.target).registers(node.shell.pid),
         )
         self._stack.callback(client.close)
         return client

@@ -20,6 +20,7 @@ import math
 import os
 import socket
 import struct
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -28,11 +29,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from pcn.base import owner_only
+from pcn.base import captures, owner_only
 from pcn.base.errors import NO_ROOM, LabError
 from pcn.base.namespaces import in_namespace, listen_to_all
 from pcn.base.pcapng import PcapngWriter, keep_whole
 from pcn.hosts import wire
+from pcn.lab.inside.client import request
 from pcn.lab.journal import BY_MININET, DELAY_BY_NOBODY
 from pcn.lab.network import DELAY_BY_AGENTS
 from pcn.lab.running import Running, endpoint, namespace_pid
@@ -92,6 +94,14 @@ def capture(
     CaptureError, NamespaceError.
     """
     end = endpoint(lab.topology, node, port)
+    if lab.record.is_inside:
+        if real_time:
+            raise CaptureError("frames inside an engine have no real times: leave --real-time out")
+        with ExitStack() as stack:
+            output = (
+                stack.enter_context(_opened(file, overwrite)) if isinstance(file, Path) else file
+            )
+            return _inside(lab, end, output, duration_s, count, stopped)
     clock = _StampClock.now(lab, real_time)
     dilation = lab.record.dilation
     with ExitStack() as stack:
@@ -126,6 +136,63 @@ def capture(
             (merged.end_ns - start_ns) / 1e9 / dilation,
             "real" if real_time else "nominal",
         )
+
+
+def _inside(
+    lab: Running,
+    end: Endpoint,
+    output: BinaryIO,
+    duration_s: float | None,
+    count: int | None,
+    stopped: Callable[[], bool],
+) -> Captured:
+    """Captures in an engine, which writes each direction to a file; they are merged at the end."""
+    link = lab.topology.link_at(end.node, end.port)
+    place = {"node": end.node, "port": end.port}
+    with tempfile.TemporaryFile() as leaving, tempfile.TemporaryFile() as coming:
+        start_s = request(
+            lab.record, "capture", **place, pid=os.getpid(), out=leaving.fileno(),
+            into=coming.fileno(),
+        )  # fmt: skip
+        until_s, frames, now_s = start_s + (duration_s or math.inf), 0, start_s
+        while (
+            not stopped()
+            and now_s < until_s
+            and (count is None or frames < count)
+            and lab.record.owner.alive()
+        ):
+            left_s = max(0.0, until_s - now_s) * lab.record.dilation
+            time.sleep(min(_LOOK_S, left_s))
+            now_s, frames = request(lab.record, "captured", **place)
+        until_s = min(until_s, request(lab.record, "uncapture", **place))
+        writer = PcapngWriter(
+            output,
+            end.interface,
+            f"{end} to {link.other(end.node)} in {lab.record.name}, {link.rate_bps / 1e9:g} Gbit/s",
+            "Time stamps are simulated time.",
+        )
+        kinds: Counter[str] = Counter()
+        delay_ns, last_ns = round(link.delay_s * 1e9), 0
+        for at_ns, incoming, frame in heapq.merge(
+            _stamped(leaving, 0, False), _stamped(coming, delay_ns, True)
+        ):
+            if start_s <= at_ns / 1e9 <= until_s and kinds.total() != count:
+                writer.write(at_ns, frame, incoming)
+                kinds[kind(frame)] += 1
+                last_ns = at_ns
+        output.flush()
+    if kinds.total() == count:
+        until_s = last_ns / 1e9
+    return Captured(
+        str(end), kinds.total(), dict(kinds.most_common()), 0, until_s - start_s, "nominal"
+    )
+
+
+def _stamped(file: BinaryIO, delay_ns: int, incoming: bool) -> Iterator[tuple[int, bool, bytes]]:
+    """Yields when each frame was at the port, whether it came in, and it."""
+    file.seek(0)
+    for frame in captures.frames(file):
+        yield frame.time_ns + delay_ns, incoming, frame.data
 
 
 def _delays(lab: Running, node: str) -> bool:

@@ -33,6 +33,7 @@ from pcn.base.errors import NO_ROOM, LabError
 DELAY_BY_NOBODY = "none"  # of a network by Mininet's command with BMv2
 NO_SCHEME = "-"  # of a network of any P4 programs
 BY_MININET = "mn"  # a network of Mininet's own command: its hosts are the kernel's, no agent runs
+INSIDE = "inside"  # the target of a network whose nodes are all inside one engine
 RUN_DIR = Path("/run/pcn-lab")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}\Z")
 
@@ -115,6 +116,11 @@ class Record:
     @property
     def has_scheme(self) -> bool:
         return self.scheme != NO_SCHEME
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether its nodes are inside one engine: none has a namespace or an interface."""
+        return self.target == INSIDE
 
     @property
     def description(self) -> str:

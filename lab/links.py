@@ -25,6 +25,7 @@ from pcn.base.errors import LabError
 from pcn.base.namespaces import NamespaceError, in_namespace
 from pcn.controller.errors import SwitchError, UnknownNameError
 from pcn.lab.host_routes import route_hosts
+from pcn.lab.inside.client import request, reroute as reroute_inside
 from pcn.lab.journal import Record
 from pcn.lab.running import Running
 from pcn.lab.target import target
@@ -65,6 +66,10 @@ def set_link(lab: Running, end_a: str, end_b: str, up: bool) -> list[LinkState]:
     Raises UnknownNameError, TopologyError, LinkError or NamespaceError.
     """
     links = between(lab.topology, end_a, end_b)
+    if lab.record.is_inside:
+        for link in links:
+            request(lab.record, "link", node=link.a.node, port=link.a.port, up=up)
+        return _states(lab.record, lab.topology, links)
     for link in links:
         ends = [link.a, link.b]
         for end in (
@@ -90,28 +95,19 @@ def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
     that a switch can't reach have no route there; flows of a host with several NICs leave by one
     that leads somewhere. Raises LinkError, SwitchError, AgentError."""
     # slow to load; who looks at links does without
-    from pcn.controller.reroute import (
-        change,
-        read_routes,
-        routes_of,
-    )
+    from pcn.controller.reroute import reroute as rewrite
 
     if not 0 <= after_s < math.inf:
         raise LinkError(f"a reroute after {after_s:g} s: 0 or more are possible")
+    if lab.record.is_inside:
+        return reroute_inside(lab.record, after_s)
     time.sleep(after_s * lab.record.dilation)
     topology = lab.topology
     states = _states(lab.record, topology, topology.links)
     routing = topology.around(
         [link for link, state in zip(topology.links, states, strict=True) if not state.up]
     )
-    changed = []
-    for switch in topology.switches:
-        plane = lab.primary(switch.name)
-        before = read_routes(plane)
-        after = routes_of(topology, switch.name, routing, before)
-        if set(before.routes) != set(after.routes) or set(before.groups) != set(after.groups):
-            change(plane, before, after)
-            changed.append(switch.name)
+    changed = rewrite(topology, routing, lab.primary)
     route_hosts(topology, lab.agents, routing)
     return changed
 
@@ -157,6 +153,9 @@ def _states(record: Record, topology: Topology, chosen: Iterable[Link]) -> list[
     """Returns the links' states, each by one end's interface: it has no carrier unless both ends
     are up."""
     chosen = list(chosen)
+    if record.is_inside:
+        down = set(request(record, "links"))
+        return [LinkState(str(link.a), str(link.b), str(link.a) not in down) for link in chosen]
     ends = [link.b if topology.is_host(link.a.node) else link.a for link in chosen]
     nodes = dict.fromkeys(end.node for end in ends)
     up = {

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pcn.base.errors import LabError
 from pcn.controller import interface_counters
@@ -21,6 +22,7 @@ from pcn.controller.constants import index
 from pcn.controller.control_plane import Counter
 from pcn.controller.errors import SwitchError, UnknownNameError
 from pcn.lab import flows
+from pcn.lab.inside.client import request
 from pcn.lab.links import running_interfaces
 from pcn.lab.pace import Overload, Pacing
 from pcn.lab.running import Running
@@ -141,8 +143,8 @@ class Observer:
     """Looks at a network. The first look, which rates count from, is when it is made."""
 
     def __init__(self, lab: Running, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock`: real seconds, which rates of ports are over. Those of flows are over the agents'
-        own times."""
+        """`clock`: real seconds, which rates of ports are over, but those inside an engine, which
+        are over its time. Those of flows are over the agents' own times."""
         self._lab = lab
         self._clock = clock
         self._began_s = self._now()
@@ -203,6 +205,8 @@ class Observer:
             )
 
     def _now(self) -> float:
+        if self._lab.record.is_inside:
+            return float(request(self._lab.record, "now"))
         return self._clock() / self._lab.record.dilation
 
     def _ports(self, switch: str) -> list[PortState]:
@@ -222,9 +226,7 @@ class Observer:
         # Again: what was marked meanwhile is among these, so that a share is of more packets rather
         # than of fewer.
         after = client.read_counters("transmitted", wanted)
-        counted = interface_counters.read(client) or {}
-        interfaces = {port: Endpoint(switch, port).interface for port in cells}
-        running = running_interfaces(self._lab.record, switch, list(interfaces.values()))
+        by_port = self._interface_states(switch, list(cells))
         return [
             self._port(
                 Endpoint(switch, port),
@@ -232,11 +234,26 @@ class Observer:
                 {name: cells[cell] for name, cells in counters.items()},
                 after[cell].packets - counters["transmitted"][cell].packets,
                 {name: cells[cell] for name, cells in registers.items()},
-                up=interfaces[port] in running,
-                lost=counted[port].out_discards if port in counted else None,
+                by_port[port],
             )
             for port, cell in cells.items()
         ]
+
+    def _interface_states(self, switch: str, ports: Iterable[int]) -> dict[int, _InterfaceState]:
+        """Returns what isn't a program's of a switch's ports."""
+        record = self._lab.record
+        if record.is_inside:
+            counted = request(record, "ports", switch=switch)
+            return {port: _InterfaceState(**counted[str(port)]) for port in ports}
+        discards = interface_counters.read(self._lab.switches[switch]) or {}
+        interfaces = {port: Endpoint(switch, port).interface for port in ports}
+        running = running_interfaces(record, switch, list(interfaces.values()))
+        return {
+            port: _InterfaceState(
+                interface in running, discards[port].out_discards if port in discards else None
+            )
+            for port, interface in interfaces.items()
+        }
 
     def _port(
         self,
@@ -245,17 +262,17 @@ class Observer:
         counters: Mapping[str, Counter],
         meanwhile: int,
         registers: Mapping[str, int],
-        *,
-        up: bool,
-        lost: int | None,
+        state: _InterfaceState,
     ) -> PortState:
         """`meanwhile`: packets transmitted while the counters were read."""
         totals = {name: counter.packets for name, counter in counters.items()}
+        if state.pause_sent is not None:
+            totals["pause_sent"] = state.pause_sent
         over_s, new = self._since.last(
             str(end), read_at_s, {**totals, "bytes": counters["transmitted"].bytes or 0}
         )
         # The program counts what it gives to the port, which is lost there while the link is down.
-        rate_bps = _per_s(8 * new["bytes"], over_s) if up else 0.0
+        rate_bps = _per_s(8 * new["bytes"], over_s) if state.up else 0.0
         left = new["transmitted"] and new["transmitted"] + meanwhile
         return PortState(
             port=str(end),
@@ -272,8 +289,8 @@ class Observer:
             marked_ue_share=_share(new.get("marked_ue"), left),
             pauses_sent_per_s=_per_s(new.get("pause_sent", 0), over_s),
             pauses_received_per_s=_per_s(new["pause_received"], over_s),
-            up=up,
-            lost=lost,
+            up=state.up,
+            lost=state.lost,
             kept_pace=end.node not in self._behind,
             sent_bytes_total=counters["transmitted"].bytes,
             sent_packets_total=totals["transmitted"],
@@ -367,6 +384,15 @@ class Observer:
             src_port=flow.src_port,
             sent_bps=_per_s(8 * new["sent"], over_s),
         )
+
+
+class _InterfaceState(NamedTuple):
+    """Of a port, beside its program: whether its link is up, what it lost, and, where PFC is the
+    engine's, its PAUSE frames."""
+
+    up: bool
+    lost: int | None
+    pause_sent: int | None = None
 
 
 class _Since:

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +48,20 @@ class Late:
 
 @dataclass(frozen=True)
 class Overload:
-    """The nodes that don't keep pace, the one that has been longest first, and a k that would
-    do."""
+    """The nodes that don't keep pace, the one that has been longest first, and a k that would do.
+    `inside`: of a network inside one engine, all of which is late, and whose numbers are right."""
 
     nodes: tuple[Late, ...]
     k: float
+    inside: bool = False
 
     def __str__(self) -> str:
+        if self.inside:
+            late = self.nodes[0]
+            return (
+                f"LATE: the network has been behind real time for {late.since_s:.1f} s, last by "
+                f"{late.worst_s * 1e3:.3g} ms, which changes no number; -k {self.k:g} would do"
+            )
         names = [node.node for node in self.nodes]
         more = len(names) - _NAMES
         listed = f"{', '.join(names[:_NAMES])} and {more} more" if more > 0 else " and ".join(names)
@@ -71,6 +78,7 @@ class Pacing:
     def __init__(self, record: Record) -> None:
         """Raises LabError where the network's process has ended, and its number is another's."""
         self._dilation = record.dilation
+        self._inside = record.is_inside
         self._enough_k = record.enough_k
         self._names = _names(record.topology)
         self._board: Board | None = None
@@ -86,12 +94,17 @@ class Pacing:
     def overload(self, now_ns: int | None = None) -> Overload | None:
         """Returns the nodes that are behind now; None: all keep pace, or don't report (BMv2)."""
         now_ns = now_ns or time.monotonic_ns()
+        if self._inside:
+            real = overload(1.0, self._read(), now_ns, 0.0)
+            return real and replace(real, k=rounded_up(self._dilation * _LEAST_STEP), inside=True)
         return overload(self._dilation, self._read(), now_ns, self._enough_k)
 
     def behind_since_last(self) -> frozenset[str]:
         """Returns the nodes that were behind at some time since the last call, or since this was
         made."""
         since_ns, self._since_ns = self._since_ns, time.monotonic_ns()
+        if self._inside:
+            return frozenset()
         return frozenset(
             name
             for name, pace in self._read().items()

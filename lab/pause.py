@@ -18,16 +18,19 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from pcn.base.errors import LabError
 from pcn.base.namespaces import in_namespace, listen_to_all
 from pcn.controller.constants import MAX_QUANTA, ROCE_CLASS
 from pcn.hosts import wire
+from pcn.lab.inside.client import request
 from pcn.lab.running import Running, endpoint, namespace_pid
 from pcn.topologies.model import Endpoint
 
 # Their source: nobody else's, so that a capture tells them from the neighbour's own frames.
 SOURCE_MAC = bytes.fromhex("0650434e0000")
+_LOOK_S = 0.05
 # Of an interface that is down, or has no carrier, where the frame meets no queueing discipline.
 _LINK_DOWN = (errno.ENETDOWN, errno.ENOBUFS)
 _PACKET_QDISC_BYPASS, _PACKET_IGNORE_OUTGOING = 20, 23
@@ -70,25 +73,21 @@ def pause(
     end = endpoint(lab.topology, node, port)
     dilation = lab.record.dilation
     quantum_s = wire.QUANTUM_BITS / lab.topology.link_at(end.node, end.port).rate_bps
-    with (
-        _link_down_is_named(end),
-        _neighbour(lab, end) as neighbour,
-        _arriving(lab, end) as arriving,
-    ):
+    with _link_down_is_named(end), _way(lab, end) as way:
         left_s = math.inf if duration_s is None else duration_s
         frames, resumed, began, until = 0, False, math.nan, math.nan
         try:
             while not resumed and left_s > 0:
                 quanta, wait_s = _next(left_s, quantum_s)
-                neighbour.send(_frame(traffic_class, quanta))
+                way.send(traffic_class, quanta)
                 sent = time.monotonic()
                 if frames == 0:
                     began, until = sent, sent + left_s * dilation
                 frames += 1
-                resumed = _resumed(arriving, traffic_class, sent + wait_s * dilation)
+                resumed = way.resumed(traffic_class, sent + wait_s * dilation)
                 left_s = (until - time.monotonic()) / dilation
         finally:
-            neighbour.send(_frame(traffic_class, 0))
+            way.send(traffic_class, 0)
         return Pause(
             str(end), traffic_class, frames + 1, (time.monotonic() - began) / dilation, resumed
         )
@@ -104,8 +103,8 @@ def resume(
     """
     _check_class(traffic_class)
     end = endpoint(lab.topology, node, port)
-    with _link_down_is_named(end), _neighbour(lab, end) as neighbour:
-        neighbour.send(_frame(traffic_class, 0))
+    with _link_down_is_named(end), _way(lab, end) as way:
+        way.send(traffic_class, 0)
     return str(end)
 
 
@@ -170,14 +169,75 @@ def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
         yield connection
 
 
-def _resumed(arriving: socket.socket, traffic_class: int, until: float) -> bool:
-    """Waits until a time, or until a RESUME arrives. Whether it was `resume` that sent it; the
-    neighbour's own means that the port has to be paused again, now."""
-    while (left := until - time.monotonic()) > 0:
-        if not select.select([arriving], [], [], left)[0]:
-            continue
-        frame = arriving.recv(wire.MAX_FRAME)
-        with contextlib.suppress(wire.WireError):
-            if wire.decode_pfc_quanta(frame).get(traffic_class) == 0:
-                return frame[6:12] == SOURCE_MAC
-    return False
+class _Way(Protocol):
+    """How PFC frames come to a port."""
+
+    def send(self, traffic_class: int, quanta: int) -> None:
+        """A frame arrives at the port. Raises LabError, OSError."""
+        ...
+
+    def resumed(self, traffic_class: int, until: float) -> bool:
+        """Waits until a time, or until a RESUME arrives. Whether it was `resume` that sent it; the
+        neighbour's own means that the port has to be paused again, now."""
+        ...
+
+
+@contextlib.contextmanager
+def _way(lab: Running, end: Endpoint) -> Iterator[_Way]:
+    if lab.record.is_inside:
+        yield _Inside(lab, end)
+        return
+    with _neighbour(lab, end) as neighbour, _arriving(lab, end) as arriving:
+        yield _Wire(neighbour, arriving)
+
+
+class _Wire:
+    """By interfaces: what `neighbour` sends arrives."""
+
+    def __init__(self, neighbour: socket.socket, arriving: socket.socket) -> None:
+        self._neighbour = neighbour
+        self._arriving = arriving
+
+    def send(self, traffic_class: int, quanta: int) -> None:
+        self._neighbour.send(_frame(traffic_class, quanta))
+
+    def resumed(self, traffic_class: int, until: float) -> bool:
+        while (left := until - time.monotonic()) > 0:
+            if not select.select([self._arriving], [], [], left)[0]:
+                continue
+            frame = self._arriving.recv(wire.MAX_FRAME)
+            with contextlib.suppress(wire.WireError):
+                if wire.decode_pfc_quanta(frame).get(traffic_class) == 0:
+                    return frame[6:12] == SOURCE_MAC
+        return False
+
+
+class _Inside:
+    """In an engine, by its socket. A neighbour's RESUME ends the pause there until the next PAUSE
+    is due."""
+
+    def __init__(self, lab: Running, end: Endpoint) -> None:
+        self._record = lab.record
+        self._end = end
+        self._before = self._resumes()
+
+    def send(self, traffic_class: int, quanta: int) -> None:
+        request(
+            self._record, "pfc", node=self._end.node, port=self._end.port,
+            traffic_class=traffic_class, quanta=quanta,
+        )  # fmt: skip
+
+    def resumed(self, traffic_class: int, until: float) -> bool:
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _LOOK_S))
+            if self._resumes().get(traffic_class, 0) > self._before.get(traffic_class, 0):
+                return True
+        return False
+
+    def _resumes(self) -> dict[int, int]:
+        """Returns how many RESUMEs commands have sent to the port, by class."""
+        return {
+            traffic_class: number
+            for end, traffic_class, number in request(self._record, "resumes")
+            if end == str(self._end)
+        }

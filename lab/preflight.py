@@ -48,9 +48,15 @@ def require_startable(topology: Topology, target: Target, name: str | None = Non
     require_live(topology)
     require_root_and_mininet()
     target.require()
-    if records.is_held(name or topology.name):
-        raise records.NameInUseError(records.in_use_message(name or topology.name))
+    require_free(name or topology.name)
     _check_interfaces(topology)
+
+
+def require_free(name: str) -> None:
+    """Raises NameInUseError where a network of this name is up, and RunDirError where this user may
+    have none."""
+    if records.is_held(name):
+        raise records.NameInUseError(records.in_use_message(name))
 
 
 def _check_interfaces(topology: Topology) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from pcn.controller.errors import UnknownNameError
+from pcn.lab.inside.client import no_interface
 from pcn.lab.journal import Record
 from pcn.topologies.model import Endpoint, Topology, TopologyError
 
@@ -55,5 +56,7 @@ def endpoint(topology: Topology, node: str, port: int | None = None) -> Endpoint
 
 
 def namespace_pid(lab: Running, node: str) -> int:
-    """Returns a process in the network namespace of a node."""
+    """Returns a process in the network namespace of a node. Raises LabError where it has none."""
+    if lab.record.is_inside:
+        no_interface(lab.record, node)
     return lab.record.nodes[node].shell.pid

@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -51,6 +50,8 @@ class Spec:
     seed: int = 1
     leave_out: list[str] = field(default_factory=list)
     """Of `pcn.lab.launch.LEFT_OUT`."""
+    inside: bool = False
+    """All nodes are inside one engine."""
 
 
 def up(spec: Spec) -> records.Record:
@@ -139,33 +140,44 @@ def _end_owner(record: records.Record) -> None:
         )
 
 
-def hold(spec: Spec, progress: Callable[[str], None]) -> None:
-    """Holds the network until a signal: KeyboardInterrupt or `signals.Terminated`."""
+def hold(spec: Spec) -> None:
+    """Holds the network until a signal: KeyboardInterrupt or `signals.Terminated`. Raises
+    LabError."""
     from pcn.hosts.recommended import (
         recommended,
         recommended_at_ports,
     )  # slow to load; `pcn up` and `pcn down` do without
-    from pcn.lab.lab import Lab
     from pcn.lab.network import configured
     from pcn.topologies.lookup import find_topology
 
     topology = without(find_topology(spec.topology).build(spec.options), spec.leave_out)
     scheme = configured(spec.scheme, spec.scheme_parameters).scheme
+    parameters = {**recommended(topology, scheme), **spec.scheme_parameters}
+    at_ports = recommended_at_ports(topology, scheme, fixed=spec.scheme_parameters)
+    if spec.inside:
+        from pcn.lab.inside.hold import hold as hold_inside
+
+        hold_inside(
+            topology, configured(spec.scheme, parameters, at_ports), spec.name,
+            Path(spec.log_dir), spec.dilation, spec.seed,
+        )  # fmt: skip
+        return
+    from pcn.lab.lab import Lab
+
     with Lab(
         topology,
         log_dir=Path(spec.log_dir),
         name=spec.name,
         target=spec.target,
         scheme=spec.scheme,
-        scheme_parameters={**recommended(topology, scheme), **spec.scheme_parameters},
-        port_parameters=recommended_at_ports(topology, scheme, fixed=spec.scheme_parameters),
+        scheme_parameters=parameters,
+        port_parameters=at_ports,
         dilation=spec.dilation,
         why_k=spec.why_k,
         enough_k=spec.enough_k,
         processes=spec.processes,
         seed=spec.seed,
         role="up",
-        progress=progress,
     ):
         # `pcn down` waits for it, and the network's programs may take the whole machine. The record
         # says "up" by now: nothing may fail any more.
@@ -176,7 +188,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
 def main() -> int:
     spec = Spec(**json.loads(sys.argv[1]))
     try:
-        hold(spec, lambda _text: None)
+        hold(spec)
     except (KeyboardInterrupt, signals.Terminated):
         return 0
     except LabError as error:

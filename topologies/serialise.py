@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pcn.topologies.model import Topology
 
@@ -33,20 +34,38 @@ def _plain(value: Any) -> Any:
 
 
 def _typed(kind: Any, raw: Any) -> Any:
-    """Returns the value of this type that `_plain` wrote so."""
-    if raw is None:
-        return None
-    if is_dataclass(kind):
+    """Returns the value of this type that `_plain` wrote so. Raises TypeError for what it didn't
+    write: a topology may come in a stranger's file."""
+    if is_dataclass(kind) and raw is not None:
         make: Any = kind
         kinds = _kinds(make)
         return make(**{name: _typed(kinds[name], member) for name, member in raw.items()})
-    if get_origin(kind) is tuple:
+    if get_origin(kind) is tuple and raw is not None:
         return tuple(_typed(get_args(kind)[0], member) for member in raw)
     if isinstance(raw, dict | list):  # of an optional field
         for part in get_args(kind):
             if is_dataclass(part) or get_origin(part) is tuple:
                 return _typed(part, raw)
+    if not _fits(kind, raw):
+        raise TypeError(f"{str(raw)[:60]!r} isn't of the type {kind}")
     return raw
+
+
+def _fits(kind: Any, raw: Any) -> bool:
+    """Returns whether a value without dataclasses and tuples is of this type."""
+    if kind is Any:
+        return True
+    if get_origin(kind) in (Union, UnionType):
+        return any(_fits(part, raw) for part in get_args(kind))
+    if get_origin(kind) is Literal:
+        return raw in get_args(kind)
+    if get_origin(kind) is Mapping:
+        return isinstance(raw, dict) and all(_fits(get_args(kind)[1], v) for v in raw.values())
+    if kind is float:
+        return isinstance(raw, int | float) and not isinstance(raw, bool)
+    if kind is int:
+        return isinstance(raw, int) and not isinstance(raw, bool)
+    return isinstance(kind, type) and isinstance(raw, kind)
 
 
 @cache

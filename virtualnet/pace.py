@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from pcn.virtualnet import native
+from pcn.virtualnet.lock import EngineLock
 from pcn.virtualnet.times import picoseconds
 
 _LATE_S = 0.05
@@ -55,7 +56,7 @@ class Pace:
     """The pace of a network's runs from now on: one simulated second lasts `k` real ones.
     `slack_s`: real time between two batches of events."""
 
-    def __init__(self, k: float, slack_s: float, now_s: float) -> None:
+    def __init__(self, k: float, slack_s: float, now_s: float, lock: EngineLock) -> None:
         now_ns, python = time.monotonic_ns(), ctypes.pythonapi
         self.raw = native.Pace(
             k=k,
@@ -64,8 +65,14 @@ class Pace:
             slack_ns=round(slack_s * 1e9),
             release=ctypes.cast(python.PyEval_SaveThread, ctypes.c_void_p),
             acquire=ctypes.cast(python.PyEval_RestoreThread, ctypes.c_void_p),
+            lock=lock.handle,
             looked_ns=now_ns,
         )
+
+    def behind_s(self, now_s: float) -> float:
+        """Returns by how many real seconds a network at the simulated time `now_s` is behind."""
+        passed_s = (time.monotonic_ns() - self.raw.from_ns) / 1e9
+        return float(passed_s - (now_s - self.raw.from_ps / 1e12) * self.raw.k)
 
     def lateness(self) -> Lateness:
         """Returns how late all events so far were."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import math
 import os
 import re
@@ -27,6 +28,7 @@ from pcn.virtualnet import native
 from pcn.virtualnet.counts import Deadlock, LinkStats, Totals, counted
 from pcn.virtualnet.errors import CallbackError, VirtualError
 from pcn.virtualnet.frames import Frames
+from pcn.virtualnet.lock import EngineLock
 from pcn.virtualnet.named import Named
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.pace import Lateness, Pace
@@ -123,6 +125,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             self._library = native.engine(parts)
         except BuildError as error:
             raise VirtualError(str(error)) from None
+        self.lock = EngineLock(self._library)
+        """Held by a run but while it sleeps: another thread changes and reads the network with
+        it, at the time that the run has reached."""
         self._handle = self._library.vn_create(
             queues == "nodes", prefetch, threads, picoseconds(response_s)
         )
@@ -237,6 +242,17 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         number = self._numbered(function)
         self._check(self._library.vn_call_for_cpu(self._changing(), self._nodes[switch], number))
 
+    def survive(self) -> None:
+        """From now on a packet with which the run couldn't go on is lost and counted (`unable`),
+        where it would be an error that ends the run: resubmitted without end, more parsed than
+        virtual time stores, more headers than a frame has room for, beyond PFC's headroom. Results
+        of other runs are the same. Raises VirtualError."""
+        self._check(self._library.vn_survive(self._changing()))
+
+    def unable(self, node: str) -> int:
+        """Returns how many such packets a node has lost."""
+        return self._check(self._library.vn_unable(self._alive(), self._nodes[node]))
+
     def set_link(
         self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None
     ) -> None:
@@ -248,6 +264,23 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             new = (old_rate if rate_bps is None else rate_bps, old_up if up is None else up)
             self._check(self._library.vn_set_link(self._changing(), link, round(new[0]), new[1]))
             self._rates[link] = new
+
+    def discard(self, node: str, port: int, discards: bool) -> None:
+        """Whether a switch loses from now on what is to leave by a port, and what waits there.
+        Raises VirtualError where output buffers keep it."""
+        self._check(
+            self._library.vn_discard(self._changing(), self._links[Endpoint(node, port)], discards)
+        )
+
+    def pfc_arrives(
+        self, node: str, port: int, traffic_class: int, quanta: int, mac: bytes
+    ) -> None:
+        """A PFC frame from `mac` comes in now at a port, as if its neighbour had sent it; 0 quanta
+        are a RESUME. Raises VirtualError."""
+        link = self._links[self.topology.peer(node, port)]
+        self._check(
+            self._library.vn_pfc_arrives(self._changing(), link, mac, traffic_class, quanta)
+        )
 
     def disturb(
         self,
@@ -290,15 +323,33 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         """Writes every frame that leaves `node` by `port` to a pcap file, from now until the
         network is closed; the time stamps, in nanoseconds, are simulated time. `close` fails if the
         file can't be written. Raises VirtualError."""
-        link = self._links[Endpoint(node, port)]
         try:
             descriptor = owner_only.output(path)
         except (OSError, owner_only.NotPrivateError) as error:
             raise VirtualError(f"{path}: {getattr(error, 'strerror', error)}") from None
-        code = self._library.vn_capture(self._handle, link, descriptor)
+        self.capture_to(node, port, path, descriptor)
+
+    def capture_to(self, node: str, port: int, path: Path, descriptor: int) -> None:
+        """As `capture`, to a file that is open; the engine closes it. Raises VirtualError, also
+        where a capture of the port goes on."""
+        link = self._links[Endpoint(node, port)]
+        code = self._library.vn_capture(self._alive(), link, descriptor)
         if code < 0:
-            raise VirtualError(f"{path}: {os.strerror(-code)}")
+            raise VirtualError(
+                f"{node}:{port} is captured already"
+                if code == -errno.EEXIST
+                else f"{path}: {os.strerror(-code)}"
+            )
         self._captures[link] = path
+
+    def end_capture(self, node: str, port: int) -> None:
+        """Ends the capture of what leaves `node` by `port`, if there is one. Raises VirtualError
+        where it isn't whole."""
+        link = self._links[Endpoint(node, port)]
+        if code := self._library.vn_capture_stop(self._alive(), link):
+            raise VirtualError(
+                f"{self._captures[link]}: {os.strerror(-code)}: the capture isn't whole"
+            )
 
     def log_pfc(self) -> PfcLog:
         """Logs each PFC frame from now on."""
@@ -347,7 +398,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         self._alive()
         return float(self._exchange.now_s)
 
-    def pace(self, k: float | None, slack_s: float = 2e-3) -> None:
+    def pace(self, k: float | None, slack_s: float = 5e-3) -> None:
         """Has one simulated second of coming runs last at least `k` real ones from now on, with
         `slack_s` real seconds between two batches of events; None: as fast as they can. The digest
         is the same. Raises VirtualError."""
@@ -356,13 +407,21 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                 f"a pace of k={k:g}, batches every {slack_s:g} s: k is more than 0, and a batch "
                 "comes every 1 us to 1 s"
             )
-        self._pace = None if k is None else Pace(k, slack_s, self.now_s)
+        self._pace = None if k is None else Pace(k, slack_s, self.now_s, self.lock)
 
     def lateness(self) -> Lateness:
         """Returns how late events came since `pace`. Raises VirtualError without one."""
         if self._pace is None:
             raise VirtualError("no lateness: the network has no pace")
         return self._pace.lateness()
+
+    @property
+    def behind_s(self) -> float:
+        """Real seconds by which a paced run is behind now: with its slack, where it is on time.
+        Raises VirtualError without a pace."""
+        if self._pace is None:
+            raise VirtualError("no lateness: the network has no pace")
+        return self._pace.behind_s(self.now_s)
 
     def run(
         self,
@@ -393,7 +452,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         pace = () if self._pace is None else (self._pace.raw,)
         run_events = self._library.vn_run_paced if pace else self._library.vn_run
         try:
-            with self._interrupts() as check:
+            with self._interrupts() as check, self.lock:
                 while True:
                     alive = self._alive(), self._before_events()
                     reason: int = run_events(alive[0], *pace)
@@ -401,6 +460,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                         exchange.budget = _CHUNK
                         reporter.tell(self)
                         check()
+                        if pace:  # one that is late doesn't sleep: others have their turn here
+                            self.lock.release()
+                            self.lock.acquire()
                     elif reason == native.RETURN:
                         self._calls[exchange.flow][0]()
                     elif reason == native.FAILED:

@@ -24,6 +24,7 @@ from pcn.controller import marking
 from pcn.controller.configure import Programmer, packet_generator, plan, require_tables
 from pcn.controller.constants import WAITING
 from pcn.controller.in_process import InProcessSwitch
+from pcn.controller.pfc import PfcPort
 from pcn.controller.programs import Program
 from pcn.hosts import wire
 from pcn.hosts.algorithms import (
@@ -281,6 +282,16 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 leaving, back = self._nics.between(src, dst, number)
                 self.set_ports(number, leaving.end.port, back.end.port)
 
+    def set_pfc(self, switch: str, port: PfcPort) -> None:
+        """PFC of a switch's port, by itself; while the network runs its lossless classes stay.
+        Raises VirtualError."""
+        self.protect(
+            switch, port.port, xoff_bytes=port.xoff_bytes, xon_bytes=port.xon_bytes,
+            quanta=port.quanta,
+            refresh_s=port.refresh_us * self._tick_ns / 1e9, classes=port.lossless,
+            mac=(_PORT_MAC | port.port).to_bytes(6, "big"),
+        )  # fmt: skip
+
     def set_link(
         self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None
     ) -> None:
@@ -497,12 +508,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                     generator.port, generator.period_us * 1000, generator.packet_ids
                 )
             for port in planned.pfc if pfc else ():
-                self.protect(
-                    name, port.port, xoff_bytes=port.xoff_bytes, xon_bytes=port.xon_bytes,
-                    quanta=port.quanta,
-                    refresh_s=port.refresh_us * self._tick_ns / 1e9, classes=port.lossless,
-                    mac=(_PORT_MAC | port.port).to_bytes(6, "big"),
-                )  # fmt: skip
+                self.set_pfc(name, port)
             shared = self.topology.switch(name).buffer
             if shared is not None:
                 self.share_buffer(name, shared, self.topology.lossless_classes)

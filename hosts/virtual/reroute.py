@@ -50,7 +50,7 @@ class Reroute:
         link = network.topology.link_at(node, port)
         for end in (link.a, link.b):
             if not network.topology.is_host(end.node):
-                network.call("vn_discard", network.link(end.node, end.port), not up)
+                network.discard(end.node, end.port, not up)
         network.at(network.now_s + self._delay_s, partial(self._learn, link, up))
 
     def _learn(self, link: Link, up: bool) -> None:

@@ -31,10 +31,13 @@ def exec_(node: str, command: tuple[str, ...], network: str | None) -> None:
     from pcn.base.namespaces import in_namespace
     from pcn.controller.errors import UnknownNameError
     from pcn.lab.attach import find
+    from pcn.lab.inside.client import no_interface
 
     record = find(network)
     if node not in record.nodes:
         raise UnknownNameError("node", node, list(record.nodes))
+    if record.is_inside:
+        no_interface(record, node)
     shell = record.nodes[node].shell
     if not shell.alive():
         raise LabError(

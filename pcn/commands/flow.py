@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +13,9 @@ from pcn.commands.output import output_options, say
 from pcn.complete import complete_flow, complete_host
 from pcn.controller.texts import marks_text
 from pcn.topologies.lossless import CLASSES, DATA_CLASS
+
+if TYPE_CHECKING:
+    from pcn.lab.flows import Flow
 
 
 @click.group()
@@ -208,6 +213,13 @@ def stats(network: str | None, as_json: bool) -> None:
         for line in below:
             click.echo(line, err=True)
         return
+    print_flows(listed)
+    for line in below:
+        say(line)
+
+
+def print_flows(listed: Sequence[Flow]) -> None:
+    """Prints what each flow sent, and what became of it."""
     print_table(
         "flows",
         (
@@ -241,8 +253,6 @@ def stats(network: str | None, as_json: bool) -> None:
             for flow in listed
         ],
     )
-    for line in below:
-        say(line)
 
 
 def _rate(rate_bps: float | None) -> str:

@@ -18,6 +18,7 @@ from pcn.commands.common import (
     print_json,
     print_table,
     program_option,
+    refuse,
     with_program,
 )
 from pcn.commands.output import note, output_options, say, tell
@@ -86,6 +87,12 @@ if TYPE_CHECKING:
     "arbitration, queue (default: they are refused).",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
+@click.option(
+    "--inside",
+    is_flag=True,
+    help="All nodes inside one engine of virtual time, at the pace of real time divided by K: "
+    "exact, without interfaces (default: namespaces, interfaces and programs).",
+)
 @click.option("--processes", is_flag=True, help="Process for each switch (default: one for all).")
 @click.option(
     "--network",
@@ -107,6 +114,7 @@ def up(
     parameters: tuple[str, ...],
     leave_out: str,
     seed: int,
+    inside: bool,
     processes: bool,
     name: str | None,
     logs: Path | None,
@@ -123,12 +131,16 @@ def up(
       pcn up compact --scheme pcn
       pcn up dumbbell --scheme pfc --dilation 1000
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
+      pcn up fat-tree --inside -k 60
     """
+    from pcn.experiments.run.execute import paced_k
+    from pcn.hosts import wire
+    from pcn.hosts.recommended import PAYLOAD_BYTES
     from pcn.lab import calibrate, journal as records, supervisor
     from pcn.lab.launch import links, without
     from pcn.lab.log_folder import new
     from pcn.lab.network import configured
-    from pcn.lab.preflight import require_startable
+    from pcn.lab.preflight import require_free, require_startable
     from pcn.lab.target import target as find_target
     from pcn.p4src.manifest import stale
     from pcn.topologies.lookup import find_topology
@@ -141,8 +153,14 @@ def up(
     records.directory(name)  # before anything is named after it
     scheme_parameters = assignments(parameters, "w_max=0.5")
     chosen = configured(with_program(scheme, program), scheme_parameters).scheme
-    require_startable(built, find_target(target), name)
-    enough = calibrate.choose(built, target, links(target, processes))
+    if inside:
+        refuse("not beside --inside", "target", "processes", "leave_out")
+        require_free(name)
+        frame_bytes = wire.data_bytes(PAYLOAD_BYTES, False, False)
+        enough = calibrate.Choice(paced_k(built, frame_bytes), "")
+    else:
+        require_startable(built, find_target(target), name)
+        enough = calibrate.choose(built, target, links(target, processes))
     chosen_k = calibrate.Choice(dilation, "") if dilation else enough
     logs = logs or new(Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     spec = supervisor.Spec(
@@ -159,12 +177,15 @@ def up(
         processes=processes,
         seed=seed,
         leave_out=left,
+        inside=inside,
     )
-    nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({chosen.name})"
+    where = "inside one engine" if inside else target
+    nodes = f"{len(built.switches)} switches ({where}), {len(built.hosts)} hosts ({chosen.name})"
     tell(f"bringing {name} up: {nodes} ...")
     if chosen_k.why:
         tell(f"k = {chosen_k.k:g}: {chosen_k.why}")
-    for remark in (chosen_k.why and chosen_k.warning, enough.shortfall(chosen_k.k)):
+    short = None if inside else enough.shortfall(chosen_k.k)  # lateness changes no number there
+    for remark in (chosen_k.why and chosen_k.warning, short):
         if remark:
             note(remark)
     record = supervisor.up(spec)

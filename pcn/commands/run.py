@@ -23,7 +23,7 @@ from pcn.commands.common import (
     threads_option,
     with_program,
 )
-from pcn.commands.output import is_quiet, output_options
+from pcn.commands.output import is_quiet, output_options, say, tell
 from pcn.commands.recording import Recording, recording_options
 from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import (
@@ -33,6 +33,7 @@ from pcn.complete import (
     complete_scheme,
     complete_target,
 )
+from pcn.escape import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +53,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 
 
 @click.command(cls=listing("Scenarios", _scenarios))
-@click.argument("scenario", shell_complete=complete_scenario)
+@click.argument("scenario", required=False, shell_complete=complete_scenario)
 @click.option(
     "--scheme",
     "--schemes",
@@ -130,12 +131,19 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     is_flag=True,
     help="View of a run in virtual time on this terminal, as of `pcn watch`; q ends the view.",
 )
+@click.option(
+    "--replay",
+    type=FilePath(exists=True, dir_okay=False),
+    metavar="LOG",
+    help="In place of a scenario a session of `pcn up --inside` again, in virtual time: its "
+    "commands.jsonl.",
+)
 @threads_option
 @traffic_options
 @recording_options
 @output_options
 def run(
-    scenario: str,
+    scenario: str | None,
     scheme: str | None,
     program: str | None,
     clock: str,
@@ -150,6 +158,7 @@ def run(
     web: bool,
     port: int,
     top: bool,
+    replay: Path | None,
     traffic: Traffic,
     recording: Recording,
     as_json: bool,
@@ -175,7 +184,12 @@ def run(
       pcn run traffic --clock virtual --topology fat-tree --workload W1 --pattern incast --load 0.4
       pcn run traffic --clock virtual --topology star --events --latency --series flows=worst:3
       pcn run victim --scheme pcn --list
+      pcn run --replay results/up/dumbbell-20261130-120000/commands.jsonl
     """
+    if replay is not None:
+        return _replay(scenario, replay, scheme, as_json)
+    if scenario is None:
+        raise click.UsageError("name a scenario of the list in --help, or a log with --replay")
     from rich.console import Console
 
     from pcn.experiments import runner
@@ -240,6 +254,43 @@ def run(
         return 0
     click.echo(f"pcn: not met: {'; '.join(unmet)}", err=True)
     return UNMET
+
+
+def _replay(scenario: str | None, log: Path, scheme: str | None, as_json: bool) -> int:
+    """Plays a session again. Exit code UNMET where it comes to another digest."""
+    from pcn.commands.flow import print_flows
+    from pcn.lab.inside.replay import replay
+
+    context = click.get_current_context()
+    beside = {"replay", "scheme", "as_json", "scenario", "threads", "quiet"}
+    refuse(
+        "not beside --replay",
+        *(str(p.name) for p in context.command.params if p.name not in beside),
+    )
+    if scenario is not None:
+        raise click.UsageError(f"{scenario} and --replay: name a scenario or a log")
+    tell(f"playing {log} again; Ctrl-C ends it")
+    result = replay(log, scheme)
+    if as_json:
+        print_json({**asdict(result), "differs": result.differs})
+        return UNMET if result.differs else 0
+    say(
+        f"{result.name}: {result.commands} commands, {result.now_s * 1e3:.6f} ms, "
+        f"{result.events:,} events, digest {result.digest}"
+    )
+    print_flows(result.flows)
+    if result.expected is None:
+        say("the log has no end, as of a session that was killed: this is up to its last command")
+    elif result.differs:
+        click.echo(
+            f"pcn: the session had digest {visible(result.expected.digest)} and "
+            f"{result.expected.events:,} events: this isn't its network, or another release's",
+            err=True,
+        )
+        return UNMET
+    else:
+        say("the session had the same digest")
+    return 0
 
 
 def _page(port: int) -> AbstractContextManager[RunOnPage]:

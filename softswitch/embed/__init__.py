@@ -4,9 +4,10 @@ may change."""
 MODULES = (
     *(
         "embed.switch",
+        "embed.served",
         "embed.library",
         "embed.p4info",
-    ),  # a switch in one's own process; its C, for an engine that runs switches
+    ),  # a switch in one's own process, served or not; its C, for an engine that runs switches
     *(
         "trace.decoder",
         "trace.json_lines",

@@ -144,6 +144,20 @@ class EmbeddedSwitch:
         """Names of the program; None: there is none."""
         return self._program.names if self._program else None
 
+    @property
+    def program(self) -> LoadedProgram | None:
+        """What it runs; None: nothing."""
+        return self._program
+
+    @property
+    def forwarding(self) -> Forwarding:
+        """The entities of its program. Raises RpcError."""
+        return self._running()
+
+    def catch_up(self) -> None:
+        """What its owner's calls do next, they do at the switch's time."""
+        self._be_at(self.now_ns)
+
     def apply(self, update: p4r.Update) -> None:
         """Carries out one update."""
         self._be_at(self.now_ns)

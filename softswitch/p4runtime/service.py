@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import grpc
 
@@ -44,6 +44,8 @@ from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.roles import Scope
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from pcn.softswitch.p4runtime.entities import Forwarding
 
 Request = p4r.SetForwardingPipelineConfigRequest
@@ -53,12 +55,36 @@ PUMP_WAIT_NS: Final = (
 )
 
 
+class EngineTurn(Protocol):
+    """A lock that a thread may take again, as `threading.RLock`."""
+
+    def acquire(self, blocking: bool = True) -> bool: ...
+
+    def release(self) -> None: ...
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+
 class Service:
     """P4Runtime for one switch."""
 
     def __init__(
-        self, native: NativeSwitch, pipeline: Pipeline, device_id: int, cpu_port: int
+        self,
+        native: NativeSwitch,
+        pipeline: Pipeline,
+        device_id: int,
+        cpu_port: int,
+        engine: EngineTurn | None = None,
     ) -> None:
+        """`engine`: of a switch whose packets and time are an engine's, what orders it and us."""
         self._native = native
         self.library = native.library
         self.on_primaries: Callable[[set[str]], None] = lambda peers: None
@@ -67,14 +93,14 @@ class Service:
         self._pipeline = pipeline
         self._log = logging.getLogger(f"pcn.softswitch.{device_id}")
         self._cpu_port = cpu_port
-        self._lock = threading.RLock()
+        self._lock = engine or threading.RLock()
         # whose Read may take: one competes with a Write, however many there are
         self._turn = threading.Lock()
         self._arbitration = Arbitration(device_id)
         self._open: set[Session] = set()
         self._ending = threading.Event()
         self._pump = threading.Thread(target=self._run_pump, name="p4runtime-events", daemon=True)
-        self.clock = Clock(native, pipeline) if native.manual else None
+        self.clock = Clock(native, pipeline) if native.manual and engine is None else None
 
     def start(self) -> None:
         """Starts to forward packets and digests of the data plane."""

@@ -121,7 +121,9 @@ def lab(steps: Sequence[int]) -> Any:
     network = Network(steps)
     return SimpleNamespace(
         topology=TOPOLOGY,
-        record=SimpleNamespace(dilation=1.0, topology=to_dict(TOPOLOGY), enough_k=0.0, board=""),
+        record=SimpleNamespace(
+            dilation=1.0, topology=to_dict(TOPOLOGY), enough_k=0.0, board="", is_inside=False
+        ),
         switches={switch.name: Switch(network) for switch in TOPOLOGY.switches},
         agents={host.name: Agent(host.name, network) for host in TOPOLOGY.hosts},
     )

@@ -87,6 +87,7 @@ def test_board_of_another_network_under_the_same_name_is_refused() -> None:
                     enough_k=0.0,
                     topology=topology,
                     board=str(board.path),
+                    is_inside=False,
                 ),
             )
             if refused:

@@ -309,6 +309,12 @@ def test_frame_that_grows_beyond_the_longest_ends_the_run(network: P4Network) ->
             ),
         ):
             simulation.run(until_s=0.1)
+    with VirtualP4(network, frame_bytes=160) as simulation:
+        simulation.survive()
+        simulation.send("h1", 0.0, probe)
+        simulation.send("h1", 0.0, udp(network, "h1", "h3", b"x"))
+        simulation.run(until_s=0.1)
+        assert (simulation.unable("s2"), len(simulation.arrived("h3"))) == (1, 1)
     with (
         VirtualP4(network, frame_bytes=160) as simulation,
         pytest.raises(VirtualError, match="a frame of 161 bytes: 160 is the most"),

@@ -4,6 +4,7 @@ form."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -136,13 +137,19 @@ def test_the_benchs_floor_forwards_through_next_hop_groups() -> None:
     assert floor.events > full.events / 2
 
 
-def test_program_that_resubmits_without_end_is_refused(tmp_path: Path) -> None:
+def resubmitting() -> Json:
+    """A program that resubmits each packet that it forwards."""
     source = source_of(Program.compiled("pcn_native"))
     for action in source["actions"]:
         if action["name"].endswith(".ipv4_forward"):
             action["primitives"].append(
                 {"op": "resubmit", "parameters": [{"type": "hexstr", "value": "0x1"}]}
             )
+    return source
+
+
+def test_program_that_resubmits_without_end_is_refused(tmp_path: Path) -> None:
+    source = resubmitting()
     with VirtualNetwork(
         star(1), PFC_ONLY, program=load(changed(tmp_path, source), False)
     ) as network:
@@ -184,3 +191,34 @@ def test_virtual_time_refuses_headers_beyond_the_bytes_that_it_stores(tmp_path: 
         match="a parser took 134 bytes of a packet, and virtual time stores the first 128",
     ):
         run(changed(tmp_path, taking(80)), inplace=False, route=route)
+
+
+@pytest.mark.parametrize("source", [resubmitting, lambda: taking(80)], ids=["resubmit", "parse"])
+def test_network_that_survives_loses_and_counts_what_would_end_its_run(
+    source: Callable[[], Json], tmp_path: Path
+) -> None:
+    with VirtualNetwork(
+        star(1), PFC_ONLY, program=load(changed(tmp_path, source()), False)
+    ) as network:
+        network.survive()
+        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(
+            until_s=1e-3
+        )
+        assert network.unable("s0") == network.flows[1].stats().lost_packets == N_PACKETS
+        assert network.totals().dropped == N_PACKETS
+        assert network.totals().packets == 0
+        assert network.unable("h0") == 0
+
+
+def test_network_that_survives_has_the_digest_of_others() -> None:
+    digests = set()
+    for survives in (False, True):
+        with VirtualNetwork(star(3, out_bps=5e9, xoff_bytes=50e3), PFC_ONLY) as network:
+            if survives:
+                network.survive()
+            flows = [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=500_000) for i in range(3)]
+            with_flows(network, flows).run(until_s=2e-3)
+            assert network.link_stats("s0", 1).pause
+            assert network.link_stats("h0", 0).overrun == network.unable("s0") == 0
+            digests.add(network.totals().digest)
+    assert len(digests) == 1

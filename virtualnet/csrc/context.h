@@ -50,6 +50,7 @@ struct vn_context {
     struct vn_link *links;
     struct vn_pool pool;
     uint64_t response; /* of flow control */
+    uint64_t *unable; /* by node, packets lost that would end the run (vn_survive); NULL: they do */
     uint32_t longest_frame;
     const struct vn_endpoint_kind *const *endpoint_kinds; /* by number, VN_ENDPOINT_KINDS */
     void *endpoints[VN_ENDPOINT_KINDS]; /* what each of them keeps of the whole network */

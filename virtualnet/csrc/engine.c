@@ -38,5 +38,6 @@
 #include "api/sample.c"
 #include "api/stats.c"
 #include "api/net.c"
+#include "api/lock.c"
 #include "api/pace.c"
 #include "api/kinds.c"

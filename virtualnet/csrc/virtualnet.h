@@ -109,6 +109,10 @@ int vn_set_tick(struct vn_context *, uint64_t tick_ps);
 /* At a switch: all that is to leave by the link is lost from now on, and what waits there; or no
  * more. */
 int vn_discard(struct vn_context *, uint32_t link, bool discards);
+/* A PFC frame from `mac` comes in now at the port where the link ends, as if the link's sender had
+ * sent it; 0 quanta: RESUME. */
+int vn_pfc_arrives(struct vn_context *, uint32_t link, const uint8_t mac[6], uint32_t class,
+                   uint16_t quanta);
 
 /* A class's output queue at the start of a link: its depth in packets, and its rate in packets/s,
  * beside the link's; 0: unlimited. Of lossless classes the depth doesn't limit the queue. Depth
@@ -145,7 +149,7 @@ int vn_watchdog_of(const struct vn_context *, uint32_t link, struct vn_watchdog_
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress
  * occupancy; quanta: pause time of a PAUSE, which is sent again every refresh_ps, and after
  * vn_set_link so much more or less often as quanta are shorter or longer; lossless: bit mask of the
- * classes; mac: source address of the frames. */
+ * classes; mac: source address of the frames. While the network runs the classes stay. */
 int vn_set_pfc(struct vn_context *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta,
                uint64_t refresh_ps, uint8_t lossless, const uint8_t mac[6]);
 
@@ -274,6 +278,8 @@ uint32_t vn_path(const struct vn_context *, uint32_t flow, const uint32_t **link
 /* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of
  * nominal time. */
 int vn_capture(struct vn_context *, uint32_t link, int descriptor);
+/* Ends the link's. 0, or why it isn't whole. */
+int vn_capture_stop(struct vn_context *, uint32_t link);
 /* Ends all captures. 0, or why one isn't whole, as errno has it, and its link. */
 int vn_captures_end(struct vn_context *, uint32_t *link);
 
@@ -282,19 +288,37 @@ int vn_captures_end(struct vn_context *, uint32_t *link);
 enum vn_reason vn_run(struct vn_net *);
 
 /* A run of which no event happens before its real time, k times the simulated one after from_ps;
- * `slack_ns`: of real time between two batches of events. release and acquire: Python's lock. The
- * rest it counts: late[n], events that came less than 2^n ns late and no less than half of that. */
+ * `slack_ns`: of real time between two batches of events. release and acquire: Python's lock;
+ * `lock`: the engine's, which the caller has, and others between two batches. The rest it counts: late[n], events that came less than 2^n ns late and no less than half of that. */
 #define VN_PACE_BUCKETS 48
+struct vn_lock;
 struct vn_pace {
     double k;
     uint64_t from_ps, from_ns, slack_ns; /* from_ns by CLOCK_MONOTONIC */
     void *(*release)(void);
     void (*acquire)(void *);
+    struct vn_lock *lock;
     uint64_t looked_ns; /* what was due by then has happened; at first from_ns */
     uint64_t late[VN_PACE_BUCKETS], worst_ns, batches;
 };
 /* As vn_run; VN_BUDGET ten times a second, too. */
 enum vn_reason vn_run_paced(struct vn_net *, struct vn_pace *);
+
+/* After the last link: from now on a packet with which no run could go on is lost and counted at
+ * its switch, vn_unable, in place of an error that ends the run. Such ones are resubmitted without
+ * end, or go through a port without a link so; have more parsed than is stored, or more headers
+ * added than a frame may have; are more than the headroom that XOFF leaves (also
+ * vn_link_stats.overrun). */
+int vn_survive(struct vn_context *);
+int64_t vn_unable(const struct vn_context *, uint32_t node);
+
+/* A lock for an engine that several threads use: between runs, or while a paced one sleeps. Who
+ * waits for it doesn't have Python's lock; who has it may wait for that. vn_lock_take: -EBUSY where
+ * another thread has it, or waits for it, unless `wait`. */
+struct vn_lock *vn_lock_new(void);
+void vn_lock_free(struct vn_lock *);
+int vn_lock_take(struct vn_lock *, bool wait);
+void vn_lock_leave(struct vn_lock *);
 
 /* Frames of the source endpoint (hosts/source.c): each starts at its time, or when the class of the
  * link may then. The first `stored` bytes are given, the others are zeros. vn_source_keep returns

@@ -48,7 +48,11 @@ def drained(switch: Switch, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     scenario = SCENARIOS["dumbbell"]
     plan = scenario.plan("pcn", 1, {"duration": 1e-3})
     record = SimpleNamespace(
-        dilation=1.0, enough_k=None, topology={"switches": [], "hosts": []}, board="nowhere"
+        dilation=1.0,
+        enough_k=None,
+        topology={"switches": [], "hosts": []},
+        board="nowhere",
+        is_inside=False,
     )
     network = SimpleNamespace(hosts={})
     lab: Any = SimpleNamespace(agents={}, switches={"s0": switch}, network=network, record=record)

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "links/build.h"
+#include "links/faults.h"
 #include "links/observer.h"
+#include "links/pfc.h"
 #include "links/pfc_log.h"
 #include "switches/paths.h"
 #include "time/crew.h"
@@ -61,6 +63,7 @@ void vn_destroy(struct vn_net *net)
     vn_shares_free(context);
     vn_pool_free(&context->pool);
     vn_order_free(context);
+    free(context->unable);
     free(net);
 }
 
@@ -101,6 +104,20 @@ int vn_store_whole(struct vn_context *context, uint32_t most_bytes)
     return 0;
 }
 
+int vn_survive(struct vn_context *context)
+{
+    if (context->unable == NULL) context->unable = calloc(context->n_nodes, sizeof(uint64_t));
+    if (context->unable == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    for (uint32_t i = 0; i < context->n_links; i++) vn_fault_overruns(vn_link_of(context, i));
+    return 0;
+}
+
+int64_t vn_unable(const struct vn_context *context, uint32_t node)
+{
+    if (node >= context->n_nodes) return -ENOENT;
+    return context->unable != NULL ? (int64_t)context->unable[node] : 0;
+}
+
 uint64_t vn_now(const struct vn_context *context) { return context->now; }
 
 int vn_discard(struct vn_context *context, uint32_t number, bool discards)
@@ -115,6 +132,21 @@ int vn_discard(struct vn_context *context, uint32_t number, bool discards)
                          "output buffers keep what waits for a link that is down");
     vn_port_discard(context, link, discards);
     return 0;
+}
+
+int vn_pfc_arrives(struct vn_context *context, uint32_t number, const uint8_t mac[6],
+                   uint32_t class, uint16_t quanta)
+{
+    start(context);
+    if (context->failed) return -EINVAL;
+    if (number >= context->n_links || class >= VN_CLASSES ||
+        vn_end_of(context, number)->flow_control != VN_FLOW_CONTROL_pfc)
+        return vn_refuse(context, -EINVAL, "no such class of a port with PFC");
+    /* its neighbour has sent none: after a RESUME more may come in there than headroom is for */
+    uint32_t out = (uint32_t)(vn_end_of(context, number) - context->links);
+    vn_fault_overruns(vn_end_of(context, out));
+    vn_pfc_receive(context, number, mac, class, quanta);
+    return context->failed ? -EINVAL : 0;
 }
 
 int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, uint32_t depth,

@@ -1,6 +1,6 @@
 /* A run in real time divided by k: what is due happens in a batch, then the thread sleeps, without
- * Python's lock, until more may be due. All nodes are inside, so no result depends on when a batch
- * comes: the run has virtual time's digest, however late it is. */
+ * Python's lock and the engine's, until more may be due. All nodes are inside, so no result depends
+ * on when a batch comes: the run has virtual time's digest, however late it is. */
 #include <time.h>
 
 #include "context.h"
@@ -41,8 +41,10 @@ static void sleep_until(struct vn_pace *pace, uint64_t due_ns)
 {
     struct timespec due = {.tv_sec = (time_t)(due_ns / 1000000000u),
                            .tv_nsec = (long)(due_ns % 1000000000u)};
+    vn_lock_leave(pace->lock);
     void *state = pace->release();
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL); /* a signal ends it early: good */
+    vn_lock_take(pace->lock, true); /* first: who has it may need Python's, to leave it */
     pace->acquire(state);
 }
 

@@ -88,6 +88,16 @@ void vn_capture_frame(const struct vn_context *context, struct vn_link *link,
         vn_capture_end(link, errno);
 }
 
+int vn_capture_stop(struct vn_context *context, uint32_t number)
+{
+    if (number >= context->n_links) return -ENOENT;
+    struct vn_link *link = &context->links[number];
+    vn_capture_end(link, 0);
+    int error = link->capture_error;
+    link->capture_error = 0; /* it is reported */
+    return -error;
+}
+
 int vn_captures_end(struct vn_context *context, uint32_t *number)
 {
     int error = 0;

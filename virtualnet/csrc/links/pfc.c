@@ -11,6 +11,7 @@
 
 #include "links/pfc.h"
 
+#include "links/faults.h"
 #include "links/gate.h"
 #include "links/pfc_log.h"
 #include "links/shared_buffer.h"
@@ -63,19 +64,17 @@ static void pfc_limits(struct vn_context *context, uint32_t number)
     }
 }
 
-/* Sends a PFC frame for one class; 0 quanta is a RESUME. */
-static void send_pfc(struct vn_context *context, struct vn_link *end, uint32_t class,
-                     uint16_t quanta)
+/* Returns a PFC frame for one class; 0 quanta is a RESUME. VN_NONE: the run has failed. */
+static uint32_t pfc_frame(struct vn_context *context, const uint8_t mac[6], uint32_t class,
+                          uint16_t quanta)
 {
-    struct vn_pfc *pfc = vn_pfc_of(end);
-    VN_ASSERT(pfc != NULL && (quanta != 0) == (vn_pfc_class(&end->classes[class])->passed != 0));
     uint32_t id = vn_packet_new(context);
-    if (id == VN_NONE) return;
+    if (id == VN_NONE) return id;
     struct vn_packet *packet = vn_packet_at(context, id);
     static const uint8_t zeros[VN_TEMPLATE_BYTES];
     uint8_t *frame = vn_fill(context, packet, zeros);
     memcpy(frame, "\x01\x80\xc2\x00\x00\x01", 6);
-    memcpy(frame + 6, pfc->mac, 6);
+    memcpy(frame + 6, mac, 6);
     vn_store16(frame + VN_TYPE, VN_TYPE_MAC_CONTROL);
     vn_store16(frame + VN_PFC_OPCODE, VN_OPCODE_PFC);
     frame[VN_PFC_ENABLED] = (uint8_t)(1u << class);
@@ -83,6 +82,16 @@ static void send_pfc(struct vn_context *context, struct vn_link *end, uint32_t c
     packet->bytes = VN_PFC_BYTES;
     packet->flow = VN_NONE;
     packet->data = false;
+    return id;
+}
+
+static void send_pfc(struct vn_context *context, struct vn_link *end, uint32_t class,
+                     uint16_t quanta)
+{
+    struct vn_pfc *pfc = vn_pfc_of(end);
+    VN_ASSERT(pfc != NULL && (quanta != 0) == (vn_pfc_class(&end->classes[class])->passed != 0));
+    uint32_t id = pfc_frame(context, pfc->mac, class, quanta);
+    if (id == VN_NONE) return;
     if (quanta != 0) pfc->pause[class]++;
     else pfc->resume++;
     vn_pfc_note(context, end, class, quanta != 0 ? VN_PAUSE_QUEUED : VN_RESUME_QUEUED);
@@ -203,6 +212,13 @@ static void pfc_effect(struct vn_context *context, struct vn_link *end)
     if (enabled != 0) vn_gate_changed(context, end);
 }
 
+void vn_pfc_receive(struct vn_context *context, uint32_t number, const uint8_t mac[6],
+                    uint32_t class, uint16_t quanta)
+{
+    uint32_t id = pfc_frame(context, mac, class, quanta);
+    if (id != VN_NONE) vn_flow_control_arrived(context, number, id, 0);
+}
+
 void vn_pfc_expiry(struct vn_context *context, uint32_t id)
 {
     struct vn_link *link = vn_link_of(context, id / VN_CLASSES);
@@ -283,11 +299,15 @@ int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint3
         if (vn_is_shared(&end->classes[class]))
             return vn_refuse(context, -EBUSY, "the link's classes share a buffer already");
     }
+    if (context->pool.base != NULL && lossless != pfc->lossless)
+        return vn_refuse(context, -EBUSY, "the network runs already: lossless classes stay");
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         vn_pfc_class(&end->classes[class])->xoff = xoff;
         vn_pfc_class(&end->classes[class])->xon = xon;
         end->classes[class].lossless = lossless >> class & 1 ? VN_FLOW_CONTROL_pfc : VN_LOSSY;
     }
+    /* Packets are inside that came in by another threshold, or may after a PAUSE that was longer. */
+    if (context->pool.base != NULL) vn_fault_overruns(end);
     pfc->quanta = quanta;
     pfc->refresh = pfc->refresh_set = refresh_ps;
     pfc->rate_set = context->links[number].rate_bps;

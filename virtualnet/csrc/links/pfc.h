@@ -64,6 +64,9 @@ static void vn_pfc_stop(struct vn_context *, struct vn_link *end, uint32_t class
 static void vn_pfc_go(struct vn_context *, struct vn_link *end, uint32_t class);
 static void vn_pfc_above_xoff(struct vn_context *, struct vn_link *end, uint32_t class);
 static void vn_pfc_below_xon(struct vn_context *, struct vn_link *end, uint32_t class);
+/* A frame comes in where the link ends, now. */
+static void vn_pfc_receive(struct vn_context *, uint32_t link, const uint8_t mac[6], uint32_t class,
+                           uint16_t quanta);
 static void vn_pfc_expiry(struct vn_context *, uint32_t id);
 /* adds its own of a port */
 static void vn_pfc_stats(const struct vn_context *, const struct vn_link *, struct vn_link_stats *);

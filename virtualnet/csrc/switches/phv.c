@@ -153,30 +153,43 @@ static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint
     return copy;
 }
 
+/* Whether a packet with which no run can go on is lost and counted instead: the caller drops it. */
+static bool survived(struct visit *visit)
+{
+    if (visit->context->unable == NULL) return false;
+    visit->context->unable[visit->node - visit->context->nodes]++;
+    return true;
+}
+
 /* Whether the parser found all headers among the stored bytes. Others were read from elsewhere, and
  * would be written there. */
-static bool is_stored(struct vn_context *context, uint32_t id)
+static bool is_stored(struct visit *visit, uint32_t id)
 {
+    struct vn_context *context = visit->context;
     ptrdiff_t parsed =
         phv_packet_of(context, id)->p.data - vn_frame(context, vn_packet_at(context, id));
     if (parsed <= (ptrdiff_t)context->pool.stored) return true;
+    if (survived(visit)) return false;
     vn_fail(context, "a parser took %td bytes of a packet, and virtual time stores the first %u",
             parsed, context->pool.stored);
     return false;
 }
 
-/* A frame's length, once headers were written. */
-static uint16_t frame_bytes(struct visit *visit, const struct sw_packet *p, uint32_t length)
+/* Notes a frame's length, once headers were written. False: it is too long, and to be dropped. */
+static bool has_bytes(struct visit *visit, uint32_t id, uint32_t length)
 {
     struct vn_context *context = visit->context;
+    const struct sw_packet *p = &phv_packet_of(context, id)->p;
     uint32_t most = context->pool.whole != 0 ? context->pool.whole : UINT16_MAX;
     if (length > most) {
+        if (survived(visit)) return false;
         vn_fail(context,
                 "node %u, a packet that came by port %u: headers that a program adds make a frame "
                 "of %u bytes: %u is the most",
                 (uint32_t)(visit->node - context->nodes), p->std.ingress_port, length, most);
     }
-    return (uint16_t)length;
+    vn_packet_at(context, id)->bytes = (uint16_t)length;
+    return true;
 }
 
 static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
@@ -187,7 +200,7 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
              queue = phv_packet_of(context, id)->p.std.priority;
     packet->enq_timestamp = (uint32_t)rules_now(visit);
     packet->enq_qdepth = 0;
-    if (!is_stored(context, id)) {
+    if (!is_stored(visit, id)) {
         rules_drop(visit, id);
         return;
     }
@@ -196,6 +209,10 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
         return;
     }
     if (visit->passes >= MAX_PASSES) {
+        if (survived(visit)) {
+            rules_drop(visit, id);
+            return;
+        }
         vn_fail(context,
                 "node %u, a packet that came by port %u: it went through port %u %u times without "
                 "time going on",
@@ -213,11 +230,12 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
 {
     struct visit again = *visit;
     if (type == SW_RESUBMIT && again.passes++ >= MAX_PASSES) {
-        vn_fail(visit->context,
-                "node %u, a packet that came by port %u: it was resubmitted %u times without time "
-                "going on",
-                (uint32_t)(visit->node - visit->context->nodes),
-                phv_packet_of(visit->context, id)->p.std.ingress_port, visit->passes);
+        if (!survived(visit))
+            vn_fail(visit->context,
+                    "node %u, a packet that came by port %u: it was resubmitted %u times without "
+                    "time going on",
+                    (uint32_t)(visit->node - visit->context->nodes),
+                    phv_packet_of(visit->context, id)->p.std.ingress_port, visit->passes);
         rules_drop(visit, id);
         return;
     }
@@ -230,8 +248,8 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
     restore_headroom(visit->context, id);
     phv_packet_of(visit->context, id)->truncate_to = UINT32_MAX;
     p->std.packet_length = p->length;
-    vn_packet_at(visit->context, id)->bytes = frame_bytes(visit, p, p->length);
-    rules_ingress(&again, id);
+    if (has_bytes(visit, id, p->length)) rules_ingress(&again, id);
+    else rules_drop(visit, id);
 }
 
 void vn_phv_ingress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id)
@@ -271,7 +289,10 @@ enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, 
         return VN_DROPPED;
     }
     restore_headroom(context, id);
-    packet->bytes = frame_bytes(&visit, p, length);
+    if (!has_bytes(&visit, id, length)) {
+        rules_drop(&visit, id);
+        return VN_DROPPED;
+    }
     if (packet->data != VN_TRIMMED) return VN_SEND;
     return vn_trim_finish(context, vn_link_of(context, vn_switch_of(node)->out[port]), id);
 }
