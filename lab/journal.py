@@ -369,7 +369,8 @@ def wait_gone(processes: list[Process], limit_s: float) -> None:
         except ProcessLookupError:
             continue
         try:
-            if process.alive():
+            # A leader may be a zombie while threads of its process still hold files and locks.
+            if _start_time(process.pid) in (process.started, None):
                 _poll_readable(handle, max(0.0, end - time.monotonic()))
         finally:
             os.close(handle)
