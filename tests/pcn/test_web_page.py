@@ -269,7 +269,8 @@ def test_page_steps_plays_and_shows_series(
     go(chromium, len(frames) // 2)
     chromium.ask("document.querySelector('#ports tbody button').click()")
     drawn(chromium)
-    assert chromium.ask("document.querySelectorAll('#plots canvas').length") == 3
+    # rate and queue: nobody sends PAUSE to this port, nor does it
+    assert chromium.ask("document.querySelectorAll('#plots canvas').length") == 2
     assert chromium.ask(
         "document.querySelector('#ports tr[aria-selected=true]').dataset.id + ', '"
     ) in chromium.ask("document.getElementById('series-title').textContent")

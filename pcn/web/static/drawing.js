@@ -7,6 +7,7 @@ const Drawing = (() => {
   const SMALLEST = 4, LARGEST = 13;
   const STEP = 1.25, PART = 0.15, LEAST_WIDTH = 160; // of a zoom, of a move, and how far it goes
   const LETTER = 12, READABLE = 11, LARGER = 1.4; // px: of the drawing's text, wanted on the screen, at most so much larger
+  const LEGIBLE = 10; // px: of that text on a narrow screen, where a drawing is wider than it and scrolls
   const DRAG = 4; // px from which a press moves the drawing
 
   // In a network whose switches count no bytes, packets
@@ -36,7 +37,8 @@ const Drawing = (() => {
       this.hosts = new Map(); // of a rack's box, by its first host
       this.lines = [...this.svg.querySelectorAll("path[data-a]")].map((path) => this.line(path, choose));
       this.ring = make("circle", { class: "chosen", r: LARGEST + 3, visibility: "hidden" }, this.svg);
-      for (const box of this.svg.querySelectorAll("g[data-node]")) box.addEventListener("click", () => choose("node", box.dataset.node));
+      this.boxes = [...this.svg.querySelectorAll("g[data-node]")];
+      for (const box of this.boxes) box.addEventListener("click", () => choose("node", box.dataset.node));
       this.most = 1;
       this.fit();
       this.readable();
@@ -64,19 +66,20 @@ const Drawing = (() => {
         const bars = make("path", { class: "bars", d: bar(-3) + bar(3) }, group), who = make("title", {}, bars);
         const nodes = [...new Set(ports.map((port) => port.split(":")[0]))];
         if (nodes.length > 1) this.hosts.set(nodes[0], nodes);
-        // A host has no row of its own: its port at the switch has what is known of it
-        const end = { ports, peers, x, y, group, circle, text, bars, who };
-        end.busiest = this.rates.has(ports[0]) ? ports[0] : peers[0];
-        group.addEventListener("click", () => choose("port", end.busiest));
+        const end = { ports, x, y, group, circle, text, bars, who, peers, busiest: ports[0], stopped: 0, queue: 0, used: 0 };
+        group.addEventListener("click", () => choose(...this.target(end)));
         return end;
       });
+      // The direction in which something happens: held, with the longer queue, busier; if none is, that of the nearer end
       hit.addEventListener("click", (event) => {
-        const at = this.point(event);
-        const there = [...ends].sort((one, other) => Math.hypot(one.x - at.x, one.y - at.y) - Math.hypot(other.x - at.x, other.y - at.y));
-        choose("port", there[0].busiest);
+        const at = this.point(event), far = ({ x, y }) => Math.hypot(x - at.x, y - at.y);
+        const [first] = [...ends].sort((one, other) => other.stopped - one.stopped || other.queue - one.queue || other.used - one.used || far(one) - far(other));
+        choose(...this.target(first));
       });
       return { path, ends };
     }
+    // A host has no port among the switches': the host itself
+    target({ busiest }) { return this.rates.has(busiest) ? ["port", busiest] : ["node", busiest.split(":")[0]]; }
 
     // ---- fit and zoom: one attribute of one element ----
 
@@ -116,7 +119,8 @@ const Drawing = (() => {
     }
     // Text of a wide network is larger than the drawing's, as far as its boxes have room
     readable() {
-      const scale = this.holder.clientWidth / this.whole.width || 1;
+      this.svg.style.setProperty("--legible", `${Math.ceil(LEGIBLE * this.whole.width / (LETTER * LARGER))}px`);
+      const scale = this.svg.clientWidth / this.whole.width || 1;
       this.svg.style.fontSize = `${(LETTER * Math.min(Math.max(READABLE / LETTER / scale, 1), LARGER)).toFixed(1)}px`;
     }
 
@@ -136,6 +140,11 @@ const Drawing = (() => {
       for (const { path, ends } of this.lines) path.classList.toggle("lit", ends.some((end) => end.ports.some((port) => ports.has(port))));
     }
 
+    // The box of a node, or of the rack that it is in, stands out; null: none does
+    mark(node) {
+      for (const box of this.boxes) box.classList.toggle("marked", node !== null && (this.hosts.get(box.dataset.node) || [box.dataset.node]).includes(node));
+    }
+
     // `ports`, `hosts`: by name, those in use; `chosen`: a port's name
     show(ports, hosts, chosen) {
       let ring = null;
@@ -144,10 +153,12 @@ const Drawing = (() => {
         for (const end of ends) {
           const there = end.ports.map((name) => ports.get(name)).filter(Boolean);
           const busiest = there.sort((one, other) => waiting(other) - waiting(one) || other.rate_bps - one.rate_bps)[0];
-          if (busiest) end.busiest = busiest.port;
           const queue = busiest ? waiting(busiest) : 0;
           const stopped = end.ports.filter((port, place) => this.held(ports, port, end.peers[place])), held = stopped.length > 0;
-          for (const one of [...there, ...end.ports.map((name) => hosts.get(name)).filter(Boolean)]) used = Math.max(used, one.utilisation);
+          end.used = Math.max(0, ...[...there, ...end.ports.map((name) => hosts.get(name)).filter(Boolean)].map((one) => one.utilisation));
+          end.busiest = stopped.find((port) => port === busiest?.port) || stopped[0] || busiest?.port || end.ports[0];
+          Object.assign(end, { queue, stopped: stopped.length });
+          used = Math.max(used, end.used);
           paused ||= held;
           down ||= there.some((one) => !one.up);
           if (end.ports.includes(chosen)) ring = end;

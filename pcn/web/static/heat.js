@@ -43,12 +43,13 @@ const Heat = (() => {
       });
     }
 
-    // `ports`: names in order; `read(frame)`: pairs of a name and a number above 0; `text(number)`; a colour's CSS value for the largest, and for none
-    draw(frames, ports, { read, text, most, colour, none }) {
-      Object.assign(this, { frames, read, text });
+    // `ports`: names in order, of which a row is for those `wanted`; `named(port)`: as a text has it; `read(frame)`: pairs of a name and a number above 0;
+    // `text(number)`; `strongest`: what the strongest colour is, if not the largest number; `nothing`: what there is none of; a colour's CSS value for the largest, and for none
+    draw(frames, ports, wanted, named, { read, text, strongest, nothing, most, colour, none }) {
+      Object.assign(this, { frames, read, text, strongest, nothing, named });
       const there = new Set();
       for (const frame of frames) for (const [name] of read(frame)) there.add(name);
-      const names = ports.filter((name) => there.has(name)), count = Math.min(names.length, Math.floor(MOST_HIGH / LEAST_ROW));
+      const names = ports.filter((name) => there.has(name) && wanted.has(name)), count = Math.min(names.length, Math.floor(MOST_HIGH / LEAST_ROW));
       this.rows = Array.from({ length: count }, () => []);
       const place = new Map();
       names.forEach((name, number) => {
@@ -66,12 +67,13 @@ const Heat = (() => {
           if (row === undefined) continue;
           const cell = row * wide + column;
           if (value > cells[cell]) cells[cell] = value;
-          if (value > largest) largest = value;
+          if (value > largest) { largest = value; this.top = { name, time_s: frame.time_s }; }
         }
       });
       this.paint(cells, wide, count, largest, rgb(colour), rgb(none));
       this.largest = largest;
       this.total = names.length;
+      this.hidden = ports.filter((name) => there.has(name)).length - names.length;
       this.tell(null);
     }
 
@@ -91,7 +93,7 @@ const Heat = (() => {
       this.labels.replaceChildren();
       let last = -Infinity, before = "";
       this.rows.forEach((names, row) => {
-        const y = row * high, name = names.length > 1 || high < LABEL ? names[0].split(":")[0] : names[0];
+        const y = row * high, name = names.length > 1 || high < LABEL ? names[0].split(":")[0] : this.named(names[0]);
         if (y - last < LABEL || name === before) return;
         const label = document.createElement("span");
         label.textContent = name;
@@ -125,16 +127,20 @@ const Heat = (() => {
       return { row, at, port, value: values.get(port) || 0 };
     }
 
+    when({ time_s }) { return `${(time_s * 1e3).toFixed(3)} ms`; }
+
     tell(cell) {
       this.cross.hidden = !cell;
       if (!cell) {
         this.row = -1;
-        this.note.textContent = this.rows.length ? `${this.total} ports; the strongest colour is ${this.text(this.largest)}` : "nothing was recorded";
+        const hidden = this.hidden ? `; the search hides ${this.hidden} ${this.hidden === 1 ? "port that has" : "ports that have"}` : "";
+        this.note.textContent = this.rows.length ? `${this.total} ${this.total === 1 ? "port" : "ports"}; ${this.strongest || `the strongest colour is ${this.text(this.largest)}, ${this.named(this.top.name)} at ${this.when(this.top)}`}`
+          : `no ${this.hidden ? "port of this name" : "port"} has ${this.nothing} in any frame${hidden}`;
         return;
       }
       this.cross.style.top = `${100 * (cell.row + 0.5) / this.rows.length}%`;
       const more = this.rows[cell.row].length - 1;
-      this.note.textContent = `${(this.frames[cell.at].time_s * 1e3).toFixed(3)} ms, ${cell.port}: ${this.text(cell.value)}${more ? `, the largest of ${more + 1} ports` : ""}`;
+      this.note.textContent = `${this.when(this.frames[cell.at])}, ${this.named(cell.port)}: ${this.text(cell.value)}${more ? `, the largest of ${more + 1} ports` : ""}`;
     }
   };
 })();

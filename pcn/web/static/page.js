@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const find = (id) => document.getElementById(id);
-  const MOST_LETTERS = 64e6, MOST_ROWS = 80, MOST_LOG = 20000, LOG_ROWS = 100, MOST_LINKS = 24;
+  const MOST_LETTERS = 64e6, MOST_ROWS = 80, MOST_LOG = 20000, LOG_ROWS = 100, MOST_LINKS = 24, MOST_HELD = 8, MOST_SPELLS = 3, MOST_RANGES = 4;
   const PLOT_HIGH = 150; // px
   const WIDE = 1000; // of a drawing that has the window's width
   const HEAT_EVERY_MS = 500; // while frames come
@@ -14,7 +14,8 @@
   // Columns that are there once a frame has a value, of which field
   const RARE = { pn: "pn", lost: "lost", window_bytes: "window_bytes", in_flight_bytes: "window_bytes" };
   const MAY_LACK = ["queue_bytes", "queue_packets", "pn", "lost"];
-  const state = { unknown: {}, had: new Set(), hosts: new Map(), network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: "",
+  const BY_NUMBER = new Intl.Collator("en", { numeric: true });
+  const state = { unknown: {}, had: new Set(), hosts: new Map(), network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: "", opened: -1,
     entries: [], heat: null, stale: true, painted: 0, sort: { ports: ["queue_bytes", -1], flows: [null, 1] }, nodes: new Map(), shown: "" };
 
   const element = (name, text, attributes = {}) => {
@@ -27,10 +28,11 @@
   const formats = [0, 1, 2, 3].map((digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
   const fixed = (value, factor, digits) => (value === null || value === undefined ? "–" : formats[digits].format(value / factor));
   const rate = (value, digits) => fixed(value, state.network.rate_unit === "Mbit/s" ? 1e6 : 1e9, digits);
-  const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(1)}%`);
+  const ms = (time_s) => `${fixed(time_s, 1e-3, 3)} ms`;
+  const share = (value, digits = 1) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(digits)}%`);
 
   const PORT_COLUMNS = [
-    ["", "paused", (one) => (!one.up ? "DOWN" : one.paused ? "PAUSED" : one.pausing ? "pauses" : "") + (one.kept_pace ? "" : " late")],
+    ["", "paused", (one) => (!one.up ? "DOWN" : one.paused ? "PAUSED" : one.pausing ? `pauses ${nodeOf(state.peers.get(one.port))}` : "") + (one.kept_pace ? "" : " late")],
     ["queue KB", "queue_bytes", (one) => fixed(one.queue_bytes, 1e3, 1)],
     ["packets", "queue_packets", (one) => fixed(one.queue_packets, 1, 0)],
     ["PAUSE-delayed packets", "pn", (one) => fixed(one.pn, 1, 0)],
@@ -69,14 +71,15 @@
   // ---- frames ----
 
   const begin = (network) => {
-    Object.assign(state, { network, unknown: {}, had: new Set(), frames: [], letters: 0, at: -1, follow: true, chosen: null, over: "", entries: [], stale: true, shown: "" });
+    Object.assign(state, { network, unknown: {}, had: new Set(), frames: [], letters: 0, at: -1, follow: true, chosen: null, over: "", opened: -1, entries: [], stale: true, shown: "" });
     const hosts = new Set(network.hosts);
     // Hosts' ports by the switch's ports that they are at
     state.hosts = new Map(network.ports.filter((one) => hosts.has(one.peer.split(":")[0])).map((one) => [one.port, one.peer]));
     document.title = `${network.name} – PCN Lab`;
     find("title").textContent = network.title;
     state.nodes = neighbours(network);
-    state.peers = new Map(network.ports.map((one) => [one.port, one.peer]));
+    state.peers = new Map(network.ports.flatMap((one) => [[one.port, one.peer], [one.peer, one.port]]));
+    state.spelled = new Map([...state.nodes.keys()].map((name) => [name.toLowerCase(), name]));
     state.groups = new Map(Object.entries(network.members || {}));
     state.members = new Map([...state.groups.values()].flatMap(({ flows }) => flows.map((values) => [String(values[0]), memberOf(values)])));
     delete find("state").dataset.over;
@@ -105,7 +108,7 @@
     for (const one of [...frame.ports, ...frame.flows]) for (const field in RARE) if (one[field] !== null && one[field] !== undefined) state.had.add(field);
     frame.by_port = new Map(frame.ports.map((one) => [one.port, one]));
     frame.by_host = new Map(frame.hosts.map((one) => [one.port, one]));
-    frame.held = frame.ports.reduce((sum, one) => sum + one.paused + (one.pausing && state.hosts.has(one.port)), 0);
+    frame.held = heldEnds(frame, state.frames[state.frames.length - 1], state.frames[state.frames.length - 2]);
     frame.waits = frame.ports.reduce((sum, one) => sum + (one.queue_bytes ?? one.queue_packets ?? 0), 0);
     state.frames.push(frame);
     state.letters += letters;
@@ -120,6 +123,17 @@
     redraw();
   };
 
+  // Ends that may not send, as the drawing has them: a switch's port by its own word, a host by that of its switch. Of each
+  // since when, and since when without a break; a break of a single sample counts, and begins nothing new: PAUSE and RESUME
+  // take turns faster than samples. Frames share what goes on, and each end is read once a frame, so that a step is cheap.
+  const heldEnds = (frame, before, earlier) => {
+    const ends = frame.ports.flatMap((one) => [...(one.paused ? [one.port] : []), ...(one.pausing && state.hosts.has(one.port) ? [state.hosts.get(one.port)] : [])]);
+    return new Map(ends.map((end) => {
+      const goes = before?.held.get(end), went = earlier?.held.get(end), now = frame.time_s;
+      return [end, goes || (went ? { ...went, steady_s: now, breaks: went.breaks + 1 } : { since_s: now, steady_s: now, breaks: 0, before: !before })];
+    }));
+  };
+
   // A port that does nothing isn't in a frame; what the network doesn't count isn't 0 there either
   const portAt = (frame, name) => frame.by_port.get(name) || { ...IDLE, ...state.unknown, port: name };
   const flowAt = (frame, id) => frame.flows.find((one) => String(one.id) === id);
@@ -127,12 +141,12 @@
   // ---- log: what the programs wrote, and what changed since the frame before ----
 
   const log = (frame, before) => {
-    const lines = [...(frame.log || [])], when = `${(frame.time_s * 1e3).toFixed(3)} ms`;
+    const lines = [...(frame.log || [])], when = ms(frame.time_s);
     if (before) {
       for (const name of new Set([...before.by_port.keys(), ...frame.by_port.keys()])) {
         const now = portAt(frame, name), then = portAt(before, name);
         const host = state.hosts.get(name);
-        if (host && now.pausing !== then.pausing) lines.push(`${when}  ${host} ${now.pausing ? "is paused" : "may send again"}`);
+        if (host && now.pausing !== then.pausing) lines.push(`${when}  ${endName(host)} ${now.pausing ? "is paused" : "may send again"}`);
         if (now.paused !== then.paused) lines.push(`${when}  ${name} ${now.paused ? "is paused" : "may send again"}`);
         if (now.up !== then.up) lines.push(`${when}  ${name} is ${now.up ? "up" : "DOWN"}`);
         if (now.lost > then.lost && then.lost !== null) lines.push(`${when}  ${name} lost ${now.lost - then.lost} frames`);
@@ -144,7 +158,7 @@
     if (state.entries.length > MOST_LOG) state.entries.splice(0, state.entries.length - MOST_LOG);
   };
 
-  // The last lines until the shown moment; a click on one goes to its own
+  // The last lines until the shown moment; a click on one goes to its own. Returns how many there are before them
   const showLog = (frame) => {
     const { entries } = state, list = find("log");
     let end = 0;
@@ -170,6 +184,7 @@
       place += 1;
     }
     if (changed) list.scrollTop = list.scrollHeight;
+    return Math.max(end - LOG_ROWS, 0);
   };
 
   // ---- drawing ----
@@ -185,8 +200,9 @@
     slider.max = Math.max(state.frames.length - 1, 0);
     slider.value = state.at;
     if (!frame) return;
-    if (state.over) find("state").textContent = state.at === state.frames.length - 1 ? state.over : `frame ${fixed(state.at + 1, 1, 0)} of ${fixed(state.frames.length, 1, 0)}`;
-    find("time").textContent = `${(frame.time_s * 1e3).toFixed(3)} ms`;
+    const why = state.at === state.opened ? (frame.held.size ? ", where the page opens: most ends of links are held" : frame.waits ? ", where the page opens: the longest queues" : "") : "";
+    if (state.over) find("state").textContent = state.at === state.frames.length - 1 ? state.over : `frame ${fixed(state.at + 1, 1, 0)} of ${fixed(state.frames.length, 1, 0)}${why}`;
+    find("time").textContent = ms(frame.time_s);
     slider.setAttribute("aria-valuetext", find("time").textContent);
     over.hidden = !frame.pace;
     over.textContent = frame.pace || "";
@@ -197,11 +213,14 @@
     const idle = state.network.ports.length - frame.by_port.size, hidden = frame.by_port.size - ports.length;
     note("ports-note", [ports.length > MOST_ROWS && `${fixed(ports.length - MOST_ROWS, 1, 0)} more in use`, hidden > 0 && `${fixed(hidden, 1, 0)} with other names`, idle && `${fixed(idle, 1, 0)} idle ports`]);
     const going = frame.flows.filter((one) => one.state !== "ended" && one.state !== "stopped" && one.state !== "done");
-    const flows = going.filter((one) => matches(String(one.id), one.src, one.dst));
+    const flows = going.filter((one) => matches(String(one.id), `flow ${one.id}`, one.src, one.dst));
     rows(find("flows"), "flow", columnsOf(FLOW_COLUMNS), sorted("flows", flows, (one) => one.id).slice(0, MOST_ROWS).map((one) => [String(one.id), one]));
     note("flows-note", [flows.length > MOST_ROWS && `${fixed(flows.length - MOST_ROWS, 1, 0)} more`, going.length > flows.length && `${fixed(going.length - flows.length, 1, 0)} with other names`,
       frame.flows.length > going.length && `${fixed(frame.flows.length - going.length, 1, 0)} have ended`]);
-    showLog(frame);
+    const all = find("search").value.trim();
+    if (all) note("found", [`"${all}" leaves ${fixed(ports.length, 1, 0)} of ${fixed(ports.length + hidden, 1, 0)} ports and ${fixed(flows.length, 1, 0)} of ${fixed(going.length, 1, 0)} flows; Esc shows all`]);
+    const more = showLog(frame);
+    note("log-note", [more && `The last ${LOG_ROWS} lines until this moment, of ${fixed(LOG_ROWS + more, 1, 0)}.`, state.over && sampled(frame)], " ");
     facts(frame);
     heat();
     plots();
@@ -210,11 +229,24 @@
   // ---- search and order ----
 
   const nodeOf = (name) => name.split(":")[0];
+  // Of a host with one port its name alone
+  const endName = (end) => (state.nodes.get(nodeOf(end)).length === 1 && !state.drawing.rates.has(end) ? nodeOf(end) : end);
   // A node's name is that node, a part of a name all that have it
   const matches = (...names) => {
-    const text = find("search").value.trim().toLowerCase();
+    const text = find("search").value.trim().toLowerCase(), node = state.spelled.get(text);
     if (!text) return true;
-    return names.some((name) => (state.nodes.has(text) ? nodeOf(name) === text : name.toLowerCase().includes(text)));
+    return names.some((name) => (node ? nodeOf(name) === node : name.toLowerCase().includes(text)));
+  };
+  // What has that name, or the first that has it in it: a node, a port, a flow; null: nothing has
+  const named = (text) => {
+    const name = text.toLowerCase(), id = name.replace(/^flow\s+/, ""), ends = [...state.peers.keys()];
+    if (state.spelled.has(name)) return ["node", state.spelled.get(name)];
+    const flows = [...new Set([...state.groups.keys(), ...state.members.keys(), ...state.frames.flatMap((frame) => frame.flows.map((one) => String(one.id)))])];
+    const end = ends.find((one) => one.toLowerCase() === name), flow = flows.find((one) => one.toLowerCase() === id);
+    if (end) return port(end);
+    if (flow) return ["flow", flow];
+    const has = (one) => one.toLowerCase().includes(name), part = ends.find(has), some = flows.find((one) => has(`flow ${one}`));
+    return part ? port(part) : some ? ["flow", some] : null;
   };
   const RANKS = { paused: (one) => (one.up ? 2 * one.paused + one.pausing : 4) };
   const sorted = (table, list, named) => {
@@ -223,7 +255,7 @@
     const read = field === "name" ? named : RANKS[field] || ((one) => one[field]);
     return list.map((one) => [read(one) ?? null, one]).sort(([one], [other]) => {
       if (one === null || other === null) return (one === null) - (other === null);
-      return way * (typeof one === "number" && typeof other === "number" ? one - other : String(one).localeCompare(String(other), "en", { numeric: true }));
+      return way * (typeof one === "number" && typeof other === "number" ? one - other : BY_NUMBER.compare(String(one), String(other)));
     }).map(([, one]) => one);
   };
   const sort = (table, field, way) => {
@@ -239,7 +271,7 @@
     }
   };
 
-  const note = (id, parts) => { find(id).textContent = parts.filter(Boolean).join("; "); };
+  const note = (id, parts, between = "; ") => { find(id).textContent = parts.filter(Boolean).join(between); };
 
   // Rows stay where they are, so that focus does
   const rows = (table, kind, columns, wanted) => {
@@ -300,15 +332,13 @@
       line.append(svg, text);
       list.appendChild(line);
     };
-    let below = 0;
-    for (const [most, colour] of steps) {
-      item("path", { d: "M0 7h30", stroke: colour, "stroke-width": 1.2 + 2.8 * most }, `${Math.round(below * 100)} to ${Math.round(most * 100)}% of the link`);
-      below = most;
-    }
+    item("path", { d: "M0 7h30", stroke: steps[0][1], "stroke-width": 1.2 + 2.8 * steps[0][0] }, `used share of the link: up to ${share(steps[0][0], 0)}`);
+    for (const [most, colour] of steps.slice(1)) item("path", { d: "M0 7h30", stroke: colour, "stroke-width": 1.2 + 2.8 * most }, share(most, 0));
     item("circle", { class: "queue", cx: 15, cy: 7, r: 6 }, "queue");
     if (!state.network.scheme) return;
     item("path", { class: "paused", d: "M0 7h30" }, "PAUSE: an end may not send");
     item("path", { class: "bars", d: "M12 1v12M18 1v12" }, "that end");
+    list.appendChild(element("li", "PFC: a switch with a long queue sends PAUSE (XOFF) to its neighbour, which may not send until RESUME (XON)"));
   };
 
   // ---- series of what is chosen ----
@@ -322,10 +352,11 @@
     find("facts-table").deleteTHead();
     find("facts-table").replaceChildren();
     const chosen = kind === "port" && state.network.ports.find((one) => one.port === id), rack = kind === "node" ? state.drawing.hosts.get(id) : null;
-    find("series-title").textContent = state.groups?.has(id) ? `Flows ${state.groups.get(id).text}` : !kind ? "This moment" : chosen ? `${id}, ${chosen.link}` : rack ? `${rack[0]} ... ${rack[rack.length - 1]}` : kind === "node" ? id : `Flow ${id}`;
+    find("series-title").textContent = state.groups?.has(id) ? `Flows ${state.groups.get(id).text}` : !kind ? "This moment" : chosen ? `${id}, towards ${nodeOf(chosen.peer)}` : rack ? `${rack[0]} ... ${rack[rack.length - 1]}` : kind === "node" ? id : `Flow ${id}`;
     find("unchoose").hidden = !kind;
     const ways = kind === "flow" ? pathsOf(id) : null;
     state.drawing.light(ways ? ways.ports : new Set());
+    state.drawing.mark(kind === "node" ? id : null);
     actions(kind, id);
     redraw();
   };
@@ -372,87 +403,146 @@
 
   const queueText = (one) => (one.queue_bytes === null ? (one.queue_packets === null ? "an unknown queue" : `${fixed(one.queue_packets, 1, 0)} packets`) : `${fixed(one.queue_bytes, 1e3, 1)} KB`);
   const waits = (one) => one.queue_bytes ?? one.queue_packets ?? 0;
-  const node = (name) => ["node", name], port = (name) => (state.drawing.rates.has(name) ? ["port", name] : ["node", nodeOf(name)]);
+  const node = (name) => ["node", name], port = (name) => (state.drawing.rates.has(name) ? ["port", name] : ["node", nodeOf(name), endName(name)]);
   const rateText = (value) => `${rate(value, 2)} ${state.network.rate_unit}`;
 
-  // Switches that hold others and aren't held: where PAUSE starts
-  const roots = (frame) => {
-    const switches = new Map();
-    for (const one of frame.ports) {
-      const name = nodeOf(one.port), all = switches.get(name) || { name, holds: 0, held: 0, longest: one };
-      all.holds += one.pausing;
-      all.held += one.paused;
-      if (waits(one) > waits(all.longest)) all.longest = one;
-      switches.set(name, all);
+  const sampled = (frame) => `Times are of samples, ${ms(frame.over_s)} apart: a change stands at the first sample that shows it.`;
+  const groupBy = (values, read) => {
+    const groups = new Map();
+    for (const value of values) {
+      const key = read(value);
+      if (groups.has(key)) groups.get(key).push(value);
+      else groups.set(key, [value]);
     }
-    return [...switches.values()].filter((one) => one.holds && !one.held).sort((one, other) => waits(other.longest) - waits(one.longest));
+    return groups;
   };
-  // Since when an end may not send, by frames
-  const heldSince = (name, holds) => {
-    let first = state.at;
-    while (first > 0 && holds(state.frames[first - 1])) first -= 1;
-    return state.frames[first].time_s;
+  const listed = (parts) => parts.flatMap((part, place) => [...(place ? [", "] : []), ...part]);
+  const since = ({ since_s, breaks, before }) => `${breaks ? "on and off " : ""}since ${ms(since_s)}${before ? " or before" : ""}`;
+  const holderOf = (end) => nodeOf(state.peers.get(end));
+
+  // The longest queue of a node at a frame; null: none
+  const longestOf = (frame, name) => {
+    const longest = (state.nodes.get(name) || []).filter((one) => nodeOf(one.port) === name).map((one) => portAt(frame, one.port)).reduce((best, one) => (best && waits(best) >= waits(one) ? best : one), null);
+    return longest && waits(longest) ? longest : null;
   };
-  // Whom a switch holds: each with since when, the first first
-  const holdsOf = (frame, name) => frame.ports.filter((one) => one.pausing && nodeOf(one.port) === name)
-    .map((one) => [state.peers.get(one.port), heldSince(one.port, (then) => portAt(then, one.port).pausing)])
-    .sort(([, since], [, other]) => since - other);
-  // The levels of PAUSE above a root: whom it holds, whom these hold, ...
+  // Nodes that hold others and aren't held: where PAUSE starts. Of one whose queues are empty now `built` is the longest that it
+  // had since it holds somebody, and when
+  const roots = (frame) => {
+    const holders = groupBy(frame.held.keys(), holderOf), held = new Set([...frame.held.keys()].map(nodeOf));
+    const starts = [...holders].filter(([name]) => !held.has(name)).map(([name, ends]) => ({ name, ends, longest: longestOf(frame, name) }));
+    return starts.sort((one, other) => (other.longest ? waits(other.longest) : 0) - (one.longest ? waits(one.longest) : 0));
+  };
+  const builtBy = (frame, { name, ends }) => {
+    const from_s = Math.min(...ends.map((end) => frame.held.get(end).since_s));
+    let built = null;
+    // The queue was there at the latest when its PAUSE was: from a sample before
+    for (let at = state.at, goes = true; at >= 0 && goes; at -= 1) {
+      const then = state.frames[at], one = longestOf(then, name);
+      if (one && (!built || waits(one) > waits(built.one))) built = { one, time_s: then.time_s };
+      goes = then.time_s >= from_s;
+    }
+    return built;
+  };
+  // The levels of PAUSE above a root: whom it holds, whom these hold, ... Each has its ends by who holds them
   const levelsOf = (frame, root) => {
-    const seen = new Set([root]), levels = [];
+    const holders = groupBy(frame.held.keys(), holderOf), seen = new Set([root]), levels = [];
     for (let nodes = [root]; nodes.length;) {
-      const held = nodes.flatMap((name) => holdsOf(frame, name).map(([end, since]) => [name, end, since]));
-      if (held.length) levels.push(held.sort(([, , since], [, , other]) => since - other));
-      nodes = [...new Set(held.map(([, end]) => nodeOf(end)))].filter((name) => !seen.has(name));
+      const held = nodes.filter((name) => holders.has(name)).map((name) => [name, holders.get(name)]);
+      if (held.length) levels.push(held);
+      nodes = [...new Set(held.flatMap(([, ends]) => ends.map(nodeOf)))].filter((name) => !seen.has(name));
       nodes.forEach((name) => seen.add(name));
     }
     return levels;
   };
   // Flows of one path that PAUSE of this tree stops though they cross no long queue of the root
-  const victimsOf = (frame, { name: root, longest }, levels) => {
-    const held = new Set(levels.flat().map(([, end]) => end));
-    const filled = new Set(frame.ports.filter((one) => nodeOf(one.port) === root && waits(one) >= LONG * waits(longest)).map((one) => one.port));
+  const victimsOf = (frame, root, longest, levels) => {
+    const held = new Set(levels.flat().flatMap(([, ends]) => ends));
+    const filled = new Set(frame.ports.filter((one) => nodeOf(one.port) === root && waits(one) && waits(one) >= LONG * waits(longest)).map((one) => one.port));
+    if (longest) filled.add(longest.port);
     return frame.flows.filter((one) => one.state === "sending").filter((one) => {
       const ways = pathsOf(String(one.id));
       return ways && ways.count === 1 && [...ways.ports].some((name) => held.has(name)) && ![...ways.ports].some((name) => filled.has(name));
     });
   };
-  const tree = (frame, start) => {
-    const root = start.name, levels = levelsOf(frame, root), lines = [], most = Math.max(Math.floor(MOST_LINKS / 3), 1);
+  // Names in order, three and more that follow each other as the first and the last
+  const rangesOf = (ends) => {
+    const order = [...ends].sort(BY_NUMBER.compare), ranges = [];
+    const parts = (end) => /^(.*?)(\d*)(:\d+)?$/.exec(endName(end));
+    for (const end of order) {
+      const last = ranges.at(-1), [, stem, number, nic] = parts(end), [, before, least, its] = last ? parts(last.at(-1)) : [];
+      if (last && number && stem === before && nic === its && Number(number) === Number(least) + 1) last.push(end);
+      else ranges.push([end]);
+    }
+    return ranges.flatMap((range) => (range.length > 2 ? [[port(range[0]), " to ", port(range.at(-1))]] : range.map((end) => [port(end)])));
+  };
+  // Whom a node holds: switches one by one, the first held first, since each makes the tree longer; then hosts together, by since when
+  const heldTexts = (frame, ends) => {
+    const isHost = (end) => !state.drawing.rates.has(end), spell = (end) => frame.held.get(end);
+    const switches = ends.filter((end) => !isHost(end)).sort((one, other) => spell(one).since_s - spell(other).since_s);
+    const texts = switches.map((end) => ({ count: 1, parts: [node(nodeOf(end)), " (", port(end), `) ${since(spell(end))}`] }));
+    const hosts = ends.filter(isHost);
+    let groups = [...groupBy(hosts, (end) => spell(end).since_s)].sort(([one], [other]) => one - other).map(([, some]) => some);
+    if (groups.length > MOST_SPELLS) groups = [hosts];
+    for (const some of groups) {
+      const broken = some.filter((end) => spell(end).breaks).length, times = some.map((end) => spell(end).since_s), ranges = rangesOf(some);
+      const first = Math.min(...times), last = Math.max(...times), all = broken === some.length;
+      const when = `${all ? "on and off " : ""}since ${ms(first)}${last > first ? ` to ${ms(last)}` : ""}${some.some((end) => spell(end).before) ? " or before" : ""}${broken && !all ? `, ${fixed(broken, 1, 0)} of them on and off` : ""}`;
+      texts.push({ count: some.length, parts: some.length === 1 ? [...ranges[0], ` ${when}`]
+        : [`${fixed(some.length, 1, 0)} hosts, `, ...listed(ranges.slice(0, MOST_RANGES)), `${ranges.length > MOST_RANGES ? " and more" : ""}, ${when}`] });
+    }
+    return texts;
+  };
+  const tree = (frame, start, longest) => {
+    const root = start.name, levels = levelsOf(frame, root), lines = [];
     levels.forEach((held, depth) => {
-      const shown = held.slice(0, most).flatMap(([by, end, since], place) => [place ? ", " : "", ...(depth ? [node(by), " holds "] : []), port(end), ` since ${(since * 1e3).toFixed(3)} ms`]);
-      lines.push([`${depth + 1}. ${depth ? "then " : "it holds "}`, ...shown, held.length > most ? `, ${fixed(held.length - most, 1, 0)} more.` : "."]);
+      const texts = held.flatMap(([by, ends]) => heldTexts(frame, ends).map(({ count, parts }, place) => ({ count, parts: place || !depth ? parts : [node(by), " holds ", ...parts] })));
+      const more = texts.slice(MOST_HELD).reduce((sum, { count }) => sum + count, 0);
+      lines.push([`${depth + 1}. ${depth ? "then " : "it holds "}`, ...texts.slice(0, MOST_HELD).flatMap(({ parts }, place) => [...(place ? ["; "] : []), ...parts]), more ? `; ${fixed(more, 1, 0)} more ends.` : "."]);
     });
-    const victims = victimsOf(frame, start, levels);
-    if (victims.length) lines.push([`Victims, which it stops though they cross no long queue of `, node(root), ": ", ...victims.slice(0, most).flatMap((one, place) => [place ? ", " : "", ["flow", String(one.id), `flow ${one.id}`]]), victims.length > most ? `, ${fixed(victims.length - most, 1, 0)} more.` : "."]);
+    const victims = victimsOf(frame, root, longest, levels);
+    if (victims.length) lines.push([`Victims, which it stops though they cross no long queue of `, node(root), ": ", ...listed(victims.slice(0, MOST_HELD).map((one) => [["flow", String(one.id), `flow ${one.id}`]])), victims.length > MOST_HELD ? `, ${fixed(victims.length - MOST_HELD, 1, 0)} more.` : "."]);
     return [[`The tree of `, node(root), ` is ${levels.length} ${levels.length === 1 ? "link" : "links"} deep:`], ...lines];
   };
   const moment = (frame) => {
     const lines = [], queues = frame.ports.filter(waits).sort((one, other) => waits(other) - waits(one)).slice(0, 5);
     if (state.network.scheme) {
-      lines.push([frame.held ? `PAUSE holds ${fixed(frame.held, 1, 0)} ends of links.` : "PAUSE holds nobody."]);
-      const starts = roots(frame).slice(0, 3);
-      for (const root of starts) {
-        lines.push(["It starts at ", node(root.name), `, which holds ${root.holds === 1 ? "a neighbour" : `${root.holds} neighbours`} and isn't held; its longest queue is `, port(root.longest.port), `, ${queueText(root.longest)}.`]);
+      const many = frame.held.size, starts = roots(frame).slice(0, 3);
+      lines.push([many ? `PAUSE holds ${many === 1 ? "1 end of a link" : `${fixed(many, 1, 0)} ends of links`}.` : "PAUSE holds nobody."]);
+      const queued = starts.map((root) => (root.longest ? null : builtBy(frame, root)));
+      starts.forEach((root, place) => {
+        const built = queued[place];
+        lines.push(["It starts at ", node(root.name), `, which holds ${root.ends.length === 1 ? "a neighbour" : `${fixed(root.ends.length, 1, 0)} neighbours`} and isn't held; `,
+          ...(root.longest ? ["its longest queue is ", port(root.longest.port), `, ${queueText(root.longest)}.`]
+            : built ? ["its queues have drained, so this tree is left over: ", port(built.one.port), ` built it, ${queueText(built.one)} at ${ms(built.time_s)}.`]
+              : ["no sample has a queue of it."])]);
+      });
+      if (starts.length) lines.push(...tree(frame, starts[0], starts[0].longest || (queued[0] && queued[0].one)));
+      else if (many) {
+        const holders = [...new Set([...frame.held.keys()].map(holderOf))];
+        lines.push(["It goes in a circle: each node that holds others is held itself: ", ...listed(holders.slice(0, MOST_HELD).map((name) => [node(name)])), holders.length > MOST_HELD ? `, ${fixed(holders.length - MOST_HELD, 1, 0)} more.` : "."]);
       }
-      if (starts.length) lines.push(...tree(frame, starts[0]));
     }
-    if (queues.length) lines.push(["Longest queues: ", ...queues.flatMap((one, place) => [place ? ", " : "", port(one.port), ` ${queueText(one)}`]), "."]);
+    if (queues.length) lines.push(["Longest queues: ", ...listed(queues.map((one) => [port(one.port), ` ${queueText(one)}`])), "."]);
+    if (state.over) lines.push([sampled(frame)]);
     return [...lines, ["A node, a line or a name shows what is known of it."]];
+  };
+  const mayNot = (frame, end, at) => {
+    const spell = frame.held.get(end);
+    return spell ? [["It may not send: ", node(holderOf(end)), ...(at ? [" holds it by ", port(at)] : [" holds it"]), ` ${since(spell)}${spell.breaks ? `, without a break since ${ms(spell.steady_s)}` : ""}.`]] : [];
   };
   const ofPort = (frame, id) => {
     const { peer, rate_bps } = state.network.ports.find((one) => one.port === id), now = portAt(frame, id), lines = [];
     lines.push(["From ", node(nodeOf(id)), " to ", port(peer), `, ${rateText(rate_bps)}.`]);
-    lines.push([`Now: ${queueText(now)} wait, it sends ${rateText(now.rate_bps)}, ${share(now.utilisation)} of the link.`]);
-    if (now.paused) {
-      let first = state.at;
-      while (first > 0 && portAt(state.frames[first - 1], id).paused) first -= 1;
-      lines.push(["It may not send: ", node(nodeOf(peer)), ` holds it since ${(state.frames[first].time_s * 1e3).toFixed(3)} ms${first ? "" : " or before"}.`]);
-    }
-    if (now.pausing) lines.push(["It holds ", node(nodeOf(peer)), "."]);
+    const unknown = (one) => one.queue_bytes === null && one.queue_packets === null;
+    lines.push([`Now: ${unknown(now) ? "its queue is unknown" : `${queueText(now)} wait`}, it sends ${rateText(now.rate_bps)}, ${share(now.utilisation)} of the link.`]);
+    lines.push(...mayNot(frame, id));
+    const holds = frame.held.get(peer);
+    if (holds) lines.push(["It holds ", node(nodeOf(peer)), ` ${since(holds)}.`]);
     const all = state.frames.map((one) => portAt(one, id)), most = all.reduce((best, one, at) => (waits(one) > waits(all[best]) ? at : best), 0);
     const held = all.filter((one) => one.paused).length;
-    lines.push([`In all: at most ${queueText(all[most])} at ${(state.frames[most].time_s * 1e3).toFixed(3)} ms${state.network.scheme ? `; PAUSE holds it in ${share(held / all.length)} of the frames` : ""}.`]);
+    const longest = waits(all[most]) ? `at most ${queueText(all[most])} at ${ms(state.frames[most].time_s)}` : all.every(unknown) ? "its queue is unknown" : "no queue";
+    lines.push([`In all: ${longest}${state.network.scheme ? `; ${held ? `PAUSE holds it in ${share(held / all.length)} of the frames` : "PAUSE never holds it"}` : ""}.`]);
+    if (state.drawing.rates.has(peer)) lines.push(["The other direction: ", port(peer), "."]);
     return lines;
   };
   const limit = (frame, flow) => {
@@ -468,7 +558,7 @@
     const member = state.members.get(id), now = member || flowAt(frame, id), lines = [];
     if (!now) return [["It isn't among the flows of this moment."]];
     if (member) {
-      const { fct_s, slowdown, start_s, size_bytes } = member, ms = (time) => `${fixed(time, 1e-3, 3)} ms`;
+      const { fct_s, slowdown, start_s, size_bytes } = member;
       lines.push(["From ", node(now.src), " to ", node(now.dst), `, ${fixed(size_bytes, 1e3, 1)} KB: starts at ${ms(start_s)}, ${fct_s === null ? "unfinished" : `takes ${ms(fct_s)}, ${fixed(slowdown, 1, 2)} times what the empty network takes`}.`]);
     } else if (state.groups.has(id)) return ofGroup(frame, id, now);
     else if (!state.nodes.has(now.src)) return [[`${now.state}: a group of flows, which sends ${rateText(now.sent_bps)}; ${rateText(now.goodput_bps)} arrive.`]];
@@ -493,9 +583,12 @@
   ];
   const ofNode = (frame, id) => {
     const rack = state.drawing.hosts.get(id);
-    if (rack) return [[`${rack.length} hosts at `, node(nodeOf(state.nodes.get(id)[0].port)), ": ", ...rack.flatMap((name, place) => [place ? ", " : "", node(name)]), "."]];
+    const ends = (name) => state.nodes.get(name).filter((one) => nodeOf(one.peer) === name).map((one) => [one.peer, one.port]);
+    const stopped = rack ? rack.filter((name) => ends(name).some(([end]) => frame.held.has(end))) : [];
+    if (rack) return [[`${rack.length} hosts at `, node(nodeOf(state.nodes.get(id)[0].port)), ": ", ...rack.flatMap((name, place) => [place ? ", " : "", node(name)]), "."], ...(stopped.length ? [[`${fixed(stopped.length, 1, 0)} of them may not send: `, ...listed(stopped.map((name) => [node(name)])), "."]] : [])];
+    const lines = state.network.hosts.includes(id) ? ends(id).flatMap(([end, at]) => mayNot(frame, end, at)) : [];
     const flows = frame.flows.filter((one) => one.src === id || one.dst === id);
-    return flows.length ? [["Flows: ", ...flows.slice(0, MOST_LINKS).flatMap((one, place) => [place ? ", " : "", ["flow", String(one.id)]]), flows.length > MOST_LINKS ? `, ${fixed(flows.length - MOST_LINKS, 1, 0)} more.` : "."]] : [];
+    return flows.length ? [...lines, ["Flows: ", ...flows.slice(0, MOST_LINKS).flatMap((one, place) => [place ? ", " : "", ["flow", String(one.id)]]), flows.length > MOST_LINKS ? `, ${fixed(flows.length - MOST_LINKS, 1, 0)} more.` : "."]] : lines;
   };
   const CARD_COLUMNS = ["queue_bytes", "queue_packets", "rate_bps", "utilisation", "paused"];
 
@@ -522,17 +615,18 @@
 
   const HEATS = {
     queue: { read: (frame) => frame.ports.filter(waits).map((one) => [one.port, waits(one)]), shade: "--queue-heat",
-      text: (value) => (state.network.scheme ? `${fixed(value, 1e3, 1)} KB` : `${fixed(value, 1, 0)} packets`) },
+      text: (value) => (state.network.scheme ? `${fixed(value, 1e3, 1)} KB` : `${fixed(value, 1, 0)} packets`), nothing: "a queue" },
     pause: { read: (frame) => frame.ports.flatMap((one) => [...(one.paused ? [[one.port, 1]] : []), ...(one.pausing && state.hosts.has(one.port) ? [[state.hosts.get(one.port), 1]] : [])]), most: 1, shade: "--pause",
-      text: (value) => (value ? "may not send" : "may send") },
-    share: { read: (frame) => [...frame.ports, ...frame.hosts].filter((one) => one.utilisation > 0).map((one) => [one.port, one.utilisation]), most: 1, shade: "--accent", text: share },
+      text: (value) => (value ? "may not send" : "may send"), strongest: "where one has colour, PAUSE holds it: it may not send", nothing: "a PAUSE that holds it" },
+    share: { read: (frame) => [...frame.ports, ...frame.hosts].filter((one) => one.utilisation > 0).map((one) => [one.port, one.utilisation]), most: 1, shade: "--accent", text: share, strongest: "the strongest colour is a link that is full", nothing: "anything sent" },
   };
   const heat = () => {
     const since = performance.now() - state.painted;
     if (state.stale && (since > HEAT_EVERY_MS || !state.network.live)) {
       const of = HEATS[find("heat-of").value];
-      const ports = [...state.hosts].map(([at, host]) => [host, at]).concat(state.network.ports.map((one) => [one.port, one.peer])).filter((names) => matches(...names));
-      state.heat.draw(state.frames, ports.map(([name]) => name), { ...of, colour: colour(of.shade), none: colour("--back") });
+      const ports = [...state.hosts].map(([at, host]) => [host, at]).concat(state.network.ports.map((one) => [one.port, one.peer]));
+      const wanted = new Set(ports.filter((names) => matches(...names)).map(([name]) => name));
+      state.heat.draw(state.frames, ports.map(([name]) => name), wanted, endName, { ...of, colour: colour(of.shade), none: colour("--back") });
       state.stale = false;
       state.painted = performance.now();
     } else if (state.stale) setTimeout(redraw, HEAT_EVERY_MS - since);
@@ -553,23 +647,26 @@
       if (better && seen.some((one) => one[better] !== null && one[better] !== undefined)) return;
       const unit = named === "RATE" ? state.network.rate_unit : named, scale = named !== "RATE" ? 1 : unit === "Mbit/s" ? 1e6 : 1e9;
       const data = [times, ...lines.map(([, field, factor]) => seen.map((one) => (one[field] === null || one[field] === undefined ? null : one[field] / factor / scale)))];
-      if (data.slice(1).every((values) => values.every((value) => value === null))) return;
+      if (data.slice(1).every((values) => values.every((value) => value === null || (number && value === 0)))) return; // but for rates, a line at 0 says less than the card
       let made = state.plots.find(([, place]) => place === number);
       if (!made) {
         const axis = { stroke: colour("--muted"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { stroke: colour("--grid"), width: 1 } };
         const plot = new uPlot({
           width: Math.max(holder.clientWidth, 200), height: PLOT_HIGH, scales: { x: { time: false }, y: { range: (_, least, most) => [0, most > 0 ? most * 1.05 : 1] } }, cursor: { drag: { x: true, y: false } },
           axes: [{ ...axis, label: "ms", labelSize: 18, size: 34 }, { ...axis, label: unit, labelSize: 18, size: 56 }],
-          series: [{ label: "ms", value: (_, value) => (value === null ? "–" : value.toFixed(3)) },
-            ...lines.map(([label, , , name]) => ({ label, stroke: colour(name), width: 1.5, points: { show: false }, value: (_, value) => (value === null || value === undefined ? "–" : `${value.toFixed(3)} ${unit}`) }))],
-          hooks: { draw: [marker] },
+          series: [{ label: "at", value: (_, value) => (value === null ? "–" : ms(value / 1e3)) },
+            ...lines.map(([label, , , name]) => ({ label, stroke: colour(name), width: 1.5, points: { show: false }, value: (_, value) => (value === null || value === undefined ? "–" : `${fixed(value, 1, 3)} ${unit}`) }))],
+          hooks: { draw: [marker], setCursor: [resting] },
         }, data, holder);
         plot.over.addEventListener("dblclick", () => { if (plot.cursor.idx !== null) go(plot.cursor.idx); });
         made = [plot, number];
         state.plots.push(made);
       } else made[0].setData(data);
+      resting(made[0]);
     });
   };
+  // Without a pointer a chart's legend has the values of the shown frame
+  const resting = (plot) => { if (plot.cursor.idx === null || plot.cursor.idx === undefined) plot.setLegend({ idx: state.at }, false); };
 
   // Where the shown frame is
   const marker = (plot) => {
@@ -634,7 +731,7 @@
   // The moment with most links that a PAUSE holds, of those the one with the longest queues
   const mostHeld = () => state.frames.reduce((best, frame, at) => {
     const most = state.frames[best];
-    return frame.held > most.held || (frame.held === most.held && frame.waits > most.waits) ? at : best;
+    return frame.held.size > most.held.size || (frame.held.size === most.held.size && frame.waits > most.waits) ? at : best;
   }, state.frames.length - 1);
   const go = (at) => {
     state.at = Math.min(Math.max(at, 0), state.frames.length - 1);
@@ -688,14 +785,22 @@
   for (const [id, way] of [["closer", "+"], ["further", "-"], ["fit", "0"]]) find(id).addEventListener("click", () => state.drawing && ZOOMS[way](state.drawing));
   find("unchoose").addEventListener("click", () => choose(null));
   find("heat-of").addEventListener("change", refresh);
-  find("search").addEventListener("input", refresh);
-  // Enter: what has that name, or the first that has it in it
+  // A filter while there is text in it
+  find("search").addEventListener("input", () => { find("found").textContent = ""; refresh(); });
+  const filter = (text) => { find("search").value = text; find("found").textContent = ""; refresh(); };
+  // Enter goes to what was searched, and shows all again
   find("search").addEventListener("keydown", (event) => {
     const text = event.target.value.trim();
     if (event.key !== "Enter" || !text || !state.network) return;
-    if (state.nodes.has(text)) choose("node", text);
-    else if (state.drawing.rates.has(text)) choose("port", text);
-    else document.querySelector("#ports tbody button, #flows tbody button")?.click();
+    const there = named(text);
+    filter("");
+    choose(...(there || []));
+    if (!there) find("found").textContent = `no node, port or flow is called "${text}"`;
+  });
+  // First the search ends, then what it chose
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !state.network || event.target.id === "words") return;
+    if (find("search").value) { event.preventDefault(); filter(""); } else if (state.chosen) choose(null);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (!state.network) return;
@@ -752,7 +857,7 @@
     },
     over: ({ text }) => {
       state.over = text;
-      if (state.follow && !state.network.live) go(mostHeld());
+      if (state.follow && !state.network.live) { go(mostHeld()); state.opened = state.at; }
       state.follow = false;
       find("state").textContent = text;
       find("state").dataset.over = text;
