@@ -50,9 +50,7 @@ def configured(command: str, host: str, further: Collection[str] = ()) -> Config
     eth0."""
     try:
         words = [
-            word
-            if word in further
-            else re.sub(rf"\A{re.escape(host)}-eth\d+\Z", "eth0", word)
+            word if word in further else re.sub(rf"\A{re.escape(host)}-eth\d+\Z", "eth0", word)
             for word in _words(command)
         ]
     except ValueError:
