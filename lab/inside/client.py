@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pcn.base.errors import LabError
-from pcn.hosts.client import AgentClient, AgentError
 
 if TYPE_CHECKING:
     from pcn.lab.journal import Record
@@ -32,6 +31,8 @@ def no_interface(record: Record, node: str) -> NoReturn:
 
 def request(record: Record, command: str, **arguments: Any) -> Any:
     """Returns the engine's answer. Raises InsideError."""
+    from pcn.hosts.client import AgentClient, AgentError  # late: no other network has an engine
+
     with AgentClient(Path(record.directory) / SOCKET) as client:
         try:
             return client.request(command, **arguments)

@@ -133,9 +133,6 @@ def up(
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
       pcn up fat-tree --inside -k 60
     """
-    from pcn.experiments.run.execute import paced_k
-    from pcn.hosts import wire
-    from pcn.hosts.recommended import PAYLOAD_BYTES
     from pcn.lab import calibrate, journal as records, supervisor
     from pcn.lab.launch import links, without
     from pcn.lab.log_folder import new
@@ -156,6 +153,11 @@ def up(
     if inside:
         refuse("not beside --inside", "target", "processes", "leave_out")
         require_free(name)
+        # loaded here alone: another network needs none of it to start
+        from pcn.experiments.run.execute import paced_k
+        from pcn.hosts import wire
+        from pcn.hosts.recommended import PAYLOAD_BYTES
+
         frame_bytes = wire.data_bytes(PAYLOAD_BYTES, False, False)
         enough = calibrate.Choice(paced_k(built, frame_bytes), "")
     else:

@@ -133,7 +133,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 )
 @click.option(
     "--replay",
-    type=FilePath(exists=True, dir_okay=False),
+    type=FilePath(),
     metavar="LOG",
     help="In place of a scenario a session of `pcn up --inside` again, in virtual time: its "
     "commands.jsonl.",
@@ -184,7 +184,7 @@ def run(
       pcn run traffic --clock virtual --topology fat-tree --workload W1 --pattern incast --load 0.4
       pcn run traffic --clock virtual --topology star --events --latency --series flows=worst:3
       pcn run victim --scheme pcn --list
-      pcn run --replay results/up/dumbbell-20261130-120000/commands.jsonl
+      pcn run --replay commands.jsonl
     """
     if replay is not None:
         return _replay(scenario, replay, scheme, as_json)

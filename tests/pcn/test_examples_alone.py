@@ -23,7 +23,10 @@ from own_pids import OWN_PIDS
 import examples
 from examples import LIFE, LINES, OURS, PRINTED, ROOT
 from pcn.base.units import quantity
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.inside.log import End, Head, Writer
 from pcn.topologies.compact import compact
+from pcn.topologies.serialise import to_dict
 
 pytestmark = pytest.mark.long
 
@@ -70,6 +73,14 @@ SHORTER = {
 }
 
 
+def _session(path: Path) -> None:
+    """Writes the log of a session that changed nothing."""
+    scheme = find_scheme("pcn").configure()
+    head = Head("mine", to_dict(compact()), "pcn", vars(scheme.parameters), [], 1, 60.0)
+    with path.open("wb") as file:
+        Writer(file, head).end(End(1e-3, "0" * 16, 0))
+
+
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """No network is up; files that pages use are there."""
@@ -86,6 +97,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
             [[Node(0, COLLECTIVE, values=work)] for _ in range(8)],
             name="allreduce",
         )
+        _session(test_machine.directory / "commands.jsonl")
         test_machine.run(RESULT, to_its_end=True)
         test_machine.run(EXPLAINED, to_its_end=True)
         test_machine.run(COVERED, to_its_end=True)
