@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -203,9 +204,15 @@ def _named(chart: Chart, views: int) -> Chart:
 
 
 def _panel(chart: Chart, lines: Sequence[Line]) -> dict[str, Any]:
+    shown = [_line(line, look) for line, look in zip(lines, looks(lines), strict=True)]
+    # Most lines have the x of the one before: they are half of a page's bytes, and left out
+    same = [before["x"] == line["x"] for before, line in pairwise(shown)]
+    for line, is_same in zip(shown[1:], same, strict=True):
+        if is_same:
+            del line["x"]
     return {
         "views": [[view.start, view.end, view.top] for view in chart.views],
-        "lines": [_line(line, look) for line, look in zip(lines, looks(lines), strict=True)],
+        "lines": shown,
         "bands": [[band.label, band.start, band.end] for band in chart.bands],
         "marks": [[mark.label, mark.x] for mark in chart.marks],
         "empty": chart.empty,

@@ -100,7 +100,7 @@ def environment() -> Environment:
     templates.globals |= {
         "light_css": LIGHT.css(),
         "dark_css": DARK.css(),
-        "style": Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        "style": Markup(_packed("report.css")),
         "flow_colours": len(LIGHT.flows),
     }
     templates.filters["aligned"] = aligned_rows
@@ -109,7 +109,13 @@ def environment() -> Environment:
 
 def script(*names: str) -> Markup:
     """Returns what a page runs."""
-    return Markup("\n".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in names))
+    return Markup("\n".join(map(_packed, names)))
+
+
+def _packed(name: str) -> str:
+    """Returns a script or a style without indents and lines of comments, a tenth of its bytes."""
+    text = (_TEMPLATES / name).read_text(encoding="utf-8")
+    return re.sub(r"^ *//.*\n|^/\*.*\*/\n|^ +", "", text, flags=re.MULTILINE)
 
 
 def render(

@@ -183,7 +183,8 @@ def _places(
         else:
             step = width / len(row)
             places |= {name: (step * (place + 0.5), y) for place, name in enumerate(row)}
-    return places, width + _MARGIN, bottom + 2 * _BOX
+    rounded = {name: (round(x, 1), round(y, 1)) for name, (x, y) in places.items()}
+    return rounded, width + _MARGIN, bottom + 2 * _BOX
 
 
 def _text(rack: Rack) -> str:

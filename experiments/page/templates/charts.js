@@ -26,6 +26,8 @@ const charts = (() => {
     P: corners(4, 0, 0.4), X: corners(4, Math.PI / 4, 0.4), "*": corners(5, 0, 0.4), p: corners(5, 0), h: corners(6, 0),
   };
   const data = JSON.parse(document.getElementById("data").textContent);
+  // A line without x has those of the line before it
+  for (const { panels } of Object.values(data.charts)) for (const { lines } of panels) lines.forEach((line, place) => { line.x = line.x || lines[place - 1].x; });
   const plots = [...document.querySelectorAll(".plot")];
   const tip = document.getElementById("tip");
   // `zooms`: the part of an axis that its charts show, by the axis's name

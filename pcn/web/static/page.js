@@ -401,7 +401,7 @@
     return { ports, count: nodes.get(flow.dst) || 0 };
   };
 
-  const queueText = (one) => (one.queue_bytes === null ? (one.queue_packets === null ? "an unknown queue" : `${fixed(one.queue_packets, 1, 0)} packets`) : `${fixed(one.queue_bytes, 1e3, 1)} KB`);
+  const queueText = (one) => (one.queue_bytes === null ? (one.queue_packets === null ? "of a length that the run didn't record (--queues)" : `${fixed(one.queue_packets, 1, 0)} packets`) : `${fixed(one.queue_bytes, 1e3, 1)} KB`);
   const waits = (one) => one.queue_bytes ?? one.queue_packets ?? 0;
   const node = (name) => ["node", name], port = (name) => (state.drawing.rates.has(name) ? ["port", name] : ["node", nodeOf(name), endName(name)]);
   const rateText = (value) => `${rate(value, 2)} ${state.network.rate_unit}`;

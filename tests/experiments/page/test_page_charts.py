@@ -333,6 +333,8 @@ def test_part_over_time_has_all_that_is_high(values: list[list[float]], start: f
 def test_numbers_of_a_page_are_those_of_the_chart() -> None:
     for chart, data in zip(CHARTS, plots.alone(CHARTS, "x").values(), strict=True):
         (panel,) = data["panels"]
+        places: list[float] = []
         for line, given_line in zip(panel["lines"], chart.lines, strict=True):
-            assert line["x"] == pytest.approx(list(given_line.x))
+            places = line.get("x", places)
+            assert places == pytest.approx(list(given_line.x))
             assert line["y"] == pytest.approx(list(given_line.y))
