@@ -289,7 +289,8 @@ enum vn_reason vn_run(struct vn_net *);
 
 /* A run of which no event happens before its real time, k times the simulated one after from_ps;
  * `slack_ns`: of real time between two batches of events. release and acquire: Python's lock;
- * `lock`: the engine's, which the caller has, and others between two batches. The rest it counts: late[n], events that came less than 2^n ns late and no less than half of that. */
+ * `lock`: the engine's, which the caller has, and others between two batches. The rest it counts:
+ * late[n], events that came less than 2^n ns late and no less than half of that. */
 #define VN_PACE_BUCKETS 48
 struct vn_lock;
 struct vn_pace {

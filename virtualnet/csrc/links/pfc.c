@@ -299,14 +299,14 @@ int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint3
         if (vn_is_shared(&end->classes[class]))
             return vn_refuse(context, -EBUSY, "the link's classes share a buffer already");
     }
-    if (context->pool.base != NULL && lossless != pfc->lossless)
+    if (context->pool.base != NULL && pfc->quanta != 0 && lossless != pfc->lossless)
         return vn_refuse(context, -EBUSY, "the network runs already: lossless classes stay");
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         vn_pfc_class(&end->classes[class])->xoff = xoff;
         vn_pfc_class(&end->classes[class])->xon = xon;
         end->classes[class].lossless = lossless >> class & 1 ? VN_FLOW_CONTROL_pfc : VN_LOSSY;
     }
-    /* Packets are inside that came in by another threshold, or may after a PAUSE that was longer. */
+    /* Packets are inside by another threshold, or may come after a PAUSE that was longer. */
     if (context->pool.base != NULL) vn_fault_overruns(end);
     pfc->quanta = quanta;
     pfc->refresh = pfc->refresh_set = refresh_ps;
