@@ -107,10 +107,13 @@ class Ack(NamedTuple):
 
 class Loss(NamedTuple):
     """Packets of the flow are lost, `lost_bytes` of frames, and will be repeated. `timeout`: all
-    that were in flight, as nothing new was acknowledged for as long as the host waits."""
+    that were in flight, as nothing new was acknowledged for as long as the host waits. `rtt_s`: of
+    the packet whose refusal shows it, trimmed or out of order, from when it had left the NIC to
+    when the refusal arrived, s; 0 where no packet was refused."""
 
     lost_bytes: int
     timeout: bool = False
+    rtt_s: float = 0.0
 
 
 class Grant(NamedTuple):

@@ -69,11 +69,9 @@ def rp_events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[E
             granted_bytes += 256 * rng.choice((0, 16, rng.randrange(1 << 16)))
             yield "on_grant", Grant(granted_bytes), now_s
         elif kind == "loss":
-            yield (
-                "on_loss",
-                Loss(rng.choice((62, 1058, rng.randint(62, 10**9))), rng.random() < 0.3),
-                now_s,
-            )
+            lost_bytes = rng.choice((62, 1058, rng.randint(62, 10**9)))
+            rtt_s = rng.choice((0.0, 1e-12, rng.uniform(5e-6, 2e-3)))
+            yield "on_loss", Loss(lost_bytes, rng.random() < 0.3, rtt_s), now_s
         elif kind == "cnm":
             yield "on_cnm", Cnm(rng.choice((0, 63, rng.randint(0, 63)))), now_s
         else:

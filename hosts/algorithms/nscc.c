@@ -40,6 +40,13 @@ static void note_delay(struct reaction_point *rp, double delay_s)
     own(rp)->avg_delay_s += rp->parameters->delay_alpha * (delay_s - own(rp)->avg_delay_s);
 }
 
+static void note_rtt(struct reaction_point *rp, double rtt_s)
+{
+    if (rtt_s >= own(rp)->base_rtt_s) return;
+    own(rp)->base_rtt_s = rtt_s;
+    own(rp)->most_bytes = fmax(1.5 * rtt_s * rp->line_rate_bps / 8, rp->parameters->frame_bytes);
+}
+
 static void bound(struct reaction_point *rp)
 {
     rp->window_bytes =
@@ -103,10 +110,7 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
     nscc->received_bytes += acked;
     nscc->ignored_bytes += acked;
     double rtt_s = ack->rtt_s + nscc->frame_s;
-    if (rtt_s < nscc->base_rtt_s) {
-        nscc->base_rtt_s = rtt_s;
-        nscc->most_bytes = fmax(1.5 * rtt_s * rp->line_rate_bps / 8, parameters->frame_bytes);
-    }
+    note_rtt(rp, rtt_s);
     double delay_s = rtt_s - nscc->base_rtt_s;
     bool above = delay_s >= nscc->target_s;
     note_delay(rp, !marked && delay_s > nscc->target_s ? 0.25 * nscc->base_rtt_s : delay_s);
@@ -133,6 +137,7 @@ static void on_loss(struct reaction_point *rp, const struct rp_loss *loss, doubl
     double lost = (double)loss->lost_bytes;
     bool adapted = false;
     if (!loss->timeout) {
+        if (loss->rtt_s > 0) note_rtt(rp, loss->rtt_s + nscc->frame_s);
         nscc->ignored_bytes += lost;
         note_delay(rp, rp->parameters->network_rtt_s);
         nscc->adapt = true;

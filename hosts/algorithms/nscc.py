@@ -20,7 +20,9 @@ with the largest, 1.5 of it, which falls with the least round trip that was seen
 frames here, and of a frame's payload where a maximum segment size is meant. A round trip
 begins there when the frame starts to leave the NIC, and an `Ack`'s when it has left, so a frame's
 time at the line's rate is added: without, a flow that never finds the network empty, and takes
-network_rtt for its least round trip, would count less delay than one that has found it."""
+network_rtt for its least round trip, would count less delay than one that has found it. A trimmed
+packet's round trip counts among the least ones, as there: it passes the queue, so that in an
+in-cast a flow of a shorter path counts its own, too."""
 
 from __future__ import annotations
 
@@ -174,11 +176,7 @@ class NsccReactionPoint(ReactionPoint):
         self._received_bytes += acked
         self._ignored_bytes += acked
         rtt_s = ack.rtt_s + self._frame_s
-        if rtt_s < self._base_rtt_s:
-            self._base_rtt_s = rtt_s
-            self._most_bytes = max(
-                1.5 * rtt_s * self._line_rate_bps / 8, self._parameters.frame_bytes
-            )
+        self._note_rtt(rtt_s)
         delay_s = rtt_s - self._base_rtt_s
         above = delay_s >= self._target_s
         self._note_delay(
@@ -209,6 +207,8 @@ class NsccReactionPoint(ReactionPoint):
         lost = float(loss.lost_bytes)
         adapted = False
         if not loss.timeout:
+            if loss.rtt_s > 0:
+                self._note_rtt(loss.rtt_s + self._frame_s)
             self._ignored_bytes += lost
             # a trimmed packet found a queue of about that
             self._note_delay(self._parameters.network_rtt_s)
@@ -218,6 +218,13 @@ class NsccReactionPoint(ReactionPoint):
         if not adapted:
             self.window_bytes -= lost
         self._bound()
+
+    def _note_rtt(self, rtt_s: float) -> None:
+        if rtt_s < self._base_rtt_s:
+            self._base_rtt_s = rtt_s
+            self._most_bytes = max(
+                1.5 * rtt_s * self._line_rate_bps / 8, self._parameters.frame_bytes
+            )
 
     def _note_delay(self, delay_s: float) -> None:
         self.avg_delay_s += self._parameters.delay_alpha * (delay_s - self.avg_delay_s)

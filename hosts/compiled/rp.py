@@ -82,7 +82,7 @@ class _RawAck(ctypes.Structure):
 class _RawLoss(ctypes.Structure):
     """struct rp_loss"""
 
-    _fields_ = (("lost_bytes", c_uint64), ("timeout", c_bool))
+    _fields_ = (("lost_bytes", c_uint64), ("timeout", c_bool), ("rtt_s", c_double))
 
 
 class _Logged(ctypes.Structure):
@@ -217,7 +217,7 @@ class CompiledReactionPoint(ReactionPoint):
         self._call("on_ack", raw, now_s)
 
     def on_loss(self, loss: Loss, now_s: float) -> None:
-        self._call("on_loss", _RawLoss(loss.lost_bytes, loss.timeout), now_s)
+        self._call("on_loss", _RawLoss(loss.lost_bytes, loss.timeout, loss.rtt_s), now_s)
 
     def on_grant(self, grant: Grant, now_s: float) -> None:
         self._call("on_grant", grant.granted_bytes, now_s)

@@ -46,6 +46,7 @@ struct rp_ack {
 struct rp_loss {
     uint64_t lost_bytes;
     bool timeout;
+    double rtt_s;
 };
 
 struct parameters;

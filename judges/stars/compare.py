@@ -130,7 +130,7 @@ class Side(NamedTuple):
 
 
 def _rate(rate_bps: float) -> str:
-    return f"{rate_bps / 1e6:.6f}Mbit/s"
+    return f"{rate_bps / 1e6:.6f}Mb/s"
 
 
 def _dcqcn(of: Any, place: Star) -> Side:

@@ -123,6 +123,7 @@ import sys
 settings = dict(line.split(" ", 1) for line in open(sys.argv[1]).read().splitlines())
 assert settings["CC_MODE"] == "1" and settings["PACKET_PAYLOAD_SIZE"] == "1000", settings
 assert settings["KMIN_MAP"] == "1 25000000000 100", settings
+assert settings["RATE_AI"] == "5.000000Mb/s", settings  # ns-3 reads no Mbit/s
 hosts = int(open(settings["TOPOLOGY_FILE"]).readline().split()[0]) - 1
 with open(settings["TRACE_OUTPUT_FILE"], "wb") as trace:
     trace.write({trace!r})

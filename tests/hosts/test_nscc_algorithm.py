@@ -112,6 +112,20 @@ def test_trimmed_packet_takes_its_bytes_off_the_window() -> None:
     assert reaction_point.window_bytes == FRAME
 
 
+def test_round_trip_of_a_trimmed_packet_is_among_the_least() -> None:
+    """It passes the queue, and acknowledgements of packets that waited count as much more delay.
+    What a timer found has no round trip."""
+    passing, waiting = RTT / 3, RTT - FRAME_S
+    delays = []
+    for loss in (Loss(FRAME, rtt_s=passing - FRAME_S), Loss(FRAME), Loss(FRAME, True)):
+        reaction_point = rp()
+        reaction_point.on_loss(loss, 1e-6)
+        before = reaction_point.avg_delay_s
+        reaction_point.on_ack(Ack(waiting, Mark.CE, FRAME, 0, 0), 2e-6)
+        delays.append((reaction_point.avg_delay_s - before) / 0.0125 + before)
+    assert delays == pytest.approx([RTT - passing, 0, 0], abs=1e-12)
+
+
 def test_window_adapts_to_what_arrived_when_little_did() -> None:
     """A round trip and a target after the time before: a packet was trimmed, and less than an
     eighth of the largest window was acknowledged. What is in flight then is left out of account."""

@@ -91,7 +91,11 @@ def test_trimmed_packets_are_repeated_without_a_timeout() -> None:
             assert stat.repeated_packets == stat.lost_packets
             assert stat.timeouts == stat.duplicate_packets == stat.in_flight_bytes == 0
             assert isinstance(flow.rp, Rp)
-            assert flow.rp.losses == [Loss(DATA, False)] * stat.lost_packets
+            losses = flow.rp.losses
+            assert [loss._replace(rtt_s=0) for loss in losses] == [Loss(DATA)] * stat.lost_packets
+            # a trimmed packet passes the queue
+            full_s = DEPTH * DATA * 8 / LINE
+            assert all(4e-6 < loss.rtt_s < 4e-6 + full_s / 2 for loss in losses)
             assert all(ack.acked_bytes > 0 for ack in flow.rp.acks)
         assert network.totals().packets == 0
 

@@ -60,7 +60,7 @@ struct vn_callback {
     uint8_t mark; /* on_cnp, on_ack: the ECN field's value; on_turn: enum np_turn */
     bool has_telemetry; /* on_ack */
     uint8_t telemetry[WIRE_TELEMETRY_BYTES]; /* on_ack, as it arrived */
-    /* on_cnp: RecRate; on_cnm: quantised feedback; on_ack: the round trip, in seconds */
+    /* on_cnp: RecRate; on_cnm: quantised feedback; on_ack, on_loss: the round trip, in seconds */
     double feedback;
 };
 #endif

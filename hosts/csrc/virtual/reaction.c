@@ -85,9 +85,10 @@ static bool call_rp(const struct vn_context *context, const struct vn_callback *
     }
     case VN_ON_LOSS: {
         PyObject *fields[] = {PyLong_FromUnsignedLongLong(callback->bytes),
-                              callback->timeout ? &_Py_TrueStruct : &_Py_FalseStruct};
+                              callback->timeout ? &_Py_TrueStruct : &_Py_FalseStruct,
+                              PyFloat_FromDouble(callback->feedback)};
         Py_IncRef(fields[1]);
-        return call_with(rp, method, vn_new_tuple(python->loss, 2, fields), now);
+        return call_with(rp, method, vn_new_tuple(python->loss, 3, fields), now);
     }
     case VN_ON_TIMER: {
         PyObject *due_s = PyObject_GetAttr(rp, python->names[VN_TIMER_S]);
@@ -233,9 +234,11 @@ static void decide_in_c(const struct vn_context *context, const struct vn_flow *
     } else if (callback->method == VN_ON_START && events->on_start != NULL) {
         events->on_start(rp, now_s);
     } else if (callback->method == VN_ON_LOSS && events->on_loss != NULL) {
-        events->on_loss(
-            rp, &(struct rp_loss){.lost_bytes = callback->bytes, .timeout = callback->timeout},
-            now_s);
+        events->on_loss(rp,
+                        &(struct rp_loss){.lost_bytes = callback->bytes,
+                                          .timeout = callback->timeout,
+                                          .rtt_s = callback->feedback},
+                        now_s);
     } else if (callback->method == VN_ON_TIMER && events->on_timer != NULL) {
         events->on_timer(rp, rp->timer_s);
     } else if (callback->method == VN_ON_BYTES_SENT && events->on_bytes_sent != NULL) {

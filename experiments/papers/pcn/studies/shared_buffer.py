@@ -29,7 +29,7 @@ from pcn.topologies.model import Endpoint
 _DCQCN, _DCQCN_NS3 = "dcqcn", "dcqcn-ns3"
 SCHEMES = (PFC, _DCQCN, _DCQCN_NS3, "timely", "timely-hpcc", PCN, PCN_X)
 STATIC, DYNAMIC = THRESHOLDS = ("static", "dynamic")
-SEEDS = (1, 2, 3, 4, 5)
+SEEDS = tuple(range(1, 11))
 _LOAD, _SENDERS, _SPAN_S = 0.3, 60, 1e-3
 _INCASTS: Mapping[str, Value] = {"incast_size": 500e3, "incast_load": 0.02, "incast_period": 0.4e-3}
 _SPEC = TrafficSpec("clos", "Hadoop", "uniform", incast=str(_SENDERS))

@@ -34,7 +34,7 @@ from pcn.topologies.model import Endpoint, Topology
 _DCQCN, _DCQCN_FAST = "dcqcn", "dcqcn-ns3"
 _WINDOWS = ("dctcp", HPCC, "swift", "nscc")
 SCHEMES = (PFC, PCN, PCN_X, "pcn-w", _DCQCN, _DCQCN_FAST, "timely", "timely-hpcc", *_WINDOWS)
-SEEDS = (1, 2, 3, 4, 5)
+SEEDS = tuple(range(1, 11))
 _LOAD = 0.5
 _SENDERS = 16
 _INCASTS: Mapping[str, Value] = {"incast_size": 500e3, "incast_load": 0.02, "incast_period": None}
