@@ -28,7 +28,7 @@ class Table:
     bars: Sequence[Sequence[tuple[str, float]]] = field(default_factory=list)
     """By row, where the last columns are parts of a whole: their names and shares of 1, which a
     page draws as one bar."""
-    caveats: Sequence[str] = ()
+    caveats: Sequence[str] = field(default_factory=list)
     """Sentences below its notes, of what limits all numbers of these runs."""
 
 
