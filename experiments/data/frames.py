@@ -79,6 +79,12 @@ class Frames:
             for flow in flows
             if not flow.group
         }
+        self._limits_bps = {
+            flow_entity(flow.id): flow.rate_bps
+            for flow in flows
+            if not flow.group and flow.rate_bps is not None
+        }
+        """Of flows, beside what their scheme lets them send."""
         self._sizes: dict[str, float] = {}
         self._senders: dict[str, set[str]] = {}
         for flow in flows:
@@ -159,7 +165,11 @@ class Frames:
         count = edges.size - 1
         src, dst = self._ends.get(entity, ("", ""))
         received = _grown(series, entity, "received_packets", edges)
-        now = _steps(series, entity, "rate_bps", edges)
+        most = self._limits_bps.get(entity, math.inf)
+        now = [
+            None if rate is None else min(rate, most)
+            for rate in _steps(series, entity, "rate_bps", edges)
+        ]
         return {
             "id": [int(entity.removeprefix("flow ")) if entity in self._ends else entity] * count,
             "src": [src] * count,

@@ -207,6 +207,16 @@ def test_frames_of_any_run_are_bounded_and_in_order(
     assert len(list(Frames(dumbbell(), ()).between(Series(), times))) == len(times) - 1
 
 
+def test_flow_may_send_what_its_own_limit_leaves(victim: tuple[Path, Kept]) -> None:
+    """The scenario holds F0 and F1 at 20 Gbit/s with PFC alone, whose scheme leaves the line's
+    rate."""
+    _, page = victim
+    rates = {
+        flow["rate_bps"] for frame in page.frames for flow in frame["flows"] if flow["id"] in (0, 1)
+    }
+    assert max(rate for rate in rates if rate is not None) == 20e9
+
+
 def test_no_port_sends_faster_than_its_link(victim: tuple[Path, Kept]) -> None:
     """Each frame has as many readings of its counters as the others, however long the run is."""
     _, victim_page = victim
