@@ -49,13 +49,15 @@ static bool return_due(struct vn_context *context)
 
 /* ---- one queue ---- */
 
+/* VN_BUDGET is for a moment that is over: a caller may change the network then, and a run that ends
+ * at that time, `until_ps`, has done the same events before. */
 static enum vn_reason run_in_order(struct vn_context *context, uint64_t max_events)
 {
     while (!context->failed) {
         if (return_due(context)) return VN_RETURN;
         if (finished(context)) return VN_FINISHED;
-        if (context->events_done == max_events) return VN_BUDGET;
         uint64_t next = vn_shared_first(context, &context->order.queue).time;
+        if (context->events_done >= max_events && next > context->now) return VN_BUDGET;
         if (next == VN_NEVER || next > context->exchange.until_ps) return reached_until(context);
         vn_run_shared(context, &context->order.queue);
     }
@@ -305,9 +307,11 @@ static enum vn_reason run_by_node(struct vn_context *context, uint64_t max_event
         if (!at_barrier(context, start, context->events_done >= max_events)) continue;
         if (context->now + 1 < context->turns.barrier) context->now = context->turns.barrier - 1;
         if (finished(context)) return VN_FINISHED;
-        if (context->events_done >= max_events) return VN_BUDGET;
         uint64_t common =
             context->order.queue.n != 0 ? context->order.queue.events[0].time : VN_NEVER;
+        /* Events of all nodes come behind the nodes' own of their time, or before them. */
+        bool moment_over = context->now < context->turns.barrier && common > context->now;
+        if (context->events_done >= max_events && moment_over) return VN_BUDGET;
         uint64_t next = start < common ? start : common;
         if (next > context->exchange.until_ps || next == VN_NEVER) return reached_until(context);
         if (common < start) vn_run_event(context, VN_NONE, vn_pop(&context->order.queue));
