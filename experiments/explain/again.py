@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -50,10 +50,11 @@ _CODE = "the result names this file of code: --allow-code runs it, if you trust 
 @dataclass(frozen=True)
 class Change:
     """Of a run, to see what it would bring: links with other rates, by one of their ports; flows
-    left out, by number or group."""
+    left out, by number or group; another scheme, by its rules."""
 
     rates_bps: Mapping[Endpoint, float] = field(default_factory=dict)
     without: tuple[str, ...] = ()
+    scheme: str = ""
 
     def __bool__(self) -> bool:
         return self != Change()
@@ -63,7 +64,13 @@ class Change:
             f"{port} at {rate / 1e9:g} Gbit/s" for port, rate in self.rates_bps.items()
         )
         names = ", ".join(f"flow {name}" if name.isdecimal() else name for name in self.without)
-        return " and ".join([f"with {rates}"] * bool(rates) + [f"without {names}"] * bool(names))
+        return " and ".join(
+            [
+                *[f"with {rates}"] * bool(rates),
+                *[f"without {names}"] * bool(names),
+                *[f"with the scheme {self.scheme}"] * bool(self.scheme),
+            ]
+        )
 
     def of(self, topology: Topology) -> Topology:
         """Returns the topology with it. Raises ExperimentError for a port, a flow or a group that
@@ -128,6 +135,7 @@ class KeptResult:
         try:
             self.digest = str(summary["digest"])
             self._commit = str(summary["provenance"].get("commit", "unknown"))[:12]
+            self._summary = summary
             with contextlib.nullcontext() if allow_code else python_file.refused(_CODE):
                 self.plan = _plan(summary)
         except (SchemeError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -154,13 +162,22 @@ class KeptResult:
     def changed(self, change: Change, progress: RunProgress) -> dict[int, int | None]:
         """Runs it with a change. Returns the completion times of its flows in ps, by number; None:
         it didn't arrive."""
-        plan = replace(
-            self.plan, topology=change.of(self.plan.topology), records=Records(explain=True)
-        )
+        base = self.with_scheme(change.scheme) if change.scheme else self.plan
+        plan = replace(base, topology=change.of(base.topology), records=Records(explain=True))
         parts = run_virtual(plan, progress).recorded.parts
         assert parts is not None
         times = zip(plan.topology.flows, parts.fct_ps.tolist(), strict=True)
         return {flow.id: fct_ps or None for flow, fct_ps in times}
+
+    def with_scheme(self, reference: str) -> Plan:
+        """Returns the plan of the same network and flows with another scheme, whose parameters are
+        those of its rules. Raises ExperimentError where they don't go together."""
+        try:
+            return _plan({**self._summary, "scheme_reference": reference}, self._summary["rules"])
+        except (SchemeError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise ExperimentError(
+                f"--scheme {reference}: {' '.join(str(error).split())}"
+            ) from error
 
     def slowest(self, n: int, progress: RunProgress) -> tuple[int, ...]:
         """Returns the numbers of the flows with the largest slowdowns, of those that have arrived;
@@ -198,8 +215,8 @@ class KeptResult:
         return tuple(number for _, _, number in ordered if number in known)[:n] or None
 
 
-def _plan(summary: Mapping[str, Any]) -> Plan:
-    """Returns the plan of the run that a summary is of."""
+def _plan(summary: Mapping[str, Any], left_out: Container[str] = ()) -> Plan:
+    """Returns the plan of the run that a summary is of, without some of its parameters."""
     scheme = find_scheme(summary["scheme_reference"])
     experiment = find_experiment(summary["reference"])
     declared = {item.name for item in experiment.parameters(scheme.name)}
@@ -209,7 +226,7 @@ def _plan(summary: Mapping[str, Any]) -> Plan:
     values = {
         name: value
         for name, value in summary["parameters"].items()
-        if name in declared and value is not None
+        if name in declared and value is not None and name not in left_out
     }
     return experiment.plan(scheme.name, summary["seed"], values)
 

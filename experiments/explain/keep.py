@@ -54,7 +54,7 @@ def keep(place: Path, answer: Answer, text: Sequence[str], page: str = "") -> Pa
                             f"{place / FOLDER} has other files, as {others[0]}, and may have an "
                             "earlier explanation: move them away"
                         )
-                    # Parts of all flows hold whatever is asked next: the run is the same.
+                    # Parts of all flows are the run's, so the next explanation keeps them.
                     if not (work / TABLE).exists():
                         with contextlib.suppress(FileNotFoundError):
                             (earlier / TABLE).rename(work / TABLE)

@@ -72,6 +72,12 @@ from pcn.commands.output import is_quiet, note, output_options, say
     help="Flows that one more run lacks (default: none).",
 )
 @click.option(
+    "--scheme",
+    default="",
+    metavar="NAME",
+    help="Scheme of one more run, by its rules, by name or FILE.py:NAME (default: the run's).",
+)
+@click.option(
     "--allow-code",
     is_flag=True,
     help="Schemes and topologies from files of code that the result names (default: refused).",
@@ -90,6 +96,7 @@ def explain(
     to_s: float | None,
     rates: tuple[str, ...],
     without: tuple[str, ...],
+    scheme: str,
     allow_code: bool,
     as_json: bool,
 ) -> None:
@@ -101,8 +108,9 @@ def explain(
     fair one; which marks set its rate; PAUSEs by the ports that they came from; and one line WHY,
     with its role: culprit, contributor or victim. --from and --to limit it to what left the sender
     then. --marks counts for each port why packets have marks, and what a queue without PAUSE would
-    have made of it. --job is for collective operations. --what-if and --without-flows run it once
-    more with a change. All of it is kept in RESULT/explain, unless that can't be written.
+    have made of it. --job is for collective operations. --what-if, --without-flows and --scheme
+    run it once more with a change. All of it is kept in RESULT/explain, unless that can't be
+    written.
 
     \b
     Examples:
@@ -128,8 +136,8 @@ def explain(
         raise click.UsageError(f"{' and '.join(chosen)}: one of them")
     if (from_s is not None or to_s is not None) and chosen not in (["--flow"], ["--at"]):
         raise click.UsageError("--from and --to are for --flow and --at")
-    if (rates or without) and (port or pause is not None or marks or job):
-        raise click.UsageError("--what-if and --without-flows are for flows")
+    if (rates or without or scheme) and (port or pause is not None or marks or job):
+        raise click.UsageError("--what-if, --without-flows and --scheme are for flows")
     from rich.console import Console
 
     from pcn.experiments.data.errors import ExperimentError
@@ -148,9 +156,12 @@ def explain(
     change = Change(
         {parse_port(at, "--what-if"): rate for at, rate in map(_rate, rates)},
         tuple(name for names in without for name in names.split(",")),
+        scheme,
     )
     original = KeptResult(result, allow_code)
     change.of(original.plan.topology)  # before minutes are spent
+    if scheme:
+        original.with_scheme(scheme)
     with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
         if end is not None:
             answer = answers.of_port(original, end, span_s, progress)

@@ -461,9 +461,23 @@ def test_without_its_root_a_flow_is_faster(
     )
 
 
+def test_another_scheme_gives_the_times_of_its_run(
+    mixed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (number,) = KeptResult(mixed / "pfc").slowest(1, Silent())
+    words = ["explain", str(mixed / "pfc"), "--flow", str(number), "--scheme", "pcn", "--json"]
+    assert pcn(words) == 0
+    instead = json.loads(capsys.readouterr().out)["instead"]
+    assert instead["change"] == "with the scheme pcn"
+    table = pq.read_table(mixed / "pcn" / "flows.parquet").to_pydict()
+    fct_s = dict(zip(table["id"], table["fct_s"], strict=True))[number]
+    assert instead["fct_ps"][str(number)] == pytest.approx(fct_s * 1e12, abs=1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
+        (["--scheme", "nothing"], 1, "--scheme nothing: there is no scheme"),
         (["--what-if", "s9:1=1G"], 1, "--what-if s9:1: there is no such port"),
         (["--what-if", "s0:1"], 2, "--what-if s0:1"),
         (
