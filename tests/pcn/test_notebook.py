@@ -74,10 +74,10 @@ def test_notebook_shows_what_its_cells_give_today(tmp_path: Path) -> None:
         [sys.executable, program, copy], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    given = json.loads(copy.read_text())
+    rerun = json.loads(copy.read_text())
     for kind in ("text/plain", "text/html"):
-        assert outputs(given, kind) == outputs(notebook(), kind), "run: make notebook"
-    assert len(outputs(given, "image/png")) == 3
+        assert outputs(rerun, kind) == outputs(notebook(), kind), "run: make notebook"
+    assert len(outputs(rerun, "image/png")) == 3
 
 
 @pytest.mark.long

@@ -233,9 +233,9 @@ def test_drawing_has_each_ports_name_and_rates_and_none_touches(name: str, tmp_p
     assert set(texts) >= ports
     assert any(text.endswith("Gbit/s") for text in texts)
     for number, (left, top, right, bottom) in enumerate(boxes):
-        for other in boxes[:number]:
-            apart = right <= other[0] or other[2] <= left or bottom - 4 <= other[1]
-            assert apart or other[3] - 4 <= top
+        for earlier in boxes[:number]:
+            apart = right <= earlier[0] or earlier[2] <= left or bottom - 4 <= earlier[1]
+            assert apart or earlier[3] - 4 <= top
 
 
 def test_chain_is_drawn_in_its_order() -> None:

@@ -307,7 +307,7 @@ def _labels(tiers: Tiers, places: Mapping[str, _Place]) -> Iterator[str]:
         for part in parts:
             x, y = _on_course(places[a], places[b], part)
             box = _around(text, (x, y), _LABEL)
-            if not any(_overlap(box, other) for other in taken):
+            if not any(_overlap(box, label) for label in taken):
                 taken.append(box)
                 yield f'<text class="port" x="{x:.1f}" y="{y + 3:.1f}">{escape(text)}</text>'
                 break
