@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
+from pcn.base import inputs
 from pcn.base.errors import LabError
 from pcn.lab.inside.driven import CommandError, checked
 
@@ -168,7 +169,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
     """Yields whole lines with their numbers. One that was being written when the session was killed
     has no end, and is left out."""
     try:
-        with path.open("rb") as file:
+        with inputs.opened(path) as file:
             number = 0
             while line := file.readline(MOST_LINE + 1):
                 number += 1

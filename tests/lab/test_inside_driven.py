@@ -8,6 +8,7 @@ import contextlib
 import copy
 import io
 import json
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -311,6 +312,13 @@ def test_log_of_another_network_has_another_digest(tmp_path: Path) -> None:
     result = replay(_log(tmp_path / "log"))
     assert result.differs
     assert result.commands == 2
+
+
+def test_pipe_that_no_one_writes_is_no_log(tmp_path: Path) -> None:
+    pipe = tmp_path / "commands.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(log.LogError, match="it is a pipe or a device, not a file"):
+        replay(pipe)
 
 
 def test_log_without_an_end_is_played_to_its_last_whole_line(tmp_path: Path) -> None:
