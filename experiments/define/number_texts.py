@@ -54,7 +54,7 @@ def named(name: str, texts: Mapping[str, NumberText], groups: Mapping[str, str])
 def unit_of(name: str, values: Iterable[float], kind: Kind | None = None) -> tuple[str, float]:
     """Returns the unit that suits the largest of a number's values, and how much of it a value of 1
     is; an empty unit and 1 where the number has none. `kind`: what the values are, in its SI unit;
-    by default the end of the name tells."""
+    by default as the name ends."""
     base, _, group = name.partition(" ")
     match = _UNIT.search(base) or _UNIT.search(group)
     if kind in WITH_UNIT:
