@@ -161,7 +161,7 @@ def beside_paper(
     stated = [(place, paper) for place, (*_, paper) in enumerate(values) if paper is not None]
     papers = curve("the paper", [place for place, _ in stated], [paper for _, paper in stated])
     # Neither is a scheme's colour, and dots of seeds are seen on ours
-    lines = [replace(ours, colour="other1"), replace(papers, colour="ink")]
+    lines = [replace(ours, colour="other1"), replace(papers, colour="other2")]
     names = [name for name, *_ in values]
     return Chart(title, "", y_label, lines, bars=names, columns=columns)
 

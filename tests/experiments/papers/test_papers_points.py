@@ -19,6 +19,7 @@ from pcn.experiments.papers.pcn.claims import (
     PARKING_LOT,
     PCN,
     PREVENTED,
+    WORKLOAD_1,
     WORKLOAD_1_QCN,
 )
 from pcn.experiments.papers.pcn.figures import hadoop
@@ -42,7 +43,9 @@ def test_throughput_stands_beside_the_papers() -> None:
     assert paper.y.tolist() == [LONG_INTERVALS[scheme] for scheme in COMPARED]
 
 
-def of_seeds(name: str, numbers: dict[str, dict[str, tuple[float, float]]], **keys: Any) -> Any:
+def of_seeds(
+    name: str, numbers: dict[str, dict[str, tuple[float, float | None]]], **keys: Any
+) -> Any:
     """Returns a figure's charts of two seeds' runs, by title: numbers by scheme."""
     runs = [
         Outcome(
@@ -84,14 +87,17 @@ def test_realistic_workloads_have_the_papers_factors() -> None:
     by_scheme = {
         PCN: dict.fromkeys(numbers, (2.0, 2.0)),
         "qcn": dict.fromkeys(numbers, (1.0, 4.0)),
+        "dcqcn": {**dict.fromkeys(numbers, (1.0, 4.0)), "mean_ms all": (4.0, None)},
     }
     drawn = of_seeds("fig14", by_scheme, workload="W1")
-    here, stated = drawn["W1: PAUSE, PCN's over theirs"].lines
+    pause = drawn["W1: PAUSE, PCN's over theirs"]
+    here, stated = pause.lines
+    assert list(pause.bars) == [label("dcqcn")]
     assert (here.y.tolist(), here.seeds) == ([1.25], [[2.0, 0.5]])
-    assert stated.y.tolist() == [WORKLOAD_1_QCN["pause"]]
+    assert stated.y.tolist() == [1 - WORKLOAD_1["dcqcn pause"]]
     here, stated = drawn["W1: 99%, theirs over PCN's"].lines
     assert (here.seeds, stated.y.tolist()) == ([[0.5, 2.0]], [WORKLOAD_1_QCN["qcn p99_ms all"]])
-    assert "W1: mean, theirs over PCN's" not in drawn, "the paper has none of QCN's"
+    assert "W1: mean, theirs over PCN's" not in drawn, "QCN's isn't stated, DCQCN's lacks a seed"
 
 
 def test_utilisation_has_the_papers_line_of_each_scheme() -> None:
