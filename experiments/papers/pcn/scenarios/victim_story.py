@@ -106,7 +106,8 @@ def _setting(plan: Plan) -> list[tuple[str, str]]:
             f"{_gbps(f1)}, and F0 takes what that leaves of the link from S0 to S1, {_gbps(f0)} "
             f"(the paper counts 16 hosts: {IDEAL['f1']:g} and {IDEAL['f0']:g}). What F0 lost "
             "counts against what it could have had: that ideal, or its own limiter where it has "
-            "one below it, as with PFC alone. Every hop runs the compiled P4 program.",
+            "one below it, as with PFC alone. H0, S0 and so on, as the paper writes them, are h0 "
+            "and s0 in the drawing and in commands. Every hop runs the compiled P4 program.",
         ),
     ]
 
