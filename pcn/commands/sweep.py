@@ -66,6 +66,12 @@ def _experiments() -> Iterator[tuple[str, str]]:
 )
 @EXPLAIN
 @execution_options
+@click.option(
+    "--clock",
+    type=click.Choice(["virtual"]),
+    expose_value=False,
+    hidden=True,  # `pcn run` needs it for what is the only clock here
+)
 @click.option("--out", type=FilePath(), help="Result folder (default: results/sweeps/EXPERIMENT).")
 @output_options
 def sweep(

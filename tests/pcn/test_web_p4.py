@@ -98,7 +98,7 @@ def test_command_serves_the_page_and_prints_the_table(tmp_path: Path) -> None:
         try:
             assert process.stderr is not None
             url = process.stderr.readline().strip()
-            while process.stderr.readline() != "the page stays until Ctrl-C\n":
+            while process.stderr.readline() != f"{url} stays until Ctrl-C\n":
                 assert process.poll() is None
             with urllib.request.urlopen(url) as answer:
                 assert b"PCN Lab" in answer.read()

@@ -424,7 +424,8 @@ def test_a_scenario_with_seeds_and_settings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "sweep"
-    command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--jobs", "1", "--out", str(out)]
+    words = ["--clock", "virtual", "--jobs", "1", "--out", str(out)]
+    command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, *words]
     assert pcn([*command, "--seeds", "1:2", "--set", "w_min=0.01,0.025"]) == 0
     printed = capsys.readouterr()
     assert "dumbbell: 6 runs" in printed.err  # w_min is none of PFC's
