@@ -120,6 +120,16 @@ def held(run: int) -> str:
     return f"document.querySelectorAll('.replay')[{run}].querySelectorAll('.link.held').length"
 
 
+OUTSIDE = """
+JSON.stringify([...document.querySelectorAll('.plot text')].filter(text => {
+    const own = text.getBoundingClientRect(), plot = text.closest('.plot').getBoundingClientRect();
+    return own.width && (own.left < plot.left - 1 || own.right > plot.right + 1
+        || own.top < plot.top - 2 || own.bottom > plot.bottom + 2);
+}).map(text => text.textContent))
+"""
+"""Texts that a plot cuts."""
+
+
 @pytest.mark.parametrize(("page", "panels"), [("one", 1), ("both", 2), ("over", 1)])
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (1400, False)])
 def test_it_opens_offline_without_complaint_at_every_size(
@@ -137,6 +147,7 @@ def test_it_opens_offline_without_complaint_at_every_size(
     # nothing sticks out sideways
     assert chromium.ask("document.documentElement.scrollWidth") <= width
     assert chromium.ask(WITHIN)
+    assert json.loads(chromium.ask(OUTSIDE)) == [], "names of axes and marks are whole"
     background = chromium.ask("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
 
@@ -259,6 +270,8 @@ def test_first_screen_has_a_table_and_a_picture_and_the_rest_folds(
         "[...document.querySelectorAll('[data-chart=slowdown] text')].map(one => one.textContent)"
     )
     assert chromium.ask(ticks).count("1") == len(SCHEMES)
+    open_report(chromium, report, 390)
+    assert json.loads(chromium.ask(OUTSIDE)) == [], "on a phone, too"
     report.write_text(render(results[:1]), encoding="utf-8")
     assert report.stat().st_size < 200_000
     open_report(chromium, report, 1280)
