@@ -35,7 +35,7 @@ from pcn.experiments.define.number_texts import named, unit_of
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.results.atomic_folder import replacing
 from pcn.experiments.sweep.figures import runs_of
-from pcn.experiments.sweep.run_task import TEXTS, outcome
+from pcn.experiments.sweep.run_task import outcome, texts_of
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Done, Task
 
@@ -353,8 +353,7 @@ def _number_text(
 ) -> tuple[str, str, float]:
     """Returns what a number is called, its unit, and how much of that a value of 1 is."""
     values = [value for run in outcomes if (value := run.numbers.get(name)) is not None]
-    texts = {**TEXTS, **experiment.number_texts}
-    text = named(name, texts, experiment.group_texts).text
+    text = named(name, texts_of(experiment), experiment.group_texts).text
     return textwrap.fill(text, _TITLE_LETTERS), *unit_of(name, values)
 
 

@@ -134,16 +134,25 @@ def outcome(done: Done) -> Outcome:
     return replace(Outcome.from_json(done.value), wall_s=done.wall_s)
 
 
-TEXTS = {
+_TEXTS = {
     "lost": NumberText("packets lost", "less"),
     "inside": NumberText("switch registers not back at 0 after the drain", "less"),
+    "deadlock_s": NumberText("start of the deadlock"),
+}
+_STEADY_TEXTS = {
     "utilisation": NumberText("used share of the bottleneck, steady state", "more"),
     "jain": NumberText("fairness in the steady state, Jain's index", "more"),
     "queue_kb": NumberText("mean queue in the steady state", "less"),
     "pause": NumberText("PAUSE frames in the steady state", "less"),
-    "deadlock_s": NumberText("start of the deadlock"),
 }
-"""What the numbers of every run are called, beside those of `measure`."""
+"""Of scenarios alone: figures have numbers of these names that are something else."""
+
+
+def texts_of(experiment: Experiment) -> dict[str, NumberText]:
+    """Returns what the numbers of an experiment's runs are called, those of `outcome_of`
+    included."""
+    steady = _STEADY_TEXTS if experiment.page else {}
+    return {**_TEXTS, **steady, **experiment.number_texts}
 
 
 def outcome_of(

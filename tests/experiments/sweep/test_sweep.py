@@ -468,6 +468,15 @@ def test_picture_of_a_sweep_speaks_in_words_and_units() -> None:
     assert [list(line.x) for line in time.lines] == [[2, 4], [2, 4]]
     assert [list(line.y) for line in time.lines] == [[1, 2], [1, 2]]
     assert queue.title == "mean queue in the steady state"
+    figure = find_experiment("fig14")
+    frames = [
+        Outcome({"scheme": name, "seed": 1}, {"pause": 1.0 * place})
+        for place, name in enumerate(("pcn", "qcn"))
+    ]
+    (pause,) = parameter_sweep.charts(
+        figure, frames, dict.fromkeys(parameter_sweep.groups(frames), "")
+    )
+    assert pause.title == "pause", "a figure's is of all its run"
     assert (queue.y_label, list(queue.lines[1].y)) == ("KB", [256, 256])
     assert (jain.title, jain.y_label) == ("fairness in the steady state, Jain's index", "")
 
