@@ -52,7 +52,8 @@ _UNITS: dict[Kind, Mapping[str, Decimal | int]] = {
     "number": _PLAIN,
     "share": _PLAIN,
 }
-_WITH_UNIT: tuple[Kind, ...] = ("rate", "time", "size")
+WITH_UNIT: tuple[Kind, ...] = ("rate", "time", "size")
+"""What people write and read with a unit; others are plain numbers."""
 _EXAMPLES: dict[Kind, str] = {
     "rate": "10G",
     "time": "500us",
@@ -93,7 +94,7 @@ def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
         raise ValueError(f"{text!r} is too much")
     exact = Decimal(match[1]) * units.get(match[3] or "", 1)  # in decimals, so that 10us is 1e-5
     value = float(exact) / divisor
-    if kind in _WITH_UNIT and value and not (match[3] or si):
+    if kind in WITH_UNIT and value and not (match[3] or si):
         raise ValueError(f"{text!r} has no unit: write {_with_unit(kind, match[1], value)}")
     if not math.isfinite(value):
         raise ValueError(f"{text!r} is too much")
@@ -109,7 +110,7 @@ def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
 def quantity_text(kind: Kind, value: float) -> str:
     """Returns a value in SI units for people: `10 Gbit/s`, `500 us`, `512 KB`. `quantity` reads it
     again."""
-    if kind not in _WITH_UNIT:
+    if kind not in WITH_UNIT:
         return f"{value:g}"
     number, unit = _scaled(kind, value)
     digits = 4 if kind == "time" and number < 1e4 else 6

@@ -171,7 +171,10 @@ def split(results: Path) -> dict[str, str]:
         section = with_pictures(section.removeprefix("#"), results.parent)
         text = re.sub(r"\]\((?!https?:|#)", "](../", section)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    results.write_text("\n\n".join([head.rstrip(), *thumbnails]) + "\n", encoding="utf-8")
+    # Pictures stand before tables of many rows, behind the title and what the page is
+    title, about, *rest = head.rstrip().split("\n\n")
+    blocks = [title, about, *thumbnails, *rest]
+    results.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
     for page in folder.iterdir():
         page.write_text(linked(page, results, names), encoding="utf-8")
     return names

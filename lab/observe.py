@@ -273,6 +273,10 @@ class Observer:
         )
         # The program counts what it gives to the port, which is lost there while the link is down.
         rate_bps = _per_s(8 * new["bytes"], over_s) if state.up else 0.0
+        line_bps = self._lab.topology.link_at(end.node, end.port).rate_bps
+        if self._lab.record.is_inside:
+            # An engine's port can't send faster: what is above it is the moment of the reading
+            rate_bps = min(rate_bps, line_bps)
         left = new["transmitted"] and new["transmitted"] + meanwhile
         return PortState(
             port=str(end),
@@ -284,7 +288,7 @@ class Observer:
             paused=bool(registers["tx_paused"]),
             pausing=bool(registers.get("xoff_sent")),
             rate_bps=rate_bps,
-            utilisation=rate_bps / self._lab.topology.link_at(end.node, end.port).rate_bps,
+            utilisation=rate_bps / line_bps,
             marked_share=_share(new.get("marked"), left),
             marked_ue_share=_share(new.get("marked_ue"), left),
             pauses_sent_per_s=_per_s(new.get("pause_sent", 0), over_s),

@@ -44,6 +44,16 @@ _HELP = (
     ("?", "this list"),
     ("q, Ctrl-C", "end"),
 )
+_COLUMNS = (
+    ("queue", "bytes that wait at the port now"),
+    ("pn", "packets there that a PAUSE delayed, which NP-ECN doesn't mark"),
+    ("PAUSE out/ms", "PAUSE frames that the port sent, in a millisecond"),
+    ("PAUSE in/ms", "PAUSE frames that came to it; PAUSED: it may not send now"),
+    ("marked", "share of packets that left marked (port) or arrived so (flow)"),
+    ("may send", "the rate that the flow's scheme and its own limit allow"),
+    ("in flight", "bytes sent and not yet acknowledged"),
+    ("pace", "late: the machine didn't keep up, and its numbers may be wrong"),
+)
 _RATE = "b/s"
 """Of the network's unit."""
 _SERIES: dict[str, tuple[tuple[str, str, str, float], ...]] = {
@@ -147,9 +157,13 @@ class View:
     def draw(self, width: int, height: int) -> RenderableType:
         """Returns the screen."""
         if self._help:
-            wide = max(len(keys) for keys, _ in _HELP)
+            wide = max(len(name) for name, _ in (*_HELP, *_COLUMNS))
             return Group(
-                Text("keys", "bold"), *(Text(f"{keys:{wide}}  {action}") for keys, action in _HELP)
+                Text("keys", "bold"),
+                *(Text(f"{keys:{wide}}  {action}") for keys, action in _HELP),
+                Text(""),
+                Text("columns", "bold"),
+                *(Text(f"{name:{wide}}  {meaning}") for name, meaning in _COLUMNS),
             )
         if not self._looks:
             return Text(f"{self._about.name}: looking ...")

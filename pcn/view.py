@@ -128,14 +128,15 @@ def flow_row(row: FlowRow) -> Chosen:
 
 def shown(now: Snapshot, width: int, height: int | None = None, idle: bool = True) -> Shown:
     """Returns everything, or, where it wouldn't fit into `height` rows, what is in use, the busiest
-    first, and flows by pair of hosts; without `idle` no port that isn't in use."""
+    first, and flows by pair of hosts, in the order of the fastest; without `idle` no port that
+    isn't in use."""
     ports, flows = list(now.ports), flow_rows(now.flows)
     if not idle:
         ports = [port for port in ports if _in_use(port)]
     if height is not None:
         height -= len(_overload(now, width))
     if height is not None and _needed(ports, flows, width) > height:
-        flows = pair_rows(now.flows)
+        flows = pair_rows(sorted(now.flows, key=_sent, reverse=True))
     shown_of = len(flows)
     if height is not None and _needed(ports, flows, width) > height:
         ports = sorted(filter(_in_use, ports), key=_busy, reverse=True)
@@ -200,6 +201,10 @@ def _in_use(port: PortState) -> bool:
 def _busy(port: PortState) -> tuple[bool, bool, float, float]:
     waiting = port.queue_bytes or port.queue_packets or 0
     return (not port.up, port.paused or port.pausing, waiting, port.utilisation)
+
+
+def _sent(flow: FlowState) -> float:
+    return flow.goodput_bps if flow.sent_bps is None else flow.sent_bps
 
 
 def _state(port: PortState) -> Text:

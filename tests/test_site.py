@@ -70,7 +70,7 @@ def test_results_have_a_page_a_figure_and_an_index(site: ModuleType, tmp_path: P
     (results.parent / "figures").mkdir(parents=True)
     (results.parent / "figures/a.png").touch()
     results.write_text(
-        "# Results\n\n[A](#a-1)\n\n"
+        "# Results\n\nAbout.\n\n[A](#a-1)\n\n"
         "## A (1)\n\n[B](#b-2) [c](claims.md#x)\n\n<!-- figures/a.png: A -->\n\n"
         "## B (2)\n\n[A](#a-1)\n\n<!-- figures/b.png: B -->\n"
     )
@@ -88,7 +88,8 @@ def test_results_have_a_page_a_figure_and_an_index(site: ModuleType, tmp_path: P
     )
     index = site.linked(results, results, names)
     assert "[A](results/a.md)" in index
-    assert "[![A (1)](figures/a.png){ width=240 }](results/a.md)" in index
+    shown = "[![A (1)](figures/a.png){ width=240 }](results/a.md)"
+    assert index.startswith(f"# Results\n\nAbout.\n\n{shown}\n\n[A](results/a.md)")
     assert "b.png" not in index
 
 

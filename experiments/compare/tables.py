@@ -13,7 +13,7 @@ from typing import Any
 from pcn.experiments.compare.groups import Group, difference, different_settings, pairs, texts_of
 from pcn.experiments.define import flows_by_size, intervals
 from pcn.experiments.define.intervals import Difference
-from pcn.experiments.define.number_texts import NumberText, in_unit, named, value_text
+from pcn.experiments.define.number_texts import NumberText, named, unit_of, value_text
 from pcn.experiments.define.samples import interval_note
 from pcn.experiments.define.tables import Measured, Table
 from pcn.experiments.papers import EXPERIMENTS, SCENARIOS
@@ -331,9 +331,7 @@ def _labelled(groups: Sequence[Group], name: str) -> str:
 def _in_unit(groups: Sequence[Group], name: str) -> tuple[str, Callable[[float], str]]:
     """Returns the unit that suits the largest mean, and what writes a value in it."""
     means = [mean for group in groups if (mean := group.mean(name)) is not None]
-    unit, scaled = in_unit(name, means)
-    place = max(range(len(means)), key=lambda place: abs(means[place]), default=None)
-    factor = 1.0 if place is None or not means[place] else scaled[place] / means[place]
+    unit, factor = unit_of(name, means)
     return unit, lambda value: value_text(value * factor)
 
 

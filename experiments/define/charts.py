@@ -143,6 +143,29 @@ class Chart:
         return self.x_label == TIME
 
 
+BesidePaper = tuple[str, float, Sequence[float], float | None]
+"""A pair of bars: its name, our value, that of each seed, and the paper's; None where it states
+none."""
+
+
+def beside_paper(
+    title: str, y_label: str, values: Sequence[BesidePaper], columns: int = 0
+) -> Chart:
+    """Returns bars of what came out here beside the paper's own."""
+    ours = curve(
+        "here",
+        list(range(len(values))),
+        [value for _, value, _, _ in values],
+        seeds=[seeds for _, _, seeds, _ in values],
+    )
+    stated = [(place, paper) for place, (*_, paper) in enumerate(values) if paper is not None]
+    papers = curve("the paper", [place for place, _ in stated], [paper for _, paper in stated])
+    # Neither is a scheme's colour, and dots of seeds are seen on ours
+    lines = [replace(ours, colour="other1"), replace(papers, colour="other2")]
+    names = [name for name, *_ in values]
+    return Chart(title, "", y_label, lines, bars=names, columns=columns)
+
+
 def constant(
     label: str, value: float, colour: str, start_s: float, end_s: float, stroke: Stroke = "dashed"
 ) -> Line:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pcn.base.units import Kind, scale_of
+from pcn.base.units import WITH_UNIT, Kind, scale_of
 from pcn.experiments.define.outcomes import said
 
 Better = Literal["", "less", "more"]
@@ -51,16 +51,20 @@ def named(name: str, texts: Mapping[str, NumberText], groups: Mapping[str, str])
     return NumberText(f"{spelled}, {of}" if of else spelled, known.better if known else "")
 
 
-def in_unit(name: str, values: Sequence[float]) -> tuple[str, list[float]]:
-    """Returns the unit that suits the largest of a number's values, and all of them in it; the unit
-    is empty where the number has none."""
+def unit_of(name: str, values: Iterable[float], kind: Kind | None = None) -> tuple[str, float]:
+    """Returns the unit that suits the largest of a number's values, and how much of it a value of 1
+    is; an empty unit and 1 where the number has none. `kind`: what the values are, in its SI unit;
+    by default as the name ends."""
     base, _, group = name.partition(" ")
     match = _UNIT.search(base) or _UNIT.search(group)
-    if match is None:
-        return "", list(values)
-    kind, factor = _ENDINGS[match[1]]
+    if kind in WITH_UNIT:
+        factor = 1.0
+    elif match is not None:
+        kind, factor = _ENDINGS[match[1]]
+    else:
+        return "", 1.0
     unit, size = scale_of(kind, max((abs(value * factor) for value in values), default=0.0))
-    return unit, [value * factor / size for value in values]
+    return unit, factor / size
 
 
 def value_text(value: float) -> str:

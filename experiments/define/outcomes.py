@@ -114,6 +114,22 @@ class Outcomes:
         known = [value for value in numbers if value is not None]
         return known if len(known) == len(numbers) else []
 
+    def seed_ratios(
+        self, number: str, above: Mapping[str, Key], below: Mapping[str, Key]
+    ) -> list[float]:
+        """Returns a number of the runs with the keys `above` over that of those with `below`, for
+        each seed that both have; none where one of them has no number, or 0 below."""
+        tops, bottoms = (
+            {run.keys["seed"]: run.numbers.get(number) for run in self.where(**keys)}
+            for keys in (above, below)
+        )
+        ratios = [
+            ratio(tops[seed], bottoms[seed])
+            for seed in sorted(tops.keys() & bottoms.keys(), key=str)
+        ]
+        known = [value for value in ratios if value is not None]
+        return known if len(known) == len(ratios) else []
+
     def samples(self, **keys: Key) -> list[RunSamples]:
         """Returns the flows by size of each run, of each seed."""
         return [RunSamples.from_json(outcome.samples) for outcome in self.where(**keys)]

@@ -93,7 +93,8 @@ class Explanation:
     """Of a flow, or of what of it left its sender within a span. `parts_ps` sum to `time_ps`.
     `least_ps`: the completion time in the empty network, by which its slowdown counts; 0 for a
     span, or a flow without an end. `reason`: of REASONS, the largest for what it took beyond that,
-    and `reason_port` where it has one.
+    and `reason_port` where it has one. `limit_ps`: what of the part `rate` the flow's own limiter
+    takes in any network, which isn't lost.
     `window_ps`: what its window waited for, the ways of ACKs and their packets, by `WINDOW_PARTS`;
     they sum to the part `window`. `pause_ps`: what PAUSE took and queues that it had built;
     `blame_ps`: by root, which sums to it; `through`: by port, the share of it that waited there,
@@ -113,6 +114,7 @@ class Explanation:
     least_ps: int
     sent_bytes: int
     parts_ps: dict[str, int]
+    limit_ps: int
     window_ps: dict[str, int]
     hops: list[Hop]
     bottleneck: Bottleneck | None
@@ -193,7 +195,7 @@ def explain_flow(
         size_bytes=None if log.spec.size_bytes is None else round(log.spec.size_bytes),
         complete=whole,
         from_ps=start - again.zero_ps, time_ps=end - start, least_ps=least, sent_bytes=sent_bytes,
-        parts_ps=parts, window_ps=log.window(span_ps),
+        parts_ps=parts, limit_ps=_limit_ps(again, log.spec, parts), window_ps=log.window(span_ps),
         hops=[_hop(again, lines, hop, names) for hop in log.of_packet(last)] if whole else [],
         bottleneck=_bottleneck(lines, pauses, log, first, last, names) if parts["rate"] + parts[(
             "window"
@@ -220,6 +222,15 @@ def _least_ps(again: Again, spec: FlowSpec) -> int:
         return 0
     path = again.empty_paths.between(spec.src, spec.dst)
     return round(path.fct_s(round(spec.size_bytes), again.plan.payload_bytes) * 1e12)
+
+
+def _limit_ps(again: Again, spec: FlowSpec, parts_ps: dict[str, int]) -> int:
+    """Returns how long the flow's own limiter holds its frames beyond their time on the line; no
+    more than its rate held them at all, as a limiter runs on while a PAUSE does."""
+    line_bps = again.plan.topology.link_at(spec.src, 0).rate_bps
+    if spec.rate_bps is None or spec.rate_bps >= line_bps:
+        return 0
+    return min(round(parts_ps["own"] * (line_bps / spec.rate_bps - 1)), parts_ps["rate"])
 
 
 def _blame(
@@ -432,7 +443,7 @@ def _with_reason(result: Explanation) -> Explanation:
     behind_own = sum(hop.by_flow.get(result.id, 0) for hop in result.hops)
     queued = max(parts.get("contention", 0) + parts.get("overtaken", 0) - behind_own, 0)
     reasons = {
-        "rate": parts["rate"],
+        "rate": parts["rate"] - result.limit_ps,
         "window": parts["window"],
         "pause": result.pause_ps,
         "queue": queued,
@@ -441,6 +452,7 @@ def _with_reason(result: Explanation) -> Explanation:
     }
     # Of a span there is no least time: all but the flow's own frames is lost.
     least_ps = result.least_ps or parts["own"] + parts.get("wire", 0) + parts.get("inside", 0)
+    least_ps += result.limit_ps
     lost_ps = result.time_ps - least_ps
     if lost_ps < (_SLOW - 1) * least_ps or not any(reasons.values()):
         return replace(result, why="it wasn't slow")

@@ -38,7 +38,6 @@ def render(answer: Answer, plan: Plan) -> str:
         .render(
             flows=flows,
             left_out=len(answer.flows) - len(flows),
-            names={**words.PARTS},
             run=f"{label(plan.scheme)} on {plan.topology.name}, seed {plan.seed}",
             together=[line.strip() for line in list(words.together(answer.flows))[1:]],
         )
@@ -61,6 +60,7 @@ def _of(item: Explanation, answer: Answer, topology: Topology) -> dict[str, Any]
         "why": item.why,
         "role": item.role,
         "parts": [(name, ps, ps / item.time_ps) for name, ps in item.parts_ps.items() if ps],
+        "names": {name: words.part_text(item, name) for name in words.PARTS},
         "window": [
             (name, ps, ps / item.parts_ps["window"]) for name, ps in item.window_ps.items() if ps
         ],

@@ -117,9 +117,9 @@ def _flow(item: Explanation) -> Iterator[str]:
         rate = 8e3 * item.sent_bytes / item.time_ps if item.time_ps else 0.0
         since = f"{us(item.time_ps)} from {us(item.from_ps)} on"
         yield f"  {since}: {rate:.2f} Gbit/s of its frames left"
-    for name, text in PARTS.items():
+    for name in PARTS:
         if ps := item.parts_ps.get(name, 0):
-            yield f"    {us(ps):>14} {ps / item.time_ps:6.1%}  {text}"
+            yield f"    {us(ps):>14} {ps / item.time_ps:6.1%}  {part_text(item, name)}"
             yield from _window(item) if name == "window" else ()
     yield f"    {us(sum(item.parts_ps.values())):>14}         sum"
     if item.hops:
@@ -130,6 +130,13 @@ def _flow(item: Explanation) -> Iterator[str]:
     yield from _marks(item)
     yield from _roots(item)
     yield f"  WHY: {item.why}{f' ({item.role.upper()})' if item.role else ''}."
+
+
+def part_text(item: Explanation, name: str) -> str:
+    """Returns what a part of its time is, with what of it no network could have spared."""
+    if name != "rate" or not item.limit_ps:
+        return PARTS[name]
+    return f"{PARTS[name]}, {us(item.limit_ps)} of it by its own limiter, which isn't lost"
 
 
 def _window(item: Explanation) -> Iterator[str]:

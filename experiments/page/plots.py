@@ -253,7 +253,12 @@ def _ends(line: Line) -> list[list[float | None]]:
 
 
 def _number(value: float) -> float:
-    return float(f"{value:.6g}")
+    return _shortest(float(f"{value:.6g}"))
+
+
+def _shortest(value: float) -> float:
+    """Returns a whole number as one: a twentieth of what pages of many flows weigh was `.0`."""
+    return int(value) if value.is_integer() else value
 
 
 def _numbers(values: Array, digits: int) -> list[float | None]:
@@ -262,7 +267,7 @@ def _numbers(values: Array, digits: int) -> list[float | None]:
     return [
         None
         if math.isnan(value)
-        else round(float(value), digits)
+        else _shortest(round(float(value), digits))
         if abs(value) >= 1
         else _number(float(value))
         for value in values

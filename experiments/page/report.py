@@ -49,6 +49,8 @@ _MOST_NAMES = 4
 """Hosts of a group of flows that are all named."""
 _MOST_CABLES = 2000
 """Lines between switches in the picture of a network."""
+_MOST_PRINTED = 10
+"""Lines of a list on paper."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _FLOW_COLUMNS = (
     ("goodput", "goodput of a flow, mean"),
@@ -148,6 +150,7 @@ def render(
         "replayed": replayed,
         "drawings": pictures_of[:1] if loads else pictures_of,
         "seeds": _seeds(results),
+        "file": "summary.json" if len(results) == 1 else "each run's summary.json",
         "load_steps": [
             (f"{below:.0%} to {most:.0%}", colour) for below, (most, colour) in _load_steps()
         ],
@@ -159,7 +162,7 @@ def render(
             {"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts
         ],
         "together": [chart.title for chart in plots.together(results)],
-        "runs": [_run(result, results, pictures) for result in results],
+        "runs": _printed([_run(result, results, pictures) for result in results]),
         "panels": [_panel_text(runs) for runs in by_scheme(results)],
         "headlines": headlines,
         "glance": _glance(results, headlines) if headlines and len(results) > 1 else None,
@@ -265,6 +268,24 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         "versions": [*sorted(recording.versions.items()), *result.provenance.items()],
         "notes": recording.notes,
     }
+
+
+def _printed(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Adds the lists of facts, parameters and versions, as they are printed: of a run after the
+    first what differs from it, and of each list no more than a few lines."""
+    for run in runs:
+        run["lists"] = []
+        for name in ("facts", "parameters", "versions"):
+            pairs = run[name]
+            known = () if run is runs[0] else runs[0][name]
+            printed = [pair for pair in pairs if pair not in known][:_MOST_PRINTED]
+            run["lists"].append(
+                {
+                    "pairs": [(*pair, pair in printed) for pair in pairs],
+                    "left": len(pairs) - len(printed),
+                }
+            )
+    return runs
 
 
 def _picture(result: Result) -> str:

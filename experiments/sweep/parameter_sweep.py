@@ -17,27 +17,32 @@ import itertools
 import json
 import math
 import statistics
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pcn.base.errors import LabError
+from pcn.base.units import WITH_UNIT, Kind
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.data.parameters import Value, assignment
+from pcn.experiments.data.parameters import Value, assignment, format_value
 from pcn.experiments.define import scheme_parameters
-from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.charts import Chart, Line, curve
 from pcn.experiments.define.draws import NOTHING, distinct, draws, spreads
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
+from pcn.experiments.define.number_texts import named, unit_of
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.results.atomic_folder import replacing
 from pcn.experiments.sweep.figures import runs_of
-from pcn.experiments.sweep.run_task import outcome
+from pcn.experiments.sweep.run_task import outcome, texts_of
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Done, Task
 
 RUNS, MEANS, PICTURE = "runs.parquet", "means.csv", "sweep.png"
 _MOST_CHARTS = 12
+_AXIS_LETTERS, _TITLE_LETTERS = 48, 44
+"""A line below a chart, and above it."""
 
 
 @dataclass(frozen=True)
@@ -187,17 +192,20 @@ def means(outcomes: Sequence[Outcome], decided: str = "") -> dict[str, Mean]:
 
 
 def notes(
-    outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]
+    experiment: Experiment,
+    outcomes: Sequence[Outcome],
+    decided: Mapping[str, str],
+    shown: Sequence[str],
 ) -> list[str]:
     """Returns the remarks on the means: what seeds determine, where they give equal runs, and which
     runs lack one of the numbers `shown`."""
     remarks: list[str] = []
-    grouped = groups(outcomes)
+    grouped, kinds = groups(outcomes), kinds_of(experiment, outcomes)
     by_decision: dict[str, dict[str, None]] = {}
     for group in (group for group, members in grouped.items() if len(members) > 1):
         keys = json.loads(group)
         by_decision.setdefault(decided[group], {})[
-            label(str(keys["scheme"])) if "scheme" in keys else text_of(keys)
+            label(str(keys["scheme"])) if "scheme" in keys else text_of(keys, kinds)
         ] = None
     for decision, names in by_decision.items():
         remarks.append(
@@ -206,7 +214,7 @@ def notes(
             else f"{', '.join(names)}: the seed decides {decision}"
         )
     for group, members in grouped.items():
-        name, different = text_of(json.loads(group)), distinct(members)
+        name, different = text_of(json.loads(group), kinds), distinct(members)
         if decided[group] != NOTHING and different < len(members):
             remarks.append(
                 f"{name}: {len(members)} seeds give {different} different runs, so no standard "
@@ -250,11 +258,14 @@ def write_means(place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, 
 
 
 def charts(
-    outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()
+    experiment: Experiment,
+    outcomes: Sequence[Outcome],
+    decided: Mapping[str, str],
+    shown: Sequence[str] = (),
 ) -> list[Chart]:
     """Returns each number over the first thing that was varied, a line for each combination of the
     others; a bar for each combination where nothing was. `shown`: these numbers alone. Seeds are
-    drawn where they are a sample in all."""
+    drawn where they are a sample in all. Numbers have the names and units that people read."""
     collection, axis, grouped = Outcomes(outcomes), _axis(outcomes), groups(outcomes)
     sample = all(spreads(members, decided[group]) for group, members in grouped.items())
     names = [
@@ -263,34 +274,92 @@ def charts(
         if _tells(name, outcomes)
     ]
     names = [name for name in shown or names if name in names][:_MOST_CHARTS]
-    drawn = []
+    kinds, drawn = kinds_of(experiment, outcomes), []
+    x_label, x_factor = _axis_text(experiment, axis, outcomes, kinds) if axis else ("", 1.0)
     for name in names:
+        title, unit, factor = _number_text(experiment, name, outcomes)
         if axis:
             lines = [
-                collection.line(text_of(keys), axis, name, str(keys.get("scheme", "")), **keys)
+                collection.line(
+                    text_of(keys, kinds), axis, name, str(keys.get("scheme", "")), **keys
+                )
                 for keys in _others(outcomes, axis)
             ]
+            if len({line.scheme for line in lines}) < len(lines):
+                # Several lines of a scheme would all look as it does
+                lines = [replace(line, scheme="") for line in lines]
             lines = lines if sample else [replace(line, seeds=()) for line in lines]
-            drawn.append(Chart(name, axis, name, lines, columns=min(3, len(names))))
+            lines = [_scaled(line, x_factor, factor) for line in lines]
+            drawn.append(Chart(title, x_label, unit, lines, columns=min(3, len(names))))
             continue
         seeds = [Outcomes(members).each(name) for members in grouped.values()]
         known = [(place, values) for place, values in enumerate(seeds) if values]
         seed_values = [values for _, values in known] if sample else ()
         line = curve(
-            name, [x for x, _ in known], [statistics.fmean(y) for _, y in known], seeds=seed_values
+            "", [x for x, _ in known], [statistics.fmean(y) for _, y in known], seeds=seed_values
         )
-        texts = [text_of(json.loads(group)) for group in grouped]
-        drawn.append(Chart(name, name, "", [line], columns=min(2, len(names)), rows=texts))
+        texts = [text_of(json.loads(group), kinds) for group in grouped]
+        line = _scaled(line, 1.0, factor)
+        drawn.append(Chart(title, unit, "", [line], columns=min(2, len(names)), rows=texts))
     return drawn
 
 
-def text_of(keys: Mapping[str, Key]) -> str:
-    """Returns the keys that distinguish runs, the scheme by its name."""
+def kinds_of(experiment: Experiment, outcomes: Iterable[Outcome]) -> dict[str, Kind]:
+    """Returns the kinds of the parameters of the experiment and of the runs' schemes."""
+    schemes = dict.fromkeys(str(run.keys.get("scheme", "")) for run in outcomes)
+    return {
+        parameter.name: parameter.kind
+        for scheme in schemes
+        if scheme
+        for parameter in experiment.parameters(scheme)
+    }
+
+
+def text_of(keys: Mapping[str, Key], kinds: Mapping[str, Kind]) -> str:
+    """Returns the keys that distinguish runs, the scheme by its name, parameters with their
+    units."""
     texts = {
-        name: f"{value:g}" if isinstance(value, float) else value for name, value in keys.items()
+        name: format_value(kind, value)
+        if (kind := kinds.get(name, "number")) in WITH_UNIT and isinstance(value, int | float)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else value
+        for name, value in keys.items()
     }
     others = [f"{name} {text}" for name, text in texts.items() if name != "scheme"]
     return ", ".join([label(str(keys["scheme"])), *others] if "scheme" in keys else others)
+
+
+def _axis_text(
+    experiment: Experiment, axis: str, outcomes: Sequence[Outcome], kinds: Mapping[str, Kind]
+) -> tuple[str, float]:
+    """Returns the name of the axis of what was varied, with its unit, and how much of that a value
+    of 1 is. Below a parameter's name, as `--set` has it, stands what it is."""
+    values = [float(value) for run in outcomes if (value := run.keys.get(axis)) is not None]
+    unit, factor = unit_of(axis, values, kinds.get(axis))
+    schemes = dict.fromkeys(str(run.keys["scheme"]) for run in outcomes if "scheme" in run.keys)
+    parameters = {
+        parameter.name: parameter.what
+        for scheme in schemes
+        for parameter in experiment.parameters(scheme)
+    }
+    name = axis if axis in parameters else named(axis, experiment.number_texts, {}).text
+    below = textwrap.wrap(parameters.get(axis, ""), _AXIS_LETTERS)
+    return "\n".join([f"{name} ({unit})" if unit else name, *below]), factor
+
+
+def _number_text(
+    experiment: Experiment, name: str, outcomes: Iterable[Outcome]
+) -> tuple[str, str, float]:
+    """Returns what a number is called, its unit, and how much of that a value of 1 is."""
+    values = [value for run in outcomes if (value := run.numbers.get(name)) is not None]
+    text = named(name, texts_of(experiment), experiment.group_texts).text
+    return textwrap.fill(text, _TITLE_LETTERS), *unit_of(name, values)
+
+
+def _scaled(line: Line, x_factor: float, factor: float) -> Line:
+    seeds = [[value * factor for value in values] for values in line.seeds]
+    return replace(line, x=line.x * x_factor, y=line.y * factor, seeds=seeds)
 
 
 def _axis(outcomes: Sequence[Outcome]) -> str:
@@ -321,7 +390,11 @@ def _tells(name: str, outcomes: Sequence[Outcome]) -> bool:
 
 
 def write_picture(
-    place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()
+    place: Path,
+    experiment: Experiment,
+    outcomes: Sequence[Outcome],
+    decided: Mapping[str, str],
+    shown: Sequence[str] = (),
 ) -> bool:
     """sweep.png and .svg; False where no number differs between runs."""
     # only here: matplotlib takes as long to load as all the rest
@@ -329,7 +402,7 @@ def write_picture(
         pictures,
     )
 
-    drawn = charts(outcomes, decided, shown)
+    drawn = charts(experiment, outcomes, decided, shown)
     for kind, data in pictures(drawn).items() if drawn else ():
         with replacing((place / PICTURE).with_suffix(f".{kind}")) as file:
             file.write(data)

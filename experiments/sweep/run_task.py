@@ -14,6 +14,7 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.steady_state import steady_state
 from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import Outcome
 from pcn.experiments.run.execute import execute
 from pcn.experiments.run.progress import RunProgress, Silent
@@ -131,6 +132,27 @@ def carry_out(
 
 def outcome(done: Done) -> Outcome:
     return replace(Outcome.from_json(done.value), wall_s=done.wall_s)
+
+
+_TEXTS = {
+    "lost": NumberText("packets lost", "less"),
+    "inside": NumberText("switch registers not back at 0 after the drain", "less"),
+    "deadlock_s": NumberText("start of the deadlock"),
+}
+_STEADY_TEXTS = {
+    "utilisation": NumberText("used share of the bottleneck, steady state", "more"),
+    "jain": NumberText("fairness in the steady state, Jain's index", "more"),
+    "queue_kb": NumberText("mean queue in the steady state", "less"),
+    "pause": NumberText("PAUSE frames in the steady state", "less"),
+}
+"""Of scenarios alone: figures have numbers of these names that are something else."""
+
+
+def texts_of(experiment: Experiment) -> dict[str, NumberText]:
+    """Returns what the numbers of an experiment's runs are called, those of `outcome_of`
+    included."""
+    steady = _STEADY_TEXTS if experiment.page else {}
+    return {**_TEXTS, **steady, **experiment.number_texts}
 
 
 def outcome_of(

@@ -18,6 +18,7 @@ from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import complete_experiment, complete_parameter, complete_scheme
 
 if TYPE_CHECKING:
+    from pcn.base.units import Kind
     from pcn.experiments.define.outcomes import Outcome
     from pcn.experiments.sweep.parameter_sweep import Mean
     from pcn.experiments.sweep.run_task import Execution
@@ -65,6 +66,12 @@ def _experiments() -> Iterator[tuple[str, str]]:
 )
 @EXPLAIN
 @execution_options
+@click.option(
+    "--clock",
+    type=click.Choice(["virtual"]),
+    expose_value=False,
+    hidden=True,  # `pcn run` needs it for what is the only clock here
+)
 @click.option("--out", type=FilePath(), help="Result folder (default: results/sweeps/EXPERIMENT).")
 @output_options
 def sweep(
@@ -135,15 +142,16 @@ def sweep(
         parameter_sweep.write_runs(place, tasks, store, made_by)
         files.insert(0, parameter_sweep.RUNS)
     if extras.installed("figures") and parameter_sweep.write_picture(
-        place, outcomes, decided, shown
+        place, definition, outcomes, decided, shown
     ):
         files.append(parameter_sweep.PICTURE)
     columns, means = _columns(outcomes, shown), _means(outcomes, decided)
     if as_json:
         print_json({"folder": str(place), "files": files, "runs": _as_json(means)})
     else:
-        _show(means, columns, 0 if shown else len(_numbers(outcomes)))
-    for remark in parameter_sweep.notes(outcomes, decided, columns):
+        kinds = parameter_sweep.kinds_of(definition, outcomes)
+        _show(means, columns, kinds, 0 if shown else len(_numbers(outcomes)))
+    for remark in parameter_sweep.notes(definition, outcomes, decided, columns):
         note(remark)
     if not as_json:
         say(f"{place}: {', '.join(files)}")
@@ -188,13 +196,13 @@ def _as_json(means: _Means) -> list[dict[str, object]]:
     ]
 
 
-def _show(means: _Means, columns: Sequence[str], count: int) -> None:
+def _show(means: _Means, columns: Sequence[str], kinds: Mapping[str, Kind], count: int) -> None:
     """Prints the means of these numbers, with a hint where there are more, `count` in all."""
     from pcn.experiments.sweep import parameter_sweep
 
     rows = [
         [
-            parameter_sweep.text_of(json.loads(name)),
+            parameter_sweep.text_of(json.loads(name), kinds),
             *(_text(group.get(number)) for number in columns),
         ]
         for name, group in means.items()

@@ -7,7 +7,6 @@ The page's flows are the hosts: their rate is what they send, their goodput what
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -133,13 +132,11 @@ def p4_on_page(
 ) -> Iterator[P4OnPage]:
     """Serves what a network's run shows while the block runs, and then until Ctrl-C. `every_s`:
     between samples."""
-    from pcn.web.server import serving  # which needs the extra
+    from pcn.web.server import serving, stay  # which need the extra
 
     history = History()
     with serving(history, port) as served:
         click.echo(served.url, err=True)
         yield shown_p4(network, until_s, every_s, history)
         history.over("the run is over")
-        with contextlib.suppress(KeyboardInterrupt):
-            click.echo("the page stays until Ctrl-C", err=True)
-            threading.Event().wait()
+        stay(served.url)

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -240,3 +241,10 @@ def serving(history: History, port: int = 0, network: str | None = None) -> Iter
                 control.interrupt()
             server.should_exit = True
             thread.join()
+
+
+def stay(url: str) -> None:
+    """Waits for Ctrl-C. The page's address is printed again, as a run's tables have come since."""
+    with contextlib.suppress(KeyboardInterrupt):
+        click.echo(f"{url} stays until Ctrl-C", err=True)
+        threading.Event().wait()

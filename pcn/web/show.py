@@ -17,7 +17,7 @@ from pcn.escape import visible
 from pcn.web.history import History
 from pcn.web.recorded import described, recorded
 from pcn.web.run import RunOnPage
-from pcn.web.server import serving
+from pcn.web.server import serving, stay
 
 if TYPE_CHECKING:
     from pcn.lab.attach import Attached
@@ -79,6 +79,4 @@ def run_on_page(port: int) -> Iterator[RunOnPage]:
         click.echo(served.url, err=True)
         yield RunOnPage(history)
         history.over("the run is over")
-        with contextlib.suppress(KeyboardInterrupt):
-            click.echo("the page stays until Ctrl-C", err=True)
-            threading.Event().wait()
+        stay(served.url)

@@ -158,6 +158,33 @@ def test_a_share_is_of_what_passed() -> None:
     assert observer.look().port("s0:1").marked_share == pytest.approx(1, abs=0.01)
 
 
+def test_port_inside_an_engine_sends_no_faster_than_its_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Counters are of a moment somewhere in the reading: a look of 1 us in which 1,000 frames
+    left shows the link's rate; live, where a port may exceed it, what was counted."""
+
+    def rate(is_inside: bool) -> tuple[float, float]:
+        network, now = lab((0,)), iter(range(10_000))
+        network.record.is_inside = is_inside
+        monkeypatch.setattr(Observer, "_now", lambda _: next(now) * 1e-6)
+        monkeypatch.setattr(
+            observe,
+            "request",
+            lambda *_, **__: {
+                str(port): {"up": True, "lost": None} for port in TOPOLOGY.ports("s0")
+            },
+        )
+        observer = Observer(network)
+        network.switches["s0"]._network._packets += 1000
+        port = observer.look().port("s0:1")
+        return port.rate_bps, port.utilisation
+
+    line = TOPOLOGY.link_at("s0", 1).rate_bps
+    assert rate(True) == (line, 1.0)
+    assert rate(False)[0] > line
+
+
 @pytest.mark.parametrize("steps", STEPS)
 def test_nothing_arrives_that_was_not_sent(steps: Sequence[int]) -> None:
     network = lab(steps)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import needs
 import pytest
+from axe import violations
 from browser import Browser
 from exercise import IPS, write_exercise
 from pages import command, rows
@@ -107,7 +108,13 @@ def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path
             "[...document.querySelectorAll('#actions button')].map(one => one.textContent).join()"
         )
         assert chromium.ask(buttons) == "link down,link up"
+        assert violations(chromium) == []
         assert [text for text in chromium.complaints if "400 (Bad Request)" not in text] == []
+        for width, dark in ((390, False), (1280, True)):
+            chromium.open(url, width, dark=dark)
+            wait_until(lambda: "s2:1" in rows(chromium, "ports"), "the ports")
+            assert chromium.ask("document.documentElement.scrollWidth") <= width
+            assert violations(chromium) == []
 
 
 def test_looks_at_live_p4_network_add_up_to_its_counters(tmp_path: Path) -> None:

@@ -81,7 +81,10 @@ def test_chosen_flow_has_its_series_below() -> None:
 def test_question_mark_lists_the_keys_and_any_key_goes_back() -> None:
     terminal_view = view()
     terminal_view.press("?", *SIZE)
-    assert "choose a port or a flow" in "\n".join(drawn(terminal_view, *SIZE))
+    text = drawn(terminal_view, 80, 24)
+    assert len(text) <= 24
+    assert "choose a port or a flow" in "\n".join(text)
+    assert all(f"\n{name} " in "\n".join(text) for name in ("pn", "PAUSE in/ms", "may send"))
     assert not terminal_view.press("down", *SIZE)
     assert terminal_view.chosen is None
     assert "goodput" in "\n".join(drawn(terminal_view, *SIZE))

@@ -236,6 +236,26 @@ def test_busiest_ports_come_first_where_not_all_fit() -> None:
     assert shown == [f"{names[place][0]}:{names[place][1]}" for place in expected[: len(shown)]]
 
 
+def test_fastest_flows_come_first_where_not_all_fit() -> None:
+    """The one that has a link for itself isn't among `5 more`; where all fit, they stand by
+    number."""
+    flows = tuple(
+        FlowState(n, f"h{n}", "r1", "sending", 40e9, 1e9 * n, None, None, sent_bps=1e9 * n)
+        for n in range(14)
+    )
+
+    def numbers(height: int) -> list[int]:
+        console = Console(width=100, height=height, color_system=None, highlight=False)
+        with console.capture() as captured:
+            console.print(picture(RECORD, replace(snapshot(0), flows=flows), 100, height))
+        return [int(line.split()[0]) for line in captured.get().splitlines() if "sending" in line]
+
+    few = numbers(20)
+    assert few == list(range(13, 13 - len(few), -1))
+    assert 1 <= len(few) < 14
+    assert numbers(60) == list(range(14))
+
+
 @pytest.mark.parametrize("height", [24, 60])
 def test_wide_terminal_has_ports_and_flows_side_by_side(height: int) -> None:
     def rows(width: int) -> tuple[list[str], int, int]:

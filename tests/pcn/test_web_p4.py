@@ -12,6 +12,8 @@ from typing import Any
 
 import forks
 import pytest
+from browser import Browser
+from pages import load_saved
 
 from pcn.p4net.report import whole
 from pcn.p4net.sending import read
@@ -19,6 +21,7 @@ from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
 from pcn.web.history import History
 from pcn.web.p4 import P4OnPage
+from pcn.web.recorded import one_file
 
 ROUTER = Path(__file__).resolve().parents[2] / "examples/router"
 UNTIL_S = 20e-3
@@ -69,6 +72,28 @@ def test_page_adds_up_to_what_the_run_counts(every_s: float) -> None:
     assert waits >= 1
 
 
+def test_page_has_hosts_and_the_unit_that_is_known(chromium: Browser, tmp_path: Path) -> None:
+    """Virtual time counts bytes of queues, a live P4 network packets alone."""
+    history, file = History(), tmp_path / "page.html"
+    with VirtualP4(read_exercise(ROUTER)) as network:
+        page = P4OnPage(network, history, 1e-3)
+        read(SEND).start(network, UNTIL_S, 1)
+        page.run(UNTIL_S)
+    history.over("the end")
+    file.write_text(one_file(history), encoding="utf-8")
+    load_saved(chromium, file, 1280)
+    queues = {port["port"]: port["queue_bytes"] for port in frames(history)[-1]["ports"]}
+    assert max(queues.values()) > 0
+    note = chromium.ask("document.getElementById('heat-note').textContent")
+    largest = max(port["queue_bytes"] for frame in frames(history) for port in frame["ports"])
+    assert f"the strongest colour is {largest / 1e3:,.1f} KB, s1:3" in note
+    heads = (
+        "[...document.querySelectorAll('#flows th')].map(head => head.textContent.trim()).join()"
+    )
+    assert chromium.ask(heads) == "host,state,sends Mbit/s,goodput Mbit/s"
+    assert chromium.complaints == []
+
+
 def test_page_changes_no_result() -> None:
     _, alone = ran(None)
     _, watched = ran(100e-6)
@@ -98,7 +123,7 @@ def test_command_serves_the_page_and_prints_the_table(tmp_path: Path) -> None:
         try:
             assert process.stderr is not None
             url = process.stderr.readline().strip()
-            while process.stderr.readline() != "the page stays until Ctrl-C\n":
+            while process.stderr.readline() != f"{url} stays until Ctrl-C\n":
                 assert process.poll() is None
             with urllib.request.urlopen(url) as answer:
                 assert b"PCN Lab" in answer.read()

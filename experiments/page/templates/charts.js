@@ -153,6 +153,13 @@ const charts = (() => {
     return values.map((value) => [value, number(value)]);
   };
 
+  // In the middle of the axis; a long name as near to it as the plot has room for
+  const axisName = (name, inner, width, height, svg) => {
+    const text = name.replaceAll("\n", " "), half = text.length * LETTER / 2;
+    const middle = Math.max(Math.min((inner.left + inner.right) / 2, width - half), Math.min(half, width / 2));
+    make("text", { class: "axis", x: middle, y: height - 6, "text-anchor": "middle" }, svg, text);
+  };
+
   const draw = (plot) => {
     const chart = chartOf(plot), panel = panelOf(plot);
     const width = plot.clientWidth, height = plot.clientHeight;
@@ -177,7 +184,7 @@ const charts = (() => {
       if (!chart.bars.length) make("line", { class: "grid", x1: x(value), x2: x(value), y1: inner.top, y2: inner.bottom }, svg);
       make("text", { x: x(value), y: inner.bottom + 16, "text-anchor": "middle" }, svg, name);
     }
-    make("text", { class: "axis", x: (inner.left + inner.right) / 2, y: height - 6, "text-anchor": "middle" }, svg, chart.x.replace("\n", ": ").replaceAll("\n", " "));
+    axisName(chart.x.replace("\n", ": "), inner, width, height, svg);
     make("text", { class: "axis", transform: `translate(12 ${(inner.top + inner.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, svg, chart.y);
     const area = make("g", { "clip-path": `url(#${clip})` }, svg);
     for (const [label, from, to] of panel.bands) {
@@ -195,8 +202,10 @@ const charts = (() => {
     // Above the plot, where they cover nothing
     for (const [row, [label, at]] of marks.entries()) {
       make("line", { class: "mark", x1: x(at), x2: x(at), y1: inner.top - 4 - 14 * row, y2: inner.bottom }, svg);
-      const right = x(at) > (inner.left + inner.right) * 0.6;
-      make("text", { class: "mark", x: x(at) + (right ? -5 : 5), y: inner.top - 5 - 14 * row, "text-anchor": right ? "end" : "start" }, svg, `${label}: ${+at.toPrecision(2)} ms`);
+      // Beside its line, on the side with more room; moved where neither side has enough
+      const text = `${label}: ${+at.toPrecision(2)} ms`, wide = text.length * LETTER, right = x(at) > (inner.left + inner.right) * 0.6;
+      const place = right ? Math.max(x(at) - 5, wide) : Math.max(Math.min(x(at) + 5, width - wide), 0);
+      make("text", { class: "mark", x: place, y: inner.top - 5 - 14 * row, "text-anchor": right ? "end" : "start" }, svg, text);
     }
     if (cut) {
       const [, last] = marks[0] || [], left = marks.length && x(last) > (inner.left + inner.right) * 0.6;
@@ -276,7 +285,7 @@ const charts = (() => {
       make("text", { x: x(value), y: inner.bottom + 16, "text-anchor": "middle" }, svg, number(value));
     }
     chart.rows.forEach((name, row) => make("text", { class: "axis", x: inner.left - 7, y: y(row) + 4, "text-anchor": "end" }, svg, name.length > longest ? `${name.slice(0, longest - 1)}…` : name));
-    make("text", { class: "axis", x: (inner.left + inner.right) / 2, y: height - 6, "text-anchor": "middle" }, svg, chart.x.replaceAll("\n", " "));
+    axisName(chart.x, inner, width, height, svg);
     for (const line of visible(panel)) {
       const group = make("g", { class: "bars", style: `--of: var(--${line.colour})` }, svg);
       line.x.forEach((row, place) => {

@@ -43,8 +43,8 @@
     ["of link", "utilisation", (one) => share(one.utilisation)],
     ["lost", "lost", (one) => fixed(one.lost, 1, 0)],
   ];
-  // Of any P4 network: its queues count packets, and there is no PAUSE
-  const OF_SCHEMES = ["pn", "pauses_sent_per_s", "pauses_received_per_s", "marked_share", "window_bytes", "in_flight_bytes"];
+  // Of any P4 network: there is no PAUSE, and its rows of flows are what hosts send and receive
+  const OF_SCHEMES = ["pn", "pauses_sent_per_s", "pauses_received_per_s", "marked_share", "window_bytes", "in_flight_bytes", "src", "dst"];
   const columnsOf = (columns) => columns.filter(([title, field]) => !(state.network.scheme ? ["queue_packets"] : OF_SCHEMES).includes(field) && allowed(title) && (!RARE[field] || state.had.has(RARE[field])));
   // What a scheme lets a flow send, where there is none
   const allowed = (title) => state.network.scheme || !title.startsWith("may send");
@@ -275,7 +275,7 @@
 
   // Rows stay where they are, so that focus does
   const rows = (table, kind, columns, wanted) => {
-    const all = [[kind, "name"], ...columns];
+    const all = [[kind === "flow" && !state.network.scheme ? "host" : kind, "name"], ...columns];
     if (table.tHead && table.tHead.rows[0].cells.length !== all.length) { table.deleteTHead(); table.replaceChildren(); }
     if (!table.tHead) {
       const head = table.createTHead().insertRow();
@@ -403,6 +403,8 @@
 
   const queueText = (one) => (one.queue_bytes === null ? (one.queue_packets === null ? "of a length that the run didn't record (--queues)" : `${fixed(one.queue_packets, 1, 0)} packets`) : `${fixed(one.queue_bytes, 1e3, 1)} KB`);
   const waits = (one) => one.queue_bytes ?? one.queue_packets ?? 0;
+  // Live P4 networks count packets alone
+  const inBytes = () => state.network.scheme || state.frames.some((frame) => frame.ports.some((one) => one.queue_bytes !== null));
   const node = (name) => ["node", name], port = (name) => (state.drawing.rates.has(name) ? ["port", name] : ["node", nodeOf(name), endName(name)]);
   const rateText = (value) => `${rate(value, 2)} ${state.network.rate_unit}`;
 
@@ -615,7 +617,7 @@
 
   const HEATS = {
     queue: { read: (frame) => frame.ports.filter(waits).map((one) => [one.port, waits(one)]), shade: "--queue-heat",
-      text: (value) => (state.network.scheme ? `${fixed(value, 1e3, 1)} KB` : `${fixed(value, 1, 0)} packets`), nothing: "a queue" },
+      text: (value) => (inBytes() ? `${fixed(value, 1e3, 1)} KB` : `${fixed(value, 1, 0)} packets`), nothing: "a queue" },
     pause: { read: (frame) => frame.ports.flatMap((one) => [...(one.paused ? [[one.port, 1]] : []), ...(one.pausing && state.hosts.has(one.port) ? [[state.hosts.get(one.port), 1]] : [])]), most: 1, shade: "--pause",
       text: (value) => (value ? "may not send" : "may send"), strongest: "where one has colour, PAUSE holds it: it may not send", nothing: "a PAUSE that holds it" },
     share: { read: (frame) => [...frame.ports, ...frame.hosts].filter((one) => one.utilisation > 0).map((one) => [one.port, one.utilisation]), most: 1, shade: "--accent", text: share, strongest: "the strongest colour is a link that is full", nothing: "anything sent" },

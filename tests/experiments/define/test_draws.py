@@ -78,6 +78,7 @@ def outcomes(*values: float | None) -> list[Outcome]:
 
 
 def test_spread_stands_where_each_seed_gives_another_run() -> None:
+    traffic = Traffic(TrafficSpec("compact"))
     different, equal, lacking = (
         outcomes(1.0, 2.0, 3.0),
         outcomes(1.0, 1.0, 3.0),
@@ -95,19 +96,19 @@ def test_spread_stands_where_each_seed_gives_another_run() -> None:
     assert (distinct(equal), parameter_sweep.means(equal)["mean_ms"].error) == (2, None)
     assert "mean_ms" not in parameter_sweep.means(lacking)
     group = parameter_sweep.group_of(different[0].keys)
-    assert parameter_sweep.notes(different, {group: "marks"}, ["mean_ms"]) == [
+    assert parameter_sweep.notes(traffic, different, {group: "marks"}, ["mean_ms"]) == [
         "the seed decides marks"
     ]
-    assert parameter_sweep.notes(equal, {group: "marks"}, ["mean_ms"])[1:] == [
+    assert parameter_sweep.notes(traffic, equal, {group: "marks"}, ["mean_ms"])[1:] == [
         "DCQCN: 3 seeds give 2 different runs, so no standard error"
     ]
-    assert parameter_sweep.notes(lacking, {group: "marks"}, ["mean_ms"])[1:] == [
+    assert parameter_sweep.notes(traffic, lacking, {group: "marks"}, ["mean_ms"])[1:] == [
         "DCQCN: no mean of mean_ms, which seed 2 lacks"
     ]
-    assert parameter_sweep.notes(outcomes(1.0, 1.0), {group: NOTHING}, []) == [
+    assert parameter_sweep.notes(traffic, outcomes(1.0, 1.0), {group: NOTHING}, []) == [
         "the seed decides nothing"
     ]
-    (chart,) = parameter_sweep.charts(equal, {group: "marks"}, ["mean_ms"])
+    (chart,) = parameter_sweep.charts(traffic, equal, {group: "marks"}, ["mean_ms"])
     assert not any(chart.lines[0].seeds), "no bar of an error"
 
 

@@ -90,6 +90,17 @@ def test_the_victim_is_one_of_the_port_to_r1(victim: Path, scheme: str) -> None:
     assert [row["port"] for row in first.tree] == ["h0:0", "s0:3"]
 
 
+def test_own_limiter_of_a_flow_is_no_loss(victim: Path) -> None:
+    """With PFC alone F0 sends at 20 Gbit/s at most, each frame as long again as on its line: all
+    that it lost is PAUSE's."""
+    held, free = (explained(victim / scheme, 0, span_s=BURSTS)[0] for scheme in ("pfc", "dcqcn"))
+    assert held.limit_ps == pytest.approx(held.parts_ps["own"], rel=0.05)
+    assert held.why.startswith("PAUSE (100% of what it lost)")
+    assert words.part_text(held, "rate").endswith("by its own limiter, which isn't lost")
+    assert free.limit_ps == 0
+    assert free.why.startswith("PAUSE (85% of what it lost)")
+
+
 def test_with_pcn_the_victim_was_not_slow(victim: Path) -> None:
     (result,) = explained(victim / "pcn", 0, span_s=BURSTS)
     assert result.pause_ps == 0

@@ -145,3 +145,43 @@ def test_names_in_a_legend_look_different_in_grey(
     chromium.call("Emulation.setEmulatedVisionDeficiency", type="none")
     for one, other in itertools.combinations(samples, 2):
         assert (np.abs(one - other) > 40).mean() > 0.02
+
+
+HELD = {
+    "one": ("svg.topology", "document.querySelectorAll('.link.held')"),
+    "live": ("#network svg", "document.querySelectorAll('#network .line.paused')"),
+}
+"""By page: the drawing, and what of it PAUSE holds."""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("eyes", ["achromatopsia", "deuteranopia"])
+@pytest.mark.parametrize("kind", HELD)
+def test_held_links_are_seen_without_colour(
+    chromium: Browser, pages: dict[str, Path], kind: str, eyes: str, dark: bool
+) -> None:
+    """In grey, too, each page's drawing of a moment with PAUSE differs from that of one without, by
+    more than the shade of a line: a part of the pixels goes from background to line."""
+    shown(chromium, kind, pages[kind], 1280, dark)
+    drawing, held = HELD[kind]
+    slider = "time" if kind == "one" else "slider"
+    assert chromium.ask(f"{held}.length") >= 15, "it opens where most is held"
+    chromium.call("Emulation.setEmulatedVisionDeficiency", type=eyes)
+    box = json.loads(
+        chromium.ask(
+            "(box => JSON.stringify([box.x + scrollX, box.y + scrollY, box.width, box.height]))"
+            f"(document.querySelector('{drawing}').getBoundingClientRect())"
+        )
+    )
+    with_pause = picture(chromium, box)
+    chromium.ask(
+        f"(slider => {{ slider.value = 0; slider.dispatchEvent(new Event('input')); }})"
+        f"(document.getElementById('{slider}'))"
+    )
+    drawn(chromium)
+    assert chromium.ask(f"{held}.length") == 0
+    without = picture(chromium, box)
+    chromium.call("Emulation.setEmulatedVisionDeficiency", type="none")
+    back = np.median(without)
+    new = (np.abs(without - back) < 20) & (np.abs(with_pause - back) > 60)
+    assert new.mean() > 0.003, new.mean()

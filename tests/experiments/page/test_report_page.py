@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +37,7 @@ from pcn.experiments.runner import run
 from pcn.experiments.sweep.figures import run_figure, write
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.traffic.experiment import Traffic
-from pcn.experiments.traffic.spec import TrafficSpec
+from pcn.experiments.traffic.spec import TrafficSpec, parse_spec
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.picture import load
 
@@ -119,6 +120,16 @@ def held(run: int) -> str:
     return f"document.querySelectorAll('.replay')[{run}].querySelectorAll('.link.held').length"
 
 
+OUTSIDE = """
+JSON.stringify([...document.querySelectorAll('.plot text')].filter(text => {
+    const own = text.getBoundingClientRect(), plot = text.closest('.plot').getBoundingClientRect();
+    return own.width && (own.left < plot.left - 1 || own.right > plot.right + 1
+        || own.top < plot.top - 2 || own.bottom > plot.bottom + 2);
+}).map(text => text.textContent))
+"""
+"""Texts that a plot cuts."""
+
+
 @pytest.mark.parametrize(("page", "panels"), [("one", 1), ("both", 2), ("over", 1)])
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (1400, False)])
 def test_it_opens_offline_without_complaint_at_every_size(
@@ -136,6 +147,7 @@ def test_it_opens_offline_without_complaint_at_every_size(
     # nothing sticks out sideways
     assert chromium.ask("document.documentElement.scrollWidth") <= width
     assert chromium.ask(WITHIN)
+    assert json.loads(chromium.ask(OUTSIDE)) == [], "names of axes and marks are whole"
     background = chromium.ask("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
 
@@ -195,6 +207,30 @@ def test_report_of_traffic_shows_network_and_flows_by_size(
             assert abs(int(re.search(r"(\d+)% used", text)[1]) - share * 100) <= 1  # type: ignore[index]
 
 
+def test_page_of_50000_flows_stays_small(chromium: Browser, tmp_path: Path) -> None:
+    """On 568 nodes, with flows of every group; each of them is in flows.parquet, not on the
+    page."""
+    sizes = [500] * 48_600 + [20_000] * 600 + [200_000] * 600 + [1_100_000] * 200
+    random.Random(1).shuffle(sizes)
+    hosts = random.Random(2).choices(range(512), k=len(sizes))
+    lines = [
+        f"h{host},h{(host + 1 + place % 511) % 512},{size},{place * 1e-7:.7f}"
+        for place, (size, host) in enumerate(zip(sizes, hosts, strict=True))
+    ]
+    file = tmp_path / "flows.csv"
+    file.write_text("\n".join(["src,dst,size_bytes,start_s", *lines]))
+    traffic = Traffic(parse_spec("clos", flows=str(file)))
+    plan, recording = execute(traffic.plan("pcn", 1, {}), Silent())
+    assert sum(flow.fct_s is not None for flow in recording.flows) == 50_000
+    report = tmp_path / "report.html"
+    text = render([judge(traffic, plan, recording, "virtual", "softswitch")])
+    report.write_text(text, encoding="utf-8")
+    open_report(chromium, report, 1280)
+    assert "50,000 flows" in chromium.ask("document.body.textContent")
+    assert chromium.ask("document.querySelectorAll('*').length") <= 2000
+    assert report.stat().st_size <= 200_000
+
+
 def test_first_screen_has_a_table_and_a_picture_and_the_rest_folds(
     chromium: Browser, tmp_path: Path
 ) -> None:
@@ -234,6 +270,8 @@ def test_first_screen_has_a_table_and_a_picture_and_the_rest_folds(
         "[...document.querySelectorAll('[data-chart=slowdown] text')].map(one => one.textContent)"
     )
     assert chromium.ask(ticks).count("1") == len(SCHEMES)
+    open_report(chromium, report, 390)
+    assert json.loads(chromium.ask(OUTSIDE)) == [], "on a phone, too"
     report.write_text(render(results[:1]), encoding="utf-8")
     assert report.stat().st_size < 200_000
     open_report(chromium, report, 1280)
@@ -414,6 +452,24 @@ CUT = """
 """
 
 
+SIDE_BY_SIDE = """
+(parts => [...parts].filter(part => part.querySelectorAll('.plot').length > 1).map(part => {
+    const tops = [...part.children].map(figure => figure.getBoundingClientRect().top);
+    return tops.filter(top => top === tops[0]).length;
+}))
+"""
+"""Of each part with several charts, how many stand in its first row."""
+TOLD_LEFT = """
+JSON.stringify([...document.querySelectorAll('.in-file')].map(text => {
+    const list = text.previousElementSibling;
+    const rows = [...list.querySelectorAll('dt, tbody tr')];
+    const hidden = rows.filter(row => getComputedStyle(row).display === 'none');
+    return [parseInt(text.textContent), hidden.length];
+}))
+"""
+"""Of each list that is cut: how much more the file has, by its text and by what isn't shown."""
+
+
 def printed(chromium: Browser) -> None:
     """Lays the page out as it is printed."""
     chromium.call(
@@ -438,7 +494,9 @@ def test_sheet_of_paper_has_all_of_the_page(
     chromium: Browser, pages: dict[str, Path], tmp_path: Path, dark: bool
 ) -> None:
     """Tables keep their columns, in black on white; plots are drawn for the sheet; then the screen
-    is as before. What folds isn't printed: four sheets at most."""
+    is as before. What folds isn't printed: four sheets at most. Opened, all parts of four schemes
+    are eight: charts of runs side by side, and of long lists the beginning, with how much more the
+    file has."""
     place = tmp_path / "traffic"
     words = [
         "--clock",
@@ -481,7 +539,11 @@ def test_sheet_of_paper_has_all_of_the_page(
             assert chromium.ask(shown) == pytest.approx(chromium.ask(widths), rel=0.05), (
                 "letters have their size"
             )
-        assert len(base64.b64decode(chromium.call("Page.printToPDF")["data"])) > 10_000
+        beside = chromium.ask(f"({SIDE_BY_SIDE})(document.querySelectorAll('section .runs'))")
+        assert all(count > 1 for count in beside), "charts of several runs"
+        cut = chromium.ask(TOLD_LEFT)
+        assert all(told == hidden for told, hidden in json.loads(cut)), (file, cut)
+        assert 1 <= sheets(chromium) <= 8, file
         chromium.call("Emulation.setEmulatedMedia", media="")
         chromium.call(
             "Emulation.setDeviceMetricsOverride",

@@ -11,7 +11,18 @@ from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Outcome, Outcomes
 from pcn.experiments.page import plots
 from pcn.experiments.papers import FIGURES
-from pcn.experiments.papers.pcn.claims import COMPARED, DEADLOCKS, LONG_INTERVALS, PARKING_LOT
+from pcn.experiments.papers.pcn.claims import (
+    COMPARED,
+    DEADLOCKS,
+    H0_MEAN,
+    LONG_INTERVALS,
+    PARKING_LOT,
+    PCN,
+    PREVENTED,
+    WORKLOAD_1,
+    WORKLOAD_1_QCN,
+)
+from pcn.experiments.papers.pcn.figures import hadoop
 
 
 def charts(name: str, **keys: Any) -> dict[str, Chart]:
@@ -30,6 +41,63 @@ def test_throughput_stands_beside_the_papers() -> None:
     assert list(chart.bars) == [label(scheme) for scheme in COMPARED]
     assert here.y.tolist() == [20.0] * len(COMPARED)
     assert paper.y.tolist() == [LONG_INTERVALS[scheme] for scheme in COMPARED]
+
+
+def of_seeds(
+    name: str, numbers: dict[str, dict[str, tuple[float, float | None]]], **keys: Any
+) -> Any:
+    """Returns a figure's charts of two seeds' runs, by title: numbers by scheme."""
+    runs = [
+        Outcome(
+            {"scheme": scheme, **keys, "seed": seed + 1},
+            {number: values[seed] for number, values in of_scheme.items()},
+        )
+        for scheme, of_scheme in numbers.items()
+        for seed in (0, 1)
+    ]
+    drawn = FIGURES[name].charts(Outcomes(runs))
+    plots.alone(drawn, name)
+    return {chart.title: chart for chart in drawn}
+
+
+def test_burst_tolerance_has_the_papers_factors() -> None:
+    """Ratios of the means, as its checks have them, and each seed's; only what the paper states."""
+    kinds = [f"{kind}_ms {group}" for kind in ("mean", "p99") for group in hadoop.GROUPS]
+    pcn = {"pause_per_s": (10.0, 30.0), **dict.fromkeys(kinds, (1.0, 2.0))}
+    dcqcn = {"pause_per_s": (20.0, 80.0), **dict.fromkeys(kinds, (2.0, 6.0))}
+    drawn = of_seeds("fig12", {PCN: pcn, "dcqcn": dcqcn})
+    pause, ahead = (
+        drawn["PAUSE frames, PCN's over theirs"],
+        drawn["H0: completion time, theirs over PCN's"],
+    )
+    for chart, ours, seeds, paper in (
+        (pause, 0.4, [0.5, 0.375], 1 - PREVENTED["dcqcn"]),
+        (ahead, 8 / 3, [2.0, 3.0], H0_MEAN["dcqcn"]),
+    ):
+        here, stated = chart.lines
+        assert list(chart.bars) == [label("dcqcn")]
+        assert here.y.tolist() == pytest.approx([ours])
+        assert here.seeds == [seeds]
+        assert stated.y.tolist() == pytest.approx([paper])
+    assert list(drawn["H2 to H15: completion time, theirs over PCN's"].bars) == ["DCQCN, 99%"]
+
+
+def test_realistic_workloads_have_the_papers_factors() -> None:
+    numbers = ("pause", "mean_ms all", "p99_ms all", "flows_per_s")
+    by_scheme = {
+        PCN: dict.fromkeys(numbers, (2.0, 2.0)),
+        "qcn": dict.fromkeys(numbers, (1.0, 4.0)),
+        "dcqcn": {**dict.fromkeys(numbers, (1.0, 4.0)), "mean_ms all": (4.0, None)},
+    }
+    drawn = of_seeds("fig14", by_scheme, workload="W1")
+    pause = drawn["W1: PAUSE, PCN's over theirs"]
+    here, stated = pause.lines
+    assert list(pause.bars) == [label("dcqcn")]
+    assert (here.y.tolist(), here.seeds) == ([1.25], [[2.0, 0.5]])
+    assert stated.y.tolist() == [1 - WORKLOAD_1["dcqcn pause"]]
+    here, stated = drawn["W1: 99%, theirs over PCN's"].lines
+    assert (here.seeds, stated.y.tolist()) == ([[0.5, 2.0]], [WORKLOAD_1_QCN["qcn p99_ms all"]])
+    assert "W1: mean, theirs over PCN's" not in drawn, "QCN's isn't stated, DCQCN's lacks a seed"
 
 
 def test_utilisation_has_the_papers_line_of_each_scheme() -> None:

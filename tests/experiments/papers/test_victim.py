@@ -17,7 +17,8 @@ from pcn.experiments.define.experiment import Run
 from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.papers.pcn.scenarios.victim_measures import Measures, measure, paused_s
-from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s, ideal_bps
+from pcn.experiments.papers.pcn.scenarios.victim_setting import attainable_bps, burst_s, ideal_bps
+from pcn.experiments.papers.pcn.scenarios.victim_story import headlines
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.hosts.algorithms.pcn import PcnParameters
@@ -130,11 +131,23 @@ def test_pfc_alone_builds_the_tree_for_as_long_as_the_bursts_last(runs: Runs) ->
     assert measures.tree_s == pytest.approx(3.1e-3, abs=0.15e-3)
     assert measures.f0_burst_bps < 4e9
     assert measures.f0_lost_burst_bytes == pytest.approx(
-        (37.333e9 - measures.f0_burst_bps) * 3.25e-3 / 8, rel=0.01
+        (20e9 - measures.f0_burst_bps) * 3.25e-3 / 8, rel=0.01
     )
     assert measures.burst_fct_max_s == pytest.approx(burst_s(plan), rel=0.03)
     # after it, two limiters of 20 Gbit/s fill the link
     assert measures.trunk_after > 0.99
+
+
+def test_loss_counts_against_what_a_limiter_allows(runs: Runs) -> None:
+    """No network gives F0 more than its own limiter does: PFC alone holds it at 20 Gbit/s."""
+    assert [rate / 1e9 for rate in attainable_bps(plan("pfc"))] == pytest.approx(
+        [20, 2.667], abs=1e-3
+    )
+    assert attainable_bps(plan("pcn")) == ideal_bps(plan("pcn"))
+    lines = headlines(*runs("pfc"), None)  # type: ignore[arg-type]
+    shown = {line.what: (line.value, line.beside) for line in lines}
+    assert shown["F0 during the bursts"][1] == "its limiter: 20 Gbit/s"
+    assert shown["F0 lost, of what it could have had"] == ("6.7 MB", "")
 
 
 def test_pcn_builds_none_and_f0_fills_the_link(runs: Runs) -> None:

@@ -27,10 +27,12 @@ from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define.experiment import Run
+from pcn.experiments.define.outcomes import Outcome
+from pcn.experiments.draw.line_looks import looks
 from pcn.experiments.papers import find_experiment
 from pcn.experiments.run.progress import RunProgress, Silent
 from pcn.experiments.run.virtual import run_virtual
-from pcn.experiments.sweep import store as stores
+from pcn.experiments.sweep import parameter_sweep, store as stores
 from pcn.experiments.sweep.executor import Means, duration, said, sweep
 from pcn.experiments.sweep.run_task import run_tasks, task_of
 from pcn.experiments.sweep.store import Store
@@ -422,11 +424,12 @@ def test_a_scenario_with_seeds_and_settings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "sweep"
-    command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--jobs", "1", "--out", str(out)]
+    words = ["--clock", "virtual", "--jobs", "1", "--out", str(out)]
+    command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, *words]
     assert pcn([*command, "--seeds", "1:2", "--set", "w_min=0.01,0.025"]) == 0
     printed = capsys.readouterr()
     assert "dumbbell: 6 runs" in printed.err  # w_min is none of PFC's
-    assert "PCN, duration 0.002, w_min 0.025" in printed.out
+    assert "PCN, duration 2 ms, w_min 0.025" in printed.out
     table = pq.read_table(out / "runs.parquet").to_pylist()
     assert [(row["scheme"], row["w_min"], row["seed"]) for row in table] == [
         *(("pcn", w_min, seed) for w_min in (0.01, 0.025) for seed in (1, 2)),
@@ -443,6 +446,39 @@ def test_a_scenario_with_seeds_and_settings(
     printed = capsys.readouterr()
     assert "note: 6 of 9 runs were done before" in printed.err
     assert "utilisation" not in printed.out
+
+
+def test_picture_of_a_sweep_speaks_in_words_and_units() -> None:
+    """No axis has a variable's name alone, nor seconds where milliseconds suit."""
+    dumbbell = find_experiment("dumbbell")
+    outcomes = [
+        Outcome(
+            {"scheme": "pcn", "duration": duration, "xoff": xoff, "seed": 1},
+            {"capacity_reached_s": duration / 2, "queue_kb": xoff / 2e3, "jain": duration},
+        )
+        for duration in (2e-3, 4e-3)
+        for xoff in (256_000, 512_000)
+    ]
+    decided = dict.fromkeys(parameter_sweep.groups(outcomes), "marks")
+    time, queue, jain = parameter_sweep.charts(dumbbell, outcomes, decided)
+    assert time.title == "time until the flows' rates sum to the\nbottleneck's"
+    assert (time.x_label, time.y_label) == ("duration (ms)\nhow long the flows send", "ms")
+    assert [line.label for line in time.lines] == ["PCN, xoff 256 KB", "PCN, xoff 512 KB"]
+    assert len(set(looks(time.lines))) == 2, "lines of one scheme differ"
+    assert [list(line.x) for line in time.lines] == [[2, 4], [2, 4]]
+    assert [list(line.y) for line in time.lines] == [[1, 2], [1, 2]]
+    assert queue.title == "mean queue in the steady state"
+    figure = find_experiment("fig14")
+    frames = [
+        Outcome({"scheme": name, "seed": 1}, {"pause": 1.0 * place})
+        for place, name in enumerate(("pcn", "qcn"))
+    ]
+    (pause,) = parameter_sweep.charts(
+        figure, frames, dict.fromkeys(parameter_sweep.groups(frames), "")
+    )
+    assert pause.title == "pause", "a figure's is of all its run"
+    assert (queue.y_label, list(queue.lines[1].y)) == ("KB", [256, 256])
+    assert (jain.title, jain.y_label) == ("fairness in the steady state, Jain's index", "")
 
 
 def test_a_run_that_fails_is_a_row(

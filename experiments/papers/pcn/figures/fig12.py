@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import Plan, numbers
 from pcn.experiments.data.recording import Recording
-from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.charts import BesidePaper, Chart, Line, beside_paper, curve
 from pcn.experiments.define.checks import Check, Claim, Verdict, at_least, near
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from pcn.experiments.define.looks import label
@@ -65,7 +65,9 @@ class Fig12(Experiment):
         "frames come at the beginning of a large burst, from what is sent before the first CNPs, "
         "and more of them where it meets one that is still going: so the share that PCN prevents "
         "depends on the load, too. A separate study, below, shows how the factors depend on what "
-        "the paper leaves open about the other schemes."
+        "the paper leaves open about the other schemes. The paper states factors between PCN and "
+        "the others, no times: they stand beside ours in the last panels, which are ratios of the "
+        "means, with each seed's ratio as a dot."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -188,7 +190,41 @@ class Fig12(Experiment):
                 bars([f"p99_ms {group}" for group in hadoop.GROUPS]),
                 bars=names,
             ),
+            *_beside_papers(outcomes),
         ]
+
+
+def _beside_papers(outcomes: Outcomes) -> list[Chart]:
+    """Returns the factors that the paper has beside ours: ratios of means, each seed a dot."""
+    others = [scheme for scheme in outcomes.among(COMPARED) if scheme != PCN]
+    if PCN not in outcomes.values("scheme"):
+        return []
+    pause: list[BesidePaper] = []
+    times: dict[str, list[BesidePaper]] = {group: [] for group in hadoop.GROUPS}
+
+    def add(
+        to: list[BesidePaper], name: str, number: str, above: str, below: str, paper: float
+    ) -> None:
+        keys = {"scheme": above}, {"scheme": below}
+        mean = ratio(*(outcomes.mean(number, **pair) for pair in keys))
+        if mean is not None:
+            to.append((name, mean, outcomes.seed_ratios(number, *keys), paper))
+
+    for scheme in others:
+        if scheme in PREVENTED.paper:
+            add(pause, label(scheme), "pause_per_s", PCN, scheme, 1 - PREVENTED[scheme])
+        for claim, number, _ in FACTORS[scheme]:
+            kind, _, group = number.partition("_ms ")
+            name = label(scheme) if kind == "mean" else f"{label(scheme)}, {kind[1:]}%"
+            add(times[group], name, number, scheme, PCN, claim[scheme])
+    charts = [
+        beside_paper("PAUSE frames, PCN's over theirs", "Times", pause),
+        *(
+            beside_paper(f"{_flows(group)}: completion time, theirs over PCN's", "Times", values)
+            for group, values in times.items()
+        ),
+    ]
+    return [chart for chart in charts if chart.bars]
 
 
 def _busy(outcomes: Outcomes) -> list[Check]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import Plan, known_fields
 from pcn.experiments.data.recording import Recording
-from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.charts import BesidePaper, Chart, beside_paper, curve
 from pcn.experiments.define.checks import Check, Claim, at_least
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from pcn.experiments.define.looks import label
@@ -74,7 +74,10 @@ class Fig14(Experiment):
         "segments of 64 KB (and 16 KB beside them). Flow completion rate is the number of flows "
         "over the time until the last one has arrived, so the slowest flow decides; PAUSE frames "
         "are all that were sent. Ratios are of runs with the same flows, their mean over the "
-        "seeds; differences between seeds are large with W1, and their standard errors stand below."
+        "seeds; differences between seeds are large with W1, and standard errors stand below. "
+        "The paper states factors between PCN and the others, no times: they stand beside ours "
+        "below each workload's panels. How many more PAUSE frames W1 has with PCN than with QCN is "
+        "in the table alone, as its bar would flatten all others."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -199,6 +202,7 @@ class Fig14(Experiment):
                     if values
                 ]
                 charts.append(Chart(f"{workload}: {title}", "", unit, lines, bars=[""], columns=4))
+            charts += _beside_papers(outcomes, workload)
         return charts
 
 
@@ -242,23 +246,44 @@ def _prevented(outcomes: Outcomes, workload: str, name: str) -> float | None:
     return None if left is None else 1 - left.mean
 
 
+def _beside_papers(outcomes: Outcomes, workload: str) -> list[Chart]:
+    """Returns the paper's factors beside ours, which are means of the seeds' ratios."""
+    values: dict[str, list[BesidePaper]] = {number: [] for number in (_PAUSE, _MEAN, _P99, _RATE)}
+
+    def add(name: str, number: str, pcn_above: bool, paper: float) -> None:
+        ends = (PCN, name) if pcn_above else (name, PCN)
+        if ratios := _seed_ratios(outcomes, workload, number, *ends):
+            values[number].append((label(name), statistics.fmean(ratios), ratios, paper))
+
+    saved, others = _SAVED[workload]
+    for name in others:
+        add(name, _PAUSE, True, 1 - saved[f"{name} {_PAUSE}"])
+    for claim, name, number in _OF_PAPER[workload]:
+        add(name, number, number == _RATE, claim[f"{name} {number}"])
+    titles = {
+        _PAUSE: "PAUSE, PCN's over theirs",
+        _MEAN: "mean, theirs over PCN's",
+        _P99: "99%, theirs over PCN's",
+        _RATE: "rate, PCN's over theirs",
+    }
+    return [
+        beside_paper(f"{workload}: {titles[number]}", "Times", rows, columns=4)
+        for number, rows in values.items()
+        if rows
+    ]
+
+
+def _seed_ratios(
+    outcomes: Outcomes, workload: str, number: str, above: str, below: str
+) -> list[float]:
+    keys = ({"workload": workload, **_keys(name)} for name in (above, below))
+    return outcomes.seed_ratios(number, *keys)
+
+
 def _ratio(outcomes: Outcomes, workload: str, number: str, above: str, below: str) -> Ratio | None:
     """Returns that of the seeds that both have run; None where one of them has no number, or 0
     below."""
-
-    def by_seed(name: str) -> dict[Key, float | None]:
-        return {
-            outcome.keys["seed"]: outcome.numbers.get(number)
-            for outcome in outcomes.where(workload=workload, **_keys(name))
-        }
-
-    tops, bottoms = by_seed(above), by_seed(below)
-    ratios = []
-    for seed in tops.keys() & bottoms.keys():
-        top, bottom = tops[seed], bottoms[seed]
-        if top is None or not bottom:
-            return None
-        ratios.append(top / bottom)
+    ratios = _seed_ratios(outcomes, workload, number, above, below)
     if not ratios:
         return None
     error = statistics.stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else 0.0

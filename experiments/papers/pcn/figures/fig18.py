@@ -9,7 +9,7 @@ from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, numbers
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define import recording_numbers
-from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.charts import BesidePaper, Chart, Line, beside_paper, curve
 from pcn.experiments.define.checks import Check, Verdict, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
@@ -194,14 +194,14 @@ class Fig18(Experiment):
             for scheme in outcomes.values("scheme")
         ]
         present = [str(scheme) for scheme in outcomes.values("scheme")]
-        places = [place for place, scheme in enumerate(present) if scheme in LONG_INTERVALS.paper]
-        beside = [
-            curve(
-                "here",
-                list(range(len(present))),
-                [outcomes.mean("s1_r1_gbps", scheme=scheme, **_LONG) or 0.0 for scheme in present],
-            ),
-            curve("the paper", places, [LONG_INTERVALS[present[place]] for place in places]),
+        beside: list[BesidePaper] = [
+            (
+                label(scheme),
+                outcomes.mean("s1_r1_gbps", scheme=scheme, **_LONG) or 0.0,
+                outcomes.each("s1_r1_gbps", scheme=scheme, **_LONG),
+                LONG_INTERVALS.paper.get(scheme),
+            )
+            for scheme in present
         ]
         x = "Interval between bursts (us)"
         return [
@@ -215,13 +215,7 @@ class Fig18(Experiment):
                 together,
                 bars=["S0 to S1", "S1 to R1", "F1"],
             ),
-            Chart(
-                "S1 to R1 then, and in the paper",
-                "",
-                "Throughput (Gbit/s)",
-                beside,
-                bars=[label(scheme) for scheme in present],
-            ),
+            beside_paper("S1 to R1 then, and in the paper", "Throughput (Gbit/s)", beside),
         ]
 
 

@@ -11,7 +11,13 @@ from pcn.experiments.define.charts import Band, Chart, Line, Mark, Stroke, View
 from pcn.experiments.define.checks import Claim
 from pcn.experiments.papers.pcn.claims import IDEAL, LOSS, TREE
 from pcn.experiments.papers.pcn.scenarios.victim_measures import BIN_S, TRUNK, allowed
-from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
+from pcn.experiments.papers.pcn.scenarios.victim_setting import (
+    BURSTS,
+    attainable_bps,
+    burst_s,
+    fair_bps,
+    ideal_bps,
+)
 from pcn.topologies.compact import P0_S0, P2_S1, P3_S1
 from pcn.topologies.model import Endpoint
 
@@ -101,9 +107,15 @@ def throughput(plan: Plan, recording: Recording) -> Chart:
     ]
     lines += [
         charts.constant(
-            f"F{index} ideal, {ideal * _GIGA:.4g}", ideal * _GIGA, f"flow{index}", 0.0, burst
+            f"F{index} {'ideal' if most == ideal else 'by its limiter'}, {most * _GIGA:.4g}",
+            most * _GIGA,
+            f"flow{index}",
+            0.0,
+            burst,
         )
-        for index, ideal in enumerate(ideal_bps(plan))
+        for index, (ideal, most) in enumerate(
+            zip(ideal_bps(plan), attainable_bps(plan), strict=True)
+        )
     ]
     lines += [
         charts.constant(f"the paper's, {paper:g}", paper, f"flow{index}", 0.0, burst, "dotted")

@@ -35,8 +35,8 @@ _DOUBLE = "trend: within a factor of two"
 _ORDERS = (
     (TREES, "tree of PAUSE", (PCN, "dcqcn", PFC), "tree_s"),
     (LOSS, "time until S0 to S1 is full again", (PCN, "dcqcn"), "full_s"),
-    (VICTIM_FULL, "F0's loss against the ideal", (PCN, "dcqcn"), "f0_lost_bytes"),
-    (TREE_OF_PFC, "F0's loss during the bursts", (PCN, PFC), "f0_lost_burst_bytes"),
+    (VICTIM_FULL, "F0's loss of what it could have had", (PCN, "dcqcn"), "f0_lost_bytes"),
+    (TREE_OF_PFC, "F0's loss of that during the bursts", (PCN, PFC), "f0_lost_burst_bytes"),
 )
 """Who is better, as the paper orders them: claim, what, schemes, number."""
 
@@ -76,7 +76,7 @@ def _below_0(measured: float | None) -> Verdict:
 def _pfc(plan: Plan, measures: Measures) -> list[Check]:
     ideal, burst = ideal_bps(plan)[1] / 1e9, burst_s(plan) * 1e3
     text = f"the tree lasts (met: as long as the bursts within 10%; {_DOUBLE})"
-    share = f"F0 during the bursts: no more than F1's share of R1 (met: within 50%; {_DOUBLE})"
+    share = f"F0 during the bursts, beside F1's share of R1 (met: within 50%; {_DOUBLE})"
     paused = "PAUSE frames to H0 and H1, F0's sender too (met: 2 and more)"
     return [
         TREE_OF_PFC.row(text, measures.tree_s * 1e3, near(burst, 0.1), PFC, theory=burst),

@@ -15,7 +15,12 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.recording_numbers import completion_times_s, mean
-from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
+from pcn.experiments.papers.pcn.scenarios.victim_setting import (
+    BURSTS,
+    attainable_bps,
+    burst_s,
+    fair_bps,
+)
 from pcn.topologies.compact import P0_S0
 
 TRUNK = "s1->s0"
@@ -40,8 +45,8 @@ TEXTS = {
     "f0_burst_bps": NumberText("F0's rate during the bursts", "more"),
     "f0_last_third_bps": NumberText("F0's rate in the last third of the bursts"),
     "f1_burst_bps": NumberText("F1's rate during the bursts", "more"),
-    "f0_lost_burst_bytes": NumberText("what F0 lost during the bursts, against the ideal"),
-    "f0_lost_bytes": NumberText("what F0 lost in all, against the ideal", "less"),
+    "f0_lost_burst_bytes": NumberText("what F0 lost during the bursts, of what it could have had"),
+    "f0_lost_bytes": NumberText("what F0 lost in all, of what it could have had", "less"),
     "trunk_after": NumberText("used share of the link from S0 to S1 after the bursts"),
     "full_s": NumberText("time until the link from S0 to S1 is full again", "less"),
     "shared_s": NumberText("time until F0 and F1 have their fair shares again", "less"),
@@ -88,9 +93,9 @@ class Measures:
 
 def measure(plan: Plan, recording: Recording) -> Measures:
     burst, end = burst_s(plan), plan.duration_s
-    series, fair = recording.series, fair_bps(plan)
+    series, fair, limit = recording.series, fair_bps(plan), plan.number("limit")
     f0, f1 = (received(plan, recording, entity) for entity in ("flow 0", "flow 1"))
-    lost_burst = (ideal_bps(plan)[0] - _mean(f0, 0.0, burst)) * burst / 8
+    lost_burst = (attainable_bps(plan)[0] - _mean(f0, 0.0, burst)) * burst / 8
     fct = completion_times_s(flow for flow in recording.flows if flow.group == BURSTS)
     rates = [allowed(plan, recording, entity) for entity in ("flow 0", "flow 1")]
     least = series_math.step_at(*rates[0], np.arange(0.0, end - BIN_S, BIN_S / 4))
@@ -104,7 +109,7 @@ def measure(plan: Plan, recording: Recording) -> Measures:
         f0_last_third_bps=_mean(f0, burst * 2 / 3, burst),
         f1_burst_bps=_mean(f1, 0.0, burst),
         f0_lost_burst_bytes=lost_burst,
-        f0_lost_bytes=lost_burst + (fair - _mean(f0, burst, end)) * (end - burst) / 8,
+        f0_lost_bytes=lost_burst + (min(fair, limit) - _mean(f0, burst, end)) * (end - burst) / 8,
         trunk_after=series_math.utilisation(
             *series.get(str(P0_S0), "transmitted_bytes"), plan.number("rate"), burst, end
         ),

@@ -34,3 +34,10 @@ def ideal_bps(plan: Plan) -> tuple[float, float]:
     rate = plan.number("rate")
     share = rate / (plan.number("senders") - 1)
     return rate - share, share
+
+
+def attainable_bps(plan: Plan) -> tuple[float, float]:
+    """Returns what F0 and F1 could have during the bursts, in frames: the ideal, and no more than
+    their own limiters, which no network can undo."""
+    f0, f1 = ideal_bps(plan)
+    return min(f0, plan.number("limit")), min(f1, plan.number("limit"))
