@@ -236,7 +236,12 @@ class NativeSwitch(NativeState):
         """Packets that these queues of a port refuse are trimmed, at all ports."""
         mask = sum(1 << queue for queue in set(queues))
         raw = TrimmingRecord(
-            trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight
+            trimming.size,
+            trimming.dscp_value,
+            trimming.queue_index,
+            mask,
+            trimming.tail_percent,
+            trimming.weight,
         )
         self._call("sw_set_trimming", ctypes.byref(raw))
 

@@ -48,9 +48,13 @@ class TrimmingRecord(ctypes.Structure):
 
     _fields_ = [
         ("size", ctypes.c_uint16),
-        *[(name, ctypes.c_uint8) for name in ("dscp_value", "queue_index", "queues")],
+        *[
+            (name, ctypes.c_uint8)
+            for name in ("dscp_value", "queue_index", "queues", "tail_percent")
+        ],
         ("weight", ctypes.c_uint32),
         ("turns", ctypes.c_uint32),
+        ("drawn", ctypes.c_uint64),
     ]
 
 

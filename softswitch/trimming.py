@@ -9,7 +9,11 @@ _LIMITS = {
     "dscp_value": (0, 63),
     "queue_index": (0, 7),
     "weight": (1, 2**32 - 1),
+    "tail_percent": (0, 100),
 }
+LAST_HOP_DSCP = 49
+"""For the `dscp_value` of a port to a host: a receiver that finds it in a trimmed packet reports to
+the sender that the last hop has trimmed it (Ultra Ethernet's; hosts/csrc/wire.h has it, too)."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,9 @@ class Trimming:
     same senders repeat. So at most `weight` of them leave in a row while others wait, which leaves
     data of L bytes a share of at least L / (L + weight * size).
 
+    In `tail_percent` of 100 cases, drawn, a full queue trims the packet that waits last, and takes
+    the one that comes; 50 is NDP's coin, 0 a switch that trims what it refuses.
+
     Raises ValueError.
     """
 
@@ -29,6 +36,7 @@ class Trimming:
     dscp_value: int = 48
     queue_index: int = 6
     weight: int = 32
+    tail_percent: int = 0
 
     def __post_init__(self) -> None:
         for name, (least, most) in _LIMITS.items():

@@ -139,9 +139,10 @@ class Trimming(ctypes.Structure):
 
     _fields_ = [
         ("size", ctypes.c_uint16),
-        *[(name, _u8) for name in ("dscp_value", "queue_index", "queues")],
+        *[(name, _u8) for name in ("dscp_value", "queue_index", "queues", "tail_percent")],
         ("weight", _u32),
         ("turns", _u32),
+        ("drawn", _u64),
     ]
 
 

@@ -4,6 +4,7 @@ classes."""
 from __future__ import annotations
 
 import ctypes
+import random
 from collections.abc import Callable, Iterable, Sequence
 
 from pcn.softswitch.trimming import DEFAULT, Trimming
@@ -49,21 +50,27 @@ class Ports:
         classes: Iterable[int],
         trimming: Trimming = DEFAULT,
         depth: int = 2048,
+        seed: int = 1,
     ) -> None:
         """Packets that the queues of these classes refuse (`set_queue`) are trimmed, if flow
-        control doesn't protect them. `depth`: trimmed packets that wait; more are lost."""
+        control doesn't protect them. `depth`: trimmed packets that wait; more are lost. `seed`,
+        with the port, determines what `tail_percent` draws."""
         numbers = set(classes)
         if not numbers <= set(range(native.CLASSES)):
             raise VirtualError(f"classes {sorted(numbers)}: there are 0 to {native.CLASSES - 1}")
         mask = sum(1 << number for number in numbers)
+        link = self._links[Endpoint(switch, port)]
         raw = native.Trimming(
-            trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight
+            trimming.size,
+            trimming.dscp_value,
+            trimming.queue_index,
+            mask,
+            trimming.tail_percent,
+            trimming.weight,
+            0,
+            random.Random(f"{seed}/{link}").getrandbits(64),
         )
-        self._check(
-            self._library.vn_set_trimming(
-                self._changing(), self._links[Endpoint(switch, port)], ctypes.byref(raw)
-            )
-        )
+        self._check(self._library.vn_set_trimming(self._changing(), link, ctypes.byref(raw)))
         self.set_queue(switch, port, trimming.queue_index, depth=depth)
 
     def set_weights(self, switch: str, port: int, weights: Sequence[int]) -> None:

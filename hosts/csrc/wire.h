@@ -58,7 +58,10 @@ enum {
     WIRE_RC_SEND_ONLY = 0x04,
     WIRE_ACKNOWLEDGE = 0x11,
     WIRE_NAK = 0x60,         /* AETH's syndrome: a packet is missing, the one of the PSN */
-    WIRE_ACKREQ = 0x80,      /* in the byte at WIRE_PSN */
+    /* likewise, by a reserved code: the last hop has trimmed it, so its path isn't to blame */
+    WIRE_NAK_LAST_HOP = 0x65,
+    WIRE_LAST_HOP_DSCP = 49, /* of a packet that the last hop has trimmed, where the port says so */
+    WIRE_ACKREQ = 0x80, /* in the byte at WIRE_PSN */
     /* there, a reserved bit: from this packet on a receiver counts the flow's, if it is of an RC */
     WIRE_FIRST = 0x40,
     WIRE_HAS_TELEMETRY = 1, /* in the byte at WIRE_BECN, whose other low bits are reserved */
@@ -125,6 +128,12 @@ static inline uint32_t wire_data_bytes(const uint8_t *frame, uint32_t payload)
     uint32_t before =
         (has & WIRE_HAS_TELEMETRY ? WIRE_TELEMETRY_BYTES : 0u) + (has & WIRE_HAS_CREDIT ? 4u : 0u);
     return WIRE_PAYLOAD + before + payload + padding + WIRE_ICRC_BYTES;
+}
+
+/* Whether an acknowledgement, which it is, is a NAK. */
+static inline bool wire_refuses(const uint8_t *frame)
+{
+    return frame[WIRE_AETH] == WIRE_NAK || frame[WIRE_AETH] == WIRE_NAK_LAST_HOP;
 }
 
 enum wire_kind {

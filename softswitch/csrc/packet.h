@@ -47,6 +47,16 @@ static inline struct sw_pkt *sw_fifo_pop(struct sw_fifo *fifo)
     return pkt;
 }
 
+/* Another packet takes the place of the last one, which isn't in the queue any more. It is found
+ * from the first one on: for what is rare. */
+static inline void sw_fifo_replace_last(struct sw_fifo *fifo, struct sw_pkt *pkt)
+{
+    struct sw_pkt **to = &fifo->head;
+    while (*to != fifo->tail) to = &(*to)->next;
+    pkt->next = NULL;
+    *to = fifo->tail = pkt;
+}
+
 struct sw_pool {
     uint32_t phv_size, headroom;
     struct sw_pkt *free_small, *free_large;

@@ -108,6 +108,16 @@ bool sw_tm_enqueue(struct sw_tm_port *port, uint32_t number, struct sw_pkt *pkt,
 {
     struct sw_queue *queue = &port->queues[number];
     bool trims = full(queue) && sw_trims(&port->trimming, number, pkt->p.length_register);
+    struct sw_pkt *last = queue->packets.tail;
+    /* where the queue of trimmed packets has room, so that what isn't taken is `pkt` */
+    if (trims && last != NULL && !full(&port->queues[port->trimming.queue_index]) &&
+        sw_trims(&port->trimming, number, last->p.length_register) &&
+        sw_trims_tail(&port->trimming)) {
+        pkt->enq_ns = now_ns;
+        pkt->queue = (uint8_t)number;
+        sw_fifo_replace_last(&queue->packets, pkt);
+        pkt = last;
+    }
     if (trims) {
         number = port->trimming.queue_index;
         queue = &port->queues[number];

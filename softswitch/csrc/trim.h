@@ -20,15 +20,20 @@ struct sw_trimming {
     uint16_t size; /* of a frame, bytes */
     uint8_t dscp_value, queue_index;
     uint8_t queues;
+    /* in so many of 100 cases a full queue trims the packet that waits last, and takes the one
+     * that comes, which else is trimmed */
+    uint8_t tail_percent;
     /* how many packets of queue_index leave in a row, at most, while others wait; how many have */
     uint32_t weight, turns;
+    uint64_t drawn; /* state of the random numbers by which; any number to begin with */
 };
 
 static inline bool sw_trimming_possible(const struct sw_trimming *trimming)
 {
     bool sized = trimming->size >= SW_TRIM_LEAST && trimming->size <= SW_TRIM_MOST;
     return sized && trimming->weight != 0 && trimming->dscp_value < 64 &&
-           trimming->queue_index < 8 && !(trimming->queues >> trimming->queue_index & 1);
+           trimming->tail_percent <= 100 && trimming->queue_index < 8 &&
+           !(trimming->queues >> trimming->queue_index & 1);
 }
 
 /* The queue that is served next, of those in the bit mask, the highest first. Trimmed packets would
@@ -47,6 +52,18 @@ static inline uint32_t sw_trim_turn(struct sw_trimming *trimming, uint32_t queue
 static inline bool sw_trims(const struct sw_trimming *trimming, uint32_t queue, uint32_t bytes)
 {
     return trimming->queues >> queue & 1 && bytes > trimming->size;
+}
+
+/* Whether a full queue trims the packet that waits last, rather than the one that comes: NDP's
+ * coin (SIGCOMM'17, 3.1), without which senders in step lose by whose packet always comes at the
+ * wrong time. A number is drawn where it decides alone, by SplitMix64 (Steele, Lea, Flood 2014). */
+static inline bool sw_trims_tail(struct sw_trimming *trimming)
+{
+    if (trimming->tail_percent == 0) return false;
+    uint64_t mixed = trimming->drawn += UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (mixed ^ mixed >> 31) % 100 < trimming->tail_percent;
 }
 
 static inline void sw_trim_store16(uint8_t *at, uint32_t value)

@@ -6,14 +6,17 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable
+from ctypes import c_int32, c_uint64
 from functools import lru_cache
 
 import pytest
 from hypothesis import given, strategies as st
+from runtime import Switch
 
 from pcn.hosts.native import FLAGS
 from pcn.softswitch.cache.objects import build, digest
 from pcn.softswitch.embed.library import CSRC
+from pcn.softswitch.native_types import TrimmingRecord
 from pcn.softswitch.options import OptionError, parse
 from pcn.softswitch.trimming import Trimming
 
@@ -26,6 +29,13 @@ uint32_t turn(uint32_t *turns, uint32_t queue_index, uint32_t weight, uint32_t q
     uint32_t next = sw_trim_turn(&trimming, queues);
     *turns = trimming.turns;
     return next;
+}
+uint32_t tails(uint32_t percent, uint64_t drawn, uint32_t n)
+{
+    struct sw_trimming trimming = {.tail_percent = (uint8_t)percent, .drawn = drawn};
+    uint32_t tails = 0;
+    while (n-- != 0) tails += sw_trims_tail(&trimming);
+    return tails;
 }
 """  # noqa: E501
 UDP, TCP = 17, 6
@@ -40,7 +50,8 @@ def core() -> ctypes.CDLL:
         ctypes.c_bool,
         [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint8],
     )
-    library.turn.restype = ctypes.c_uint32
+    library.turn.restype = library.tails.restype = ctypes.c_uint32
+    library.tails.argtypes = (ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32)
     return library
 
 
@@ -149,6 +160,41 @@ def test_trimmed_packets_leave_at_most_a_weight_in_a_row_while_lower_queues_wait
             assert taken == lower.bit_length() - 1
 
 
+@given(st.integers(0, 100), st.integers(0, 2**64 - 1))
+def test_coin_falls_as_often_as_its_percent(percent: int, drawn: int) -> None:
+    """Within 6 standard deviations of 10,000 draws."""
+    tails = core().tails(percent, drawn, 10_000)
+    assert abs(tails - 100 * percent) <= 6 * (percent * (100 - percent)) ** 0.5
+    assert core().tails(percent, drawn, 10_000) == tails
+
+
+def ipv4_frame(mark: int) -> bytes:
+    header = struct.pack("!BBHHHBBH8s", 0x45, 0, 186, 0, 0, 64, UDP, 0, bytes(8))
+    return bytes(12) + b"\x08\x00" + header + bytes(8) + bytes([mark]).ljust(158, b".")
+
+
+@pytest.mark.parametrize("percent", [0, 100])
+def test_switch_trims_what_comes_or_what_waits_last(percent: int) -> None:
+    """Eight frames for a queue of three, behind one that is on the line."""
+    with Switch(manual=True) as switch:
+        for port in (1, 2):
+            switch.port_add(port)
+        switch.forward(1, 2)
+        ports_queue = (c_int32(2), c_int32(0))
+        switch.call("sw_queue_set", *ports_queue, c_uint64(3), c_uint64(1_000_000))
+        record = TrimmingRecord(64, 48, 6, 1, percent, 32)
+        switch.call("sw_set_trimming", ctypes.byref(record))
+        for mark in range(9):
+            switch.inject(1, ipv4_frame(mark))
+        switch.advance(1)
+        frames = [data for _, _, data in switch.departed()]
+        whole = [frame[42] for frame in frames if len(frame) == 200]
+        trimmed = [frame[42] for frame in frames if len(frame) == 64]
+        kept = [0, 1, 2, 8] if percent else [0, 1, 2, 3]
+        assert whole == kept
+        assert trimmed == [mark for mark in range(9) if mark not in kept]
+
+
 def options(*words: str) -> tuple[tuple[int, ...], Trimming] | None:
     return parse(["--no-p4", "-i", "1@one", *words]).trimming
 
@@ -156,11 +202,9 @@ def options(*words: str) -> tuple[tuple[int, ...], Trimming] | None:
 def test_option_has_queues_and_settings_by_their_names() -> None:
     assert options() is None
     assert options("--trim", "1") == ((1,), Trimming())
-    wanted = Trimming(size=128, dscp_value=40, queue_index=5, weight=7)
-    assert options("--trim", "2,0,2:size=128,dscp_value=40,queue_index=5,weight=7") == (
-        (0, 2),
-        wanted,
-    )
+    wanted = Trimming(size=128, dscp_value=40, queue_index=5, weight=7, tail_percent=50)
+    words = "2,0,2:size=128,dscp_value=40,queue_index=5,weight=7,tail_percent=50"
+    assert options("--trim", words) == ((0, 2), wanted)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +216,7 @@ def test_option_has_queues_and_settings_by_their_names() -> None:
         ("1:length=64", "length: there are size"),
         ("1:size=63", "size is 63: 64 to 1024"),
         ("1:weight=0", "weight is 0"),
+        ("1:tail_percent=101", "tail_percent is 101: 0 to 100"),
         ("8", "queues are 0 to 7"),
         ("6", "another than those that trim"),
     ],

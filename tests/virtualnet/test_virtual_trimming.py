@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from networks import read_pcap, star, with_flows
 
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Ack, Configured, Loss, ReactionPoint, find_scheme
+from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.hosts.virtual import VirtualNetwork
+from pcn.softswitch.trimming import LAST_HOP_DSCP
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import Trimming
 from pcn.virtualnet.errors import VirtualError
@@ -98,6 +101,59 @@ def test_trimmed_packets_are_repeated_without_a_timeout() -> None:
             assert all(4e-6 < loss.rtt_s < 4e-6 + full_s / 2 for loss in losses)
             assert all(ack.acked_bytes > 0 for ack in flow.rp.acks)
         assert network.totals().packets == 0
+
+
+def lost_by_flow(percent: int, seed: int = 1, **more: Any) -> list[int]:
+    """Of two flows at a line's rate, whose packets come at the same instants."""
+    with trimming_network(None, senders=2, **more) as network:
+        trimming = Trimming(tail_percent=percent)
+        network.set_trimming("s0", 3, [CLASS], trimming, seed=seed)
+        network.run(until_s=1e-3)
+        stats = [flow.stats() for flow in network.flows.values()]
+        assert sum(stat.lost_packets for stat in stats) <= counts(network, 2)[1]
+        return [stat.lost_packets for stat in stats]
+
+
+def test_coin_divides_the_loss_of_senders_in_step() -> None:
+    """The queue is full whenever the second one's packet comes. Without the coin that is trimmed,
+    or, where the last that waits always is, the first one's."""
+    arriving, coin, waiting = (lost_by_flow(percent) for percent in (0, 50, 100))
+    assert arriving[1] > 10 * arriving[0]
+    assert waiting == arriving[::-1]
+    assert coin[0] == pytest.approx(coin[1], rel=0.05)
+
+
+def test_coin_falls_by_seed_and_port_alone() -> None:
+    lost = [lost_by_flow(50, **more) for more in ({}, {"inplace": False}, {"threads": 2})]
+    assert lost[0] == lost[1] == lost[2] != lost_by_flow(50, seed=2)
+
+
+def test_coin_loses_nothing_of_flows_that_repeat() -> None:
+    with trimming_network(trimming=Trimming(tail_percent=50)) as network:
+        assert network.run(until_s=0.1, finish=True)
+        network.run(until_s=network.now_s + 1e-3)
+        stats = [flow.stats() for flow in network.flows.values()]
+        assert sum(stat.lost_packets for stat in stats) == counts(network)[1] > 200
+        assert all(stat.received_packets == SIZE / 1000 and not stat.timeouts for stat in stats)
+        assert network.totals().packets == 0
+
+
+def test_path_isnt_avoided_for_what_the_last_hop_trimmed(tmp_path: Path) -> None:
+    """Of 64 ports in turn one is left out four times for a trimmed packet, and once for a mark,
+    which is left where the port to the host reports that it has trimmed."""
+    skipped = []
+    for dscp in (48, LAST_HOP_DSCP):
+        file = tmp_path / str(dscp)
+        with trimming_network(
+            trimming=Trimming(dscp_value=dscp), paths=Paths("packet", 64)
+        ) as network:
+            network.capture("h0", 0, file)
+            assert network.run(until_s=0.1, finish=True)
+            assert counts(network)[1] > 200
+        data = [frame for _, frame in read_pcap(file) if len(frame) > 100]
+        places = [frame[35] for frame in data if frame[26:30] == data[0][26:30]]
+        skipped.append(sum((b - a) % 64 - 1 for a, b in pairwise(places)))
+    assert skipped[0] > 100 * skipped[1] > 0
 
 
 def test_trimming_saves_the_timer() -> None:
@@ -216,6 +272,8 @@ def test_trimming_refuses_what_cannot_be() -> None:
         {"dscp_value": 64},
         {"queue_index": 8},
         {"weight": 0},
+        {"tail_percent": 101},
+        {"tail_percent": -1},
     ):
         with pytest.raises(ValueError, match=next(iter(settings))):
             Trimming(**settings)  # type: ignore[arg-type]

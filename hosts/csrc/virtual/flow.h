@@ -254,6 +254,7 @@ struct vn_answered { /* a packet: its PSN, stamp, and UDP source port */
     uint16_t path;
     uint64_t stamp;
     const uint8_t *frame; /* whose telemetry goes back, if it has any; NULL: none does */
+    bool last_hop; /* which has trimmed it */
 };
 static void vn_send_answer(struct vn_context *, uint32_t flow, const struct vn_answered *,
                            enum reliable_answer);

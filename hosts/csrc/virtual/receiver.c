@@ -60,7 +60,8 @@ void vn_send_answer(struct vn_context *context, uint32_t number, const struct vn
     wire_store32(frame + WIRE_PSN, of->psn);
     wire_store16(frame + WIRE_UDP, of->path);
     if (flow->receiver != NULL) {
-        uint32_t syndrome = answer == RELIABLE_NAK ? WIRE_NAK : frame[WIRE_AETH];
+        uint32_t nak = of->last_hop ? WIRE_NAK_LAST_HOP : WIRE_NAK,
+                 syndrome = answer == RELIABLE_NAK ? nak : frame[WIRE_AETH];
         wire_store32(frame + WIRE_AETH,
                      syndrome << 24 | (uint32_t)(flow->receiver->next % WIRE_PSN_RANGE));
     }
@@ -216,7 +217,8 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
         callback->feedback = frame[WIRE_CNM_FEEDBACK + 1] & WIRE_MAX_FEEDBACK;
     } else if (ack) {
         vn_observe_answered(context, number, id);
-        bool refused = flow->repeats && frame[WIRE_AETH] == WIRE_NAK;
+        bool last_hop = frame[WIRE_AETH] == WIRE_NAK_LAST_HOP,
+             refused = flow->repeats && wire_refuses(frame);
         callback->method = VN_ON_ACK;
         callback->feedback = vn_seconds(context->now - packet->stamp);
         callback->psn = wire_load24(frame + WIRE_PSN + 1);
@@ -225,7 +227,9 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
             packet->bytes >= WIRE_ACK_TELEMETRY + WIRE_TELEMETRY_BYTES + WIRE_ICRC_BYTES;
         if (callback->has_telemetry)
             memcpy(callback->telemetry, frame + WIRE_ACK_TELEMETRY, WIRE_TELEMETRY_BYTES);
-        if (flow->sprays && refused) paths_avoid(flow->paths, callback->path, PATHS_NACK);
+        /* what the receiver's own port has trimmed is no path's, but all senders' */
+        if (flow->sprays && refused && !last_hop)
+            paths_avoid(flow->paths, callback->path, PATHS_NACK);
         else if (flow->sprays && callback->mark == WIRE_CE)
             paths_avoid(flow->paths, callback->path, PATHS_MARK);
         if (refused && callback->bytes == 0) { /* it acknowledges nothing */

@@ -74,7 +74,7 @@ bool vn_repeat_answered(struct vn_context *context, uint32_t number, const struc
     struct vn_repeat *repeat = vn_repeat_of(flow);
     uint32_t psn = wire_load24(frame + WIRE_PSN + 1), in_order = wire_load24(frame + WIRE_AETH + 1);
     struct reliable_news news;
-    bool refused = frame[WIRE_AETH] == WIRE_NAK;
+    bool refused = wire_refuses(frame);
     if (refused ? !reliable_refused(&repeat->reliable, psn, packet->stamp, &news)
                 : !reliable_acknowledged(&repeat->reliable, psn, in_order, packet->stamp, &news)) {
         return false;
@@ -142,9 +142,12 @@ void vn_repeat_trimmed(struct vn_context *context, uint32_t number, uint32_t id,
                        const uint8_t *frame)
 {
     struct reliable_receiver *receiver = vn_flow_at(context, number)->receiver;
-    struct vn_answered of = {id, wire_load24(frame + WIRE_PSN + 1),
+    struct vn_answered of = {id,
+                             wire_load24(frame + WIRE_PSN + 1),
                              (uint16_t)wire_load16(frame + WIRE_UDP),
-                             vn_packet_at(context, id)->stamp, NULL};
+                             vn_packet_at(context, id)->stamp,
+                             NULL,
+                             frame[WIRE_TOS] >> 2 == WIRE_LAST_HOP_DSCP};
     enum reliable_answer answer = reliable_trimmed(receiver, of.psn);
     if (answer == RELIABLE_NAK && receiver->kind == GO_BACK_N)
         of.psn = (uint32_t)(receiver->next % WIRE_PSN_RANGE);

@@ -129,6 +129,19 @@ static inline uint32_t vn_fifo_pop(struct vn_context *context, struct vn_fifo *f
     return id;
 }
 
+/* Another packet takes the place of the last one, which isn't in the queue any more. It is found
+ * from the first one on: for what is rare. */
+static inline void vn_fifo_replace_last(struct vn_context *context, struct vn_fifo *fifo,
+                                        uint32_t id)
+{
+    VN_ASSERT(fifo->packets != 0 && fifo->tail != id);
+    uint32_t before = fifo->head;
+    for (uint32_t n = fifo->packets; n > 2; n--) before = vn_packet_at(context, before)->next;
+    if (fifo->packets == 1) fifo->head = id;
+    else vn_packet_at(context, before)->next = id;
+    fifo->tail = id;
+}
+
 /* Shows each packet of a queue. */
 static inline void vn_fifo_each(const struct vn_context *context, const struct vn_fifo *fifo,
                                 uint32_t class,

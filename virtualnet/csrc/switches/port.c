@@ -9,15 +9,16 @@
 #include "switches/watchdog.h"
 #include "switches/weights.h"
 
-/* A packet that its class refuses goes to the queue of trimmed ones, if it is to be trimmed. False:
- * it isn't queued. */
+/* A packet that its class refuses, `*id` or the last one there, which becomes `*id`, goes to the
+ * queue of trimmed ones, if it is to be trimmed. False: it isn't queued. */
 static __attribute__((noinline)) bool trimmed(struct vn_context *context, struct vn_link *link,
-                                              uint32_t class, uint32_t id)
+                                              uint32_t class, uint32_t *id)
 {
     uint32_t queue;
-    if (!vn_trim(context, link, class, id, &queue)) return false;
-    vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, queue) & 0x7ffffu;
-    return vn_scheduler_admit(context, link, queue, id);
+    *id = vn_trim_refused(context, link, class, *id);
+    if (!vn_trim(context, link, class, *id, &queue)) return false;
+    vn_packet_at(context, *id)->enq_qdepth = vn_scheduler_waiting(link, queue) & 0x7ffffu;
+    return vn_scheduler_admit(context, link, queue, *id);
 }
 
 /* A packet is lost that is to leave by a link that is down. The program's egress sees it, so that
@@ -77,7 +78,7 @@ VN_ALWAYS void admit(struct vn_context *context, struct vn_link *link, uint32_t 
                      uint32_t class, uint16_t port)
 {
     if (!vn_scheduler_admit(context, link, class, id) &&
-        !(vn_port_of(link)->trims && trimmed(context, link, class, id))) {
+        !(vn_port_of(link)->trims && trimmed(context, link, class, &id))) {
         refuse(context, link, class, id, port);
         return;
     }

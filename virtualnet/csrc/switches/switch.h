@@ -143,6 +143,9 @@ static void vn_port_admit_held(struct vn_context *, uint32_t link, uint32_t id, 
 static void vn_port_discard(struct vn_context *, struct vn_link *, bool discards);
 
 /* ---- trim.c: packets that a queue refuses, cut to their headers ---- */
+/* The packet that a full queue refuses: the one that comes, `id`, or the one that waited last,
+ * whose place that has taken. */
+static uint32_t vn_trim_refused(struct vn_context *, struct vn_link *, uint32_t class, uint32_t id);
 /* False: the packet isn't one to be trimmed. True: it is for that queue now. */
 static bool vn_trim(struct vn_context *, const struct vn_link *, uint32_t class, uint32_t id,
                     uint32_t *queue);
