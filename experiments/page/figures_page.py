@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import textwrap
 from collections import Counter
@@ -56,6 +57,8 @@ _CLAIMS = (
 _LINE = 120
 PICTURES_IN_GIT = ("fairness", "marking", "pcn-x")
 """Of docs/fairness.md; .gitignore has them, too."""
+NUMBERS = ".json.gz"
+"""Ends the names of docs/figures' other files: figures' numbers, which results.md prints."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
@@ -135,8 +138,8 @@ def _picture(place: Path) -> bytes | None:
 
 
 def write_docs(root: Path, docs: Path) -> None:
-    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json with its
-    part of docs/results.md. Then that page of all existing figures, and their verdicts in
+    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json.gz with
+    its part of docs/results.md. Then that page of all existing figures, and their verdicts in
     docs/claims.md, if that exists."""
     figures = docs / "figures"
     with held(figures, make=True):
@@ -146,10 +149,10 @@ def write_docs(root: Path, docs: Path) -> None:
         if section.picture is not None:
             with replacing(figures / f"{name}.png") as file:
                 file.write(section.picture)
-        with replacing(figures / f"{name}.json") as file:
+        with replacing(figures / f"{name}{NUMBERS}") as file:
             document = {**section.summary, "runs": len(section.summary["runs"])}
             text = json.dumps(document, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-            file.write(f"{text}\n".encode())
+            file.write(gzip.compress(f"{text}\n".encode(), mtime=0))
     claims = docs / "claims.md"
     all_sections, text = (
         documented(docs),
@@ -165,9 +168,9 @@ def write_docs(root: Path, docs: Path) -> None:
 
 def documented(docs: Path) -> list[Section]:
     """Returns the figures of docs/results.md."""
-    places = ((figure, docs / "figures" / f"{name}.json") for name, figure in FIGURES.items())
+    places = ((figure, docs / "figures" / f"{name}{NUMBERS}") for name, figure in FIGURES.items())
     return [
-        Section(figure, json.loads(place.read_text(encoding="utf-8")), None)
+        Section(figure, json.loads(gzip.decompress(place.read_bytes())), None)
         for figure, place in places
         if place.exists()
     ]
