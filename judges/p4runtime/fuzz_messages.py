@@ -28,7 +28,6 @@ from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-PROGRAMS = ROOT / "tests/p4runtime/programs"
 CORPUS = Path(__file__).with_name("corpus")
 NAMES = ("bench", "indirect", "valuesets", "idle")
 CPU_PORT = 255
@@ -41,8 +40,8 @@ INSIDE = __name__ == "__main__" and "inside" in sys.argv
 if INSIDE:
     import atheris
 
-from google.protobuf import text_format  # noqa: E402
 from google.protobuf.message import DecodeError, Message  # noqa: E402
+from oracle.programs import programs  # noqa: E402
 
 from pcn.base.p4rt import p4i, p4r  # noqa: E402
 
@@ -55,6 +54,7 @@ with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullconte
     from pcn.softswitch.p4runtime.pipeline import Pipeline
     from pcn.softswitch.p4runtime.service import Service
 
+PROGRAMS = programs()
 ELECTION = p4r.Uint128(low=1)
 KINDS: tuple[type[Message], ...] = (
     p4r.WriteRequest,
@@ -89,9 +89,8 @@ class Target:
     """A service whose state is that of a fresh pipeline at the start of each input."""
 
     def __init__(self, name: str) -> None:
-        self.info = text_format.Parse((PROGRAMS / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
-        config = p4r.ForwardingPipelineConfig(p4info=self.info)
-        config.p4_device_config = (PROGRAMS / f"{name}.json").read_bytes()
+        config = PROGRAMS[name].config
+        self.info = config.p4info
         self._library = load_library(build_runtime())
         self._verified = verify(config)
         self._native = NativeSwitch(self._library, cpu_port=CPU_PORT)
@@ -452,7 +451,7 @@ def inside(name: str, options: list[str]) -> None:
 def run(name: str, seconds: str, folder: Path) -> int:
     """Fuzzes from the kept inputs, the first ones and what FOLDER has."""
     folder.mkdir(parents=True, exist_ok=True)
-    info = text_format.Parse((PROGRAMS / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
+    info = PROGRAMS[name].config.p4info
     inputs = corpus(name) if (CORPUS / f"{name}.hex.gz").exists() else []
     for number, data in enumerate([*starts(info), *inputs]):
         (folder / f"start-{number}").write_bytes(data)
