@@ -111,9 +111,10 @@ class Section:
 def sections(root: Path) -> list[Section]:
     """Returns the figures that have been run into `root`, in the paper's order."""
     run_sections = []
-    for name, figure in FIGURES.items():
+    for name in FIGURES:
         summary = read(root / name)
         if summary is not None:
+            figure = FIGURES[name]
             charts, missing = _charts(figure, root / name)
             run_sections.append(Section(figure, summary, _picture(root / name), charts, missing))
     return run_sections
@@ -168,10 +169,10 @@ def write_docs(root: Path, docs: Path) -> None:
 
 def documented(docs: Path) -> list[Section]:
     """Returns the figures of docs/results.md."""
-    places = ((figure, docs / "figures" / f"{name}{NUMBERS}") for name, figure in FIGURES.items())
+    places = ((name, docs / "figures" / f"{name}{NUMBERS}") for name in FIGURES)
     return [
-        Section(figure, json.loads(gzip.decompress(place.read_bytes())), None)
-        for figure, place in places
+        Section(FIGURES[name], json.loads(gzip.decompress(place.read_bytes())), None)
+        for name, place in places
         if place.exists()
     ]
 
@@ -207,7 +208,7 @@ def markdown(sections: Sequence[Section], claims: str = "") -> str:
 def _line(section: Section) -> str:
     """Returns a figure's row in the table on top."""
     figure = section.figure
-    paper = next(paper.title for paper in PAPERS if figure.name in paper.figures)
+    paper = next((paper.title for paper in PAPERS if figure.name in paper.figures), "")
     counts = Counter(check["verdict"] for check in section.summary["checks"])
     numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
     return (
