@@ -307,7 +307,7 @@ def manifest_text(
     compiler: str, version: str, results: Sequence[tuple[Recorded, Sequence[Path]]]
 ) -> str:
     """Returns the manifest of programs that were compiled together, each with its outputs in the
-    program's order, in any folder. A source's digest stands there once, whoever includes it."""
+    program's order, in any folder. A source's digest is there once, though many include it."""
     digests = {
         path: source_digest(program.root / path)
         for program, _ in results

@@ -63,8 +63,8 @@ _NICE = -20
 
 
 class _Commands(click.Group):
-    """Finds subcommands lazily, and suggests the nearest one. Installed packages' are asked for
-    names that aren't ours, and for the list."""
+    """Finds subcommands lazily, and suggests the nearest one. Installed packages are
+    searched for names that aren't ours, and for the list."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from pcn.topologies.entry_points import installed
@@ -92,8 +92,8 @@ class _Commands(click.Group):
 
 
 def _from_package(name: str) -> click.Command | None:
-    """Returns an installed package's command. One that can't be loaded tells why, when it is called
-    and in the list of all."""
+    """Returns an installed package's command. Of one that can't be loaded the call and the list of
+    all have the error."""
     from pcn.base.errors import LabError
     from pcn.topologies.entry_points import find, loaded
 

@@ -4,7 +4,7 @@
     "scheme.aimd" = "my_package.aimd:AIMD"
     "topology.my-star" = "my_package.star:star"
 
-docs/schemes.md has the kinds. Those that fail break their own name alone. Until 0.1 schemes and
+docs/schemes.md has the kinds. One that fails breaks its name alone. Until 0.1 schemes and
 topologies had a group each, which is still read.
 """
 

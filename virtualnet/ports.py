@@ -22,7 +22,7 @@ _SCHEDULERS = {ROUND_ROBIN: "round_robin"}
 
 def scheduler_parts(topology: Topology) -> list[native.Part]:
     """Returns what the engine needs of installed packages for a topology's arbitrations. Raises
-    VirtualError for one that isn't there, or can't be loaded."""
+    VirtualError for one that is missing, or can't be loaded."""
     names = sorted({switch.arbitration for switch in topology.switches} - {FIFO, ROUND_ROBIN})
     parts = []
     for name in names:

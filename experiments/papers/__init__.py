@@ -34,7 +34,8 @@ _TRAFFIC = "pcn.experiments.traffic.experiment:Traffic"
 class Catalog(MutableMapping[str, Experiment]):
     """Experiments by name: ours, then installed packages', by entry points KIND.NAME and those of
     their papers (`paper.NAME`). A module is imported when its experiment is looked up, not when
-    names are listed; installed packages are asked for names that aren't ours, and for the list."""
+    names are listed; installed packages are searched for names that aren't ours, and for the
+    list."""
 
     def __init__(self, kind: str, classes: dict[str, str]) -> None:
         """`kind`: "scenario" or "figure"; `classes`: by name, "module:Class"."""
@@ -44,7 +45,7 @@ class Catalog(MutableMapping[str, Experiment]):
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:
         """The entry points of experiments whose names aren't ours; of a paper that can't be loaded
-        its own, which tells why when it is looked up."""
+        the paper's, whose error a lookup raises."""
         points = entry_points.installed(self._kind)
         for point in entry_points.installed("paper"):
             try:

@@ -49,7 +49,7 @@ import click
 @click.command()
 @click.argument("word")
 def greet(word):
-    "Greet somebody."
+    "Greet a user."
     click.echo(f"hello {word}")
 """
 
@@ -62,7 +62,7 @@ def test_command_of_package_runs_and_is_listed(
     assert capsys.readouterr().out == "hello you\n"
     assert cli.run(["--help"]) == 0
     listed = capsys.readouterr().out
-    assert "Greet somebody." in listed
+    assert "Greet a user." in listed
     assert listed.count("\n  run ") == 1, "ours goes before a package's"
     assert cli.run(["great"]) == 2
     assert "no command 'great'; did you mean 'greet'" in capsys.readouterr().err
@@ -78,7 +78,7 @@ def test_command_of_package_runs_and_is_listed(
         ("planted:WORD", "entry point command.greet = planted:WORD isn't a Command"),
     ],
 )
-def test_command_that_cannot_be_loaded_tells_why(
+def test_command_that_cannot_be_loaded_raises_why(
     install: Install, capsys: pytest.CaptureFixture[str], place: str, message: str
 ) -> None:
     install("WORD = 1\n", f"command.greet = {place}")
@@ -141,7 +141,7 @@ def test_paper_of_package_brings_its_experiments(install: Install) -> None:
         ("paper.mine = nowhere:it", "mine", "scenario 'mine', nowhere:it: ModuleNotFoundError"),
     ],
 )
-def test_experiment_that_cannot_be_loaded_tells_why(
+def test_experiment_that_cannot_be_loaded_raises_why(
     install: Install, entry: str, name: str, message: str
 ) -> None:
     install(EXPERIMENTS, entry)
@@ -205,7 +205,7 @@ def test_flow_format_of_package_is_read(install: Install) -> None:
     assert len(read_flows(folder / "flows.csv")) == 1
 
 
-def test_flow_format_that_cannot_be_loaded_tells_why(install: Install) -> None:
+def test_flow_format_that_cannot_be_loaded_raises_why(install: Install) -> None:
     folder = install("", "flow-format.mine = planted:MINE")
     (folder / "flows.mine").write_text("anything")
     with pytest.raises(ExperimentError, match="flow-format 'mine', planted:MINE: AttributeError"):

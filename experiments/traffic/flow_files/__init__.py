@@ -39,8 +39,8 @@ KIND = "flow-format"
 
 
 def _form(file: FlowFile) -> FlowFormat:
-    """Returns the format of a file. Installed packages' are asked where none of ours that has a
-    sign of its own will do."""
+    """Returns the format of a file. Installed packages' are tried where none of ours will do but
+    CSV, which recognises all."""
     forms = (form for form in _TRIED if form.recognises(file))
     if form := next(forms, None):
         return form
