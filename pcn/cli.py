@@ -63,8 +63,8 @@ _NICE = -20
 
 
 class _Commands(click.Group):
-    """Finds subcommands lazily, and suggests the nearest one. Installed packages are
-    searched for names that aren't ours, and for the list."""
+    """Finds subcommands lazily, and suggests the nearest one. Installed packages are searched for
+    names that aren't ours, and for the list."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from pcn.topologies.entry_points import installed
@@ -107,7 +107,9 @@ def _from_package(name: str) -> click.Command | None:
     def fail(**_: object) -> None:
         raise fault
 
-    return click.Command(name, callback=fail, short_help=f"Can't be loaded: {fault}")
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    help_text = f"Can't be loaded: {fault}"
+    return click.Command(name, callback=fail, short_help=help_text, context_settings=anything)
 
 
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:

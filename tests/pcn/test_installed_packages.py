@@ -82,7 +82,7 @@ def test_command_that_cannot_be_loaded_raises_why(
     install: Install, capsys: pytest.CaptureFixture[str], place: str, message: str
 ) -> None:
     install("WORD = 1\n", f"command.greet = {place}")
-    assert cli.run(["greet"]) == 1
+    assert cli.run(["greet", "you", "--loudly"]) == 1
     error = capsys.readouterr().err
     assert error.startswith(f"pcn: {message}")
     assert error.count("\n") == 1
