@@ -160,15 +160,16 @@ $(VENV)/.tests: requirements.lock pyproject.toml setup.sh
 root:
 	@[ "$$(id -u)" = 0 ] || { echo "make $(MAKECMDGOALS): needs root, for network namespaces and veth pairs. Run: sudo make $(MAKECMDGOALS)" >&2; exit 1; }
 
-COMPILE = $(VENV)/tools/bin/uv pip compile -q --universal --python-version 3.10 --generate-hashes --no-header --no-annotate --upgrade
+LOCK = $(VENV)/tools/bin/python release/lock.py
+ALL_PYTHONS := --universal --python-version 3.10
 
-# The image's and the action's locks are parts of the first one.
+# The image's and the action's locks are parts of the first one; the lowest is for the lowest Python alone.
 lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows, the lowest (lowest.lock), and the other locks
-	$(COMPILE) --all-extras pyproject.toml -o requirements.lock
-	$(COMPILE) --all-extras --resolution lowest-direct pyproject.toml -o lowest.lock
-	$(COMPILE) -c requirements.lock --extra figures --extra parquet --extra web --extra yaml pyproject.toml -o release/image.lock
-	printf '%s\n' ptf scapy setuptools | $(COMPILE) -c requirements.lock pyproject.toml - -o release/action.lock
-	printf '%s\n' cyclonedx-bom uv ziglang | $(COMPILE) - -o tools.lock
+	$(LOCK) requirements.lock $(ALL_PYTHONS) --all-extras pyproject.toml
+	$(LOCK) lowest.lock --python-platform linux --python-version 3.10 --all-extras --resolution lowest-direct pyproject.toml
+	$(LOCK) release/image.lock $(ALL_PYTHONS) -c requirements.lock --extra figures --extra parquet --extra web --extra yaml pyproject.toml
+	printf '%s\n' ptf scapy setuptools | $(LOCK) release/action.lock $(ALL_PYTHONS) -c requirements.lock pyproject.toml -
+	printf '%s\n' cyclonedx-bom uv ziglang | $(LOCK) tools.lock $(ALL_PYTHONS) -
 
 SUITE ?= trixie
 PYTHONS ?= 3.10 3.11 3.12 3.13 3.14

@@ -111,7 +111,8 @@ _MIRRORED = (
 def library_path() -> Path:
     """Returns the C side as a shared object; compiled if it isn't yet. Raises BuildError."""
     sources = [*sorted(CSRC.glob("*.c")), SWITCH / "channel.c"]
-    headers = [*sorted(CSRC.glob("*.h")), SWITCH / "channel.h"]
+    shared = [SWITCH / name for name in ("channel.h", "crc32.h", "icrc.h")]
+    headers = [*sorted(CSRC.glob("*.h")), *shared]
     return build("libhosts", sources, digest([*sources, *headers]), FLAGS, CSRC)
 
 

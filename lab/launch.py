@@ -72,8 +72,10 @@ def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
         )
     if queue_depth.queue_packets(topology.parameters):
         yield "queue", f"{topology.name}: {queue_depth.QUEUE} is there in virtual time alone"
+    arbitrations = {switch.arbitration for switch in topology.switches} - {FIFO}
+    names = " and ".join(map(repr, sorted(arbitrations)))
     for name, has, feature in (
-        ("arbitration", lambda switch: switch.arbitration != FIFO, "arbitration 'round robin' is"),
+        ("arbitration", lambda switch: switch.arbitration != FIFO, f"arbitration {names} is"),
         ("output", lambda switch: switch.output is not None, "output buffers behind a fabric are"),
         ("watchdog", lambda switch: switch.watchdog is not None, "a PFC watchdog is"),
         ("latency", lambda switch: switch.takes_time, "a latency and cut-through are"),

@@ -8,20 +8,20 @@ anew. Of what waits for an address, 101 frames are kept, the latest. Answers hol
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import IPv4Address
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from pcn.p4net.neighbours import Neighbours, address_of, group_mac, neighbours
+from pcn.p4net.network import P4Network
+from pcn.virtualnet.frames import Arrived, Times
+from pcn.virtualnet.timed import TimedNetwork
 
-if TYPE_CHECKING:
-    from pcn.p4net.virtual import VirtualP4
-    from pcn.virtualnet.frames import Arrived, Times
-
+React = Callable[[str, Callable[[Arrived], None]], None]
 REQUESTS: Final = 3
 EVERY_S: Final = 1.0
 MOST_WAITING: Final = 101
@@ -46,10 +46,11 @@ class _Entry:
 
 
 class Arp:
-    """Of all hosts of a network. Hosts answer from the first request on, or from `answer` on."""
+    """ARP of all hosts of the network `value`, which is timed as `network`; `react` has a host
+    call a function with each frame. Hosts answer from the first request on, or from `answer` on."""
 
-    def __init__(self, network: VirtualP4) -> None:
-        self._network = network
+    def __init__(self, network: TimedNetwork, value: P4Network, react: React) -> None:
+        self._network, self._value, self._react = network, value, react
         self._static: dict[str, Neighbours] = {}
         self._entries: dict[tuple[str, IPv4Address], _Entry] = {}
         self._answering = False
@@ -78,7 +79,7 @@ class Arp:
             return
         self._answering = True
         for host in self._network.topology.hosts:
-            self._network.react(host.name, partial(self._take, host.name))
+            self._react(host.name, partial(self._take, host.name))
 
     def unanswered(self) -> Iterator[tuple[str, str]]:
         """Yields the hosts whose requests had no answer, and for which address."""
@@ -90,9 +91,9 @@ class Arp:
 
     def _next_hop(self, host: str, dst: str) -> tuple[IPv4Address, bytes | None]:
         if host not in self._static:
-            self._static[host] = neighbours(self._network.value, host)
+            self._static[host] = neighbours(self._value, host)
         known = self._static[host]
-        hop = known.next_hop(address_of(self._network.value, dst))
+        hop = known.next_hop(address_of(self._value, dst))
         entry = self._entries.get((host, hop))
         mac = group_mac(hop) or known.macs.get(hop)
         return hop, _bytes(mac) if mac is not None else entry.mac if entry is not None else None

@@ -13,8 +13,8 @@ import struct
 from typing import Any
 
 from pcn.p4net.errors import P4NetError
+from pcn.p4net.hosts import HostNetwork
 from pcn.p4net.packets import IPV4_BYTES, NO_MAC, checksum, ipv4
-from pcn.p4net.virtual import VirtualP4
 from pcn.virtualnet.frames import Arrived
 
 ICMP = 1
@@ -28,7 +28,7 @@ _MOST = 1 << 16  # identifiers and sequence numbers have 16 bits
 class Ping:
     """Requests from host to host, and their answers. `sent_s`: when each was sent."""
 
-    def __init__(self, network: VirtualP4, src: str, dst: str, identifier: int) -> None:
+    def __init__(self, network: HostNetwork, src: str, dst: str, identifier: int) -> None:
         self.src, self.dst, self.sent_s = src, dst, list[float]()
         self.round_trips_s: dict[int, float] = {}
         """Of requests that were answered, by their number from 0."""
@@ -106,7 +106,7 @@ class Ping:
 
 
 def ping(
-    network: VirtualP4, src: str, dst: str, *, count: int = 1, every_s: float = 1.0,
+    network: HostNetwork, src: str, dst: str, *, count: int = 1, every_s: float = 1.0,
     from_s: float = 0.0,
     length: int = FRAME_BYTES,
 ) -> Ping:  # fmt: skip

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pcn.base.frames import MAX_FRAME
 from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import ControlPlane
 from pcn.controller.in_process import InProcessSwitch
-from pcn.p4net.arp import Arp
 from pcn.p4net.entries import Written, write
+from pcn.p4net.hosts import HostNetwork
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.steps import Queue
 from pcn.softswitch.coverage.counts import Counts, Covered, merged
@@ -26,24 +26,17 @@ from pcn.softswitch.embed.switch import EmbeddedSwitch
 from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Switch
 from pcn.virtualnet.errors import VirtualError
-from pcn.virtualnet.frames import Arrived
 from pcn.virtualnet.native import CLASSES, NO_QUEUE
 from pcn.virtualnet.switch import VirtualSwitch, load
-from pcn.virtualnet.timed import TimedNetwork
-
-if TYPE_CHECKING:
-    from pcn.p4net.ping import Ping
-    from pcn.p4net.tcp import Connection
 
 FRAME_BYTES = 2048
 """The longest frame, with the headers that programs add."""
 JUMBO_BYTES = MAX_FRAME
 """The most that `frame_bytes` can be."""
-_STARTS = 128  # bytes that are kept of a frame without `frame_bytes`
 Controller = Callable[[ControlPlane], None]
 
 
-class VirtualP4(TimedNetwork):
+class VirtualP4(HostNetwork):
     """The network `value`, whose switches have their entries. `switches`: their control planes by
     name. `written`: what came of entries, by switch. `strict`: a command of a command file that
     fails raises P4NetError; without it, it is among the complaints of `written`.
@@ -67,17 +60,9 @@ class VirtualP4(TimedNetwork):
         strict: bool = True,
         covered: bool = False,
     ) -> None:
-        self.value = value
         self._counts = [Counts() for _ in value.topology.switches] if covered else []
         self._strict = strict
         self._trace = trace
-        self.connections: list[Connection] = []
-        """Of TCP (pcn.p4net.tcp.connect)."""
-        self.pings: list[Ping] = []
-        self.arp = Arp(self)
-        self.frame_bytes = frame_bytes if frame_bytes is not None else _STARTS
-        self._applications: dict[str, list[Callable[[Arrived], None]]] = {}
-        self.topology = value.topology
         self.switches: dict[str, ControlPlane] = {}
         self.written: dict[str, Written] = {}
         self._virtual_switches: dict[str, VirtualSwitch] = {}
@@ -86,7 +71,7 @@ class VirtualP4(TimedNetwork):
             for switch in value.topology.switches:
                 self._make(switch, value.switches[switch.name], seed)
             super().__init__(
-                value.topology,
+                value,
                 {
                     name: virtual_switch.native
                     for name, virtual_switch in self._virtual_switches.items()
@@ -148,26 +133,6 @@ class VirtualP4(TimedNetwork):
         plane.written = watch.plan
         self.on_messages(switch, watch.take)
         watch.plan()
-
-    def react(self, host: str, application: Callable[[Arrived], None]) -> None:
-        """Calls a function with each frame that arrives at a host, at its simulated time. It may
-        send frames from then on. A host may have several such functions; one that counts alone
-        forgets a frame when they have had it. Raises VirtualError."""
-        applications = self._applications.setdefault(host, [])
-        applications.append(application)
-        if len(applications) > 1:
-            return
-        seen = len(self.arrived(host))
-
-        def new() -> None:
-            nonlocal seen
-            for frame in self.new_arrivals(host, seen):
-                seen += 1
-                for application in applications:
-                    application(frame)
-            seen = self.forget_arrivals(host)
-
-        self.on_frames(host, new)
 
     # ---- what is counted ----
 

@@ -41,7 +41,7 @@ from pcn.softswitch import p4c
 from pcn.softswitch.p4c import NATIVE_FLAGS, P4Error
 
 ROOT = Path(__file__).resolve().parent.parent
-MANIFEST_SCHEMA = 3
+MANIFEST_SCHEMA = 4
 # What is compiled of each top program: suffix of the name, and p4c's flags.
 VARIANTS = {"": (), NATIVE: NATIVE_FLAGS}
 TOPS = ("p4src/v1model/programs/*.p4", "examples/*/*.p4")
@@ -158,7 +158,8 @@ def sha256(path: Path) -> str:
 
 
 def pack(plain: bytes, native: bytes) -> bytes:
-    """Returns what x.json.gz holds of x.json and x_native.json. Needs diff. Raises P4BuildError."""
+    """Returns what x.json.gz holds of x.json and x_native.json; of a program without variants both
+    are the same. Needs diff. Raises P4BuildError."""
     variants = (plain, native)
     with tempfile.TemporaryDirectory() as scratch:
         paths = [Path(scratch) / name for name in ("plain", "native")]
@@ -258,20 +259,16 @@ def build(root: Path = ROOT) -> list[Program]:
         raise P4BuildError(str(error)) from None
     compiled = root / "p4src/compiled"
     compiled.mkdir(exist_ok=True)
-    entries: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir=compiled, prefix=".new-") as scratch:
+        results = [
+            (program, compile_program(program, compiler, Path(scratch))) for program in programs
+        ]
         outputs: dict[str, bytes] = {}
-        for program in programs:
-            paths = compile_program(program, compiler, Path(scratch))
-            entries[program.name] = entry(program, paths)
+        for program, paths in results:
             outputs |= zip(program.outputs, map(Path.read_bytes, paths), strict=True)
         write_outputs(root, outputs)
-    manifest = {
-        "schema": MANIFEST_SCHEMA,
-        "compiler": {"name": p4c.COMPILER, "version": version},
-        "programs": entries,
-    }
-    (compiled / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        text = manifest_text(p4c.COMPILER, version, results)
+    (compiled / "manifest.json").write_text(text, encoding="utf-8")
     return programs
 
 
@@ -298,25 +295,40 @@ def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[
         else:
             if entries[name]["flags"] != list(programs[name].flags):
                 problems.append(f"{name}: compiled with other flags")
-            problems += _differences(
-                name, entries[name]["sources"], programs[name].sources, root, source_digest
-            )
+            recorded = {path: document["sources"][path] for path in entries[name]["sources"]}
+            problems += _differences(name, recorded, programs[name].sources, root, source_digest)
             problems += _differences(
                 name, entries[name]["outputs"], programs[name].outputs, root, sha256
             )
     return problems
 
 
-def entry(program: Recorded, outputs: Sequence[Path]) -> dict[str, Any]:
-    """Returns a manifest's record of a program; `outputs` in the program's order, in any folder."""
-    return {
-        "source": program.sources[0],
-        "flags": list(program.flags),
-        "sources": {path: source_digest(program.root / path) for path in sorted(program.sources)},
-        "outputs": {
-            name: sha256(path) for name, path in zip(program.outputs, outputs, strict=True)
-        },
+def manifest_text(
+    compiler: str, version: str, results: Sequence[tuple[Recorded, Sequence[Path]]]
+) -> str:
+    """Returns the manifest of programs that were compiled together, each with its outputs in the
+    program's order, in any folder. A source's digest is there once, though many include it."""
+    digests = {
+        path: source_digest(program.root / path)
+        for program, _ in results
+        for path in program.sources
     }
+    entries = {
+        program.name: {
+            "source": program.sources[0],
+            "flags": list(program.flags),
+            "sources": sorted(program.sources),
+            "outputs": dict(zip(program.outputs, map(sha256, outputs), strict=True)),
+        }
+        for program, outputs in results
+    }
+    document = {
+        "schema": MANIFEST_SCHEMA,
+        "compiler": {"name": compiler, "version": version},
+        "sources": dict(sorted(digests.items())),
+        "programs": entries,
+    }
+    return json.dumps(document, indent=2) + "\n"
 
 
 def unpack_all(folder: Path, root: Path = ROOT) -> None:

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pcn.p4src.build import MANIFEST_SCHEMA, ROOT, P4BuildError, differences, entry, sources_of
+from pcn.p4src.build import ROOT, P4BuildError, differences, manifest_text, sources_of
 from pcn.p4src.manifest import source_digest
 
 DRIVER = "driver.zip"
@@ -322,19 +322,14 @@ def build(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
             into = Path(scratch) / program.name
             into.mkdir()
             results.append((program, compile_program(program, tools, into)))
-        entries = {program.name: entry(program, outputs) for program, outputs in results}
+        with zipfile.ZipFile(results[0][1][0]) as driver:
+            version = json.loads(driver.read("context.json"))["compiler_version"]
+        text = manifest_text(COMPILER, version, results)
         for program, outputs in results:
             (root / program.folder).mkdir(exist_ok=True)
             for name, path in zip(program.outputs, outputs, strict=True):
                 path.replace(root / name)
-    with zipfile.ZipFile(root / programs[0].folder / DRIVER) as packed:
-        version = json.loads(packed.read("context.json"))["compiler_version"]
-    manifest = {
-        "schema": MANIFEST_SCHEMA,
-        "compiler": {"name": COMPILER, "version": version},
-        "programs": entries,
-    }
-    (root / manifest_of(chip)).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    (root / manifest_of(chip)).write_text(text, encoding="utf-8")
     return programs
 
 

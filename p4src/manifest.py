@@ -23,8 +23,8 @@ _LINE_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|/\*.*?\*/)|[ \t]*//[^\n]*', re
 
 
 def manifest() -> Mapping[str, Any]:
-    """Returns what p4src/build.py wrote: the compiler, and the programs by name with the hashes of
-    their sources."""
+    """Returns what p4src/build.py wrote: the compiler, the hashes of all sources, and the programs
+    by name with the sources of each."""
     document: Mapping[str, Any] = json.loads(
         (ROOT / FOLDER / "manifest.json").read_text(encoding="utf-8")
     )
@@ -35,7 +35,8 @@ def stale(*programs: str) -> str | None:
     """Returns one line that names the sources that changed after these programs (default: all) were
     compiled, and the way out; None: none did. A program that isn't in the manifest, or whose output
     is missing, doesn't count: a wheel has no examples."""
-    entries = manifest()["programs"]
+    document = manifest()
+    entries, digests = document["programs"], document["sources"]
     old: list[str] = []
     changed: dict[str, None] = {}
     for name in programs or entries:
@@ -43,11 +44,10 @@ def stale(*programs: str) -> str | None:
             ROOT / (output := next(iter(entries[name]["outputs"])))
         ):
             continue
-        sources = entries[name]["sources"]
         modified = [
             path
-            for path in sources
-            if not (ROOT / path).is_file() or source_digest(ROOT / path) != sources[path]
+            for path in entries[name]["sources"]
+            if not (ROOT / path).is_file() or source_digest(ROOT / path) != digests[path]
         ]
         if modified:
             old.append(output)

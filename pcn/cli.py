@@ -63,14 +63,18 @@ _NICE = -20
 
 
 class _Commands(click.Group):
-    """Finds subcommands lazily, and suggests the nearest one."""
+    """Finds subcommands lazily, and suggests the nearest one. Installed packages are searched for
+    names that aren't ours, and for the list."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        from pcn.topologies.entry_points import installed
+
+        names = (point.name for point in installed("command"))
+        return [*_COMMANDS, *(name for name in names if name not in _COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return None
+            return _from_package(cmd_name)
         module = importlib.import_module(_COMMANDS[cmd_name])
         command: click.Command = getattr(module, _PYTHON_NAMES.get(cmd_name, cmd_name))
         return diagnosis.add_to(command)
@@ -79,10 +83,33 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            from pcn.base.errors import nearest
+            known = self.list_commands(ctx)
+            if args[0] not in known:
+                from pcn.base.errors import nearest
 
-            ctx.fail(f"no command {args[0]!r}; {nearest(args[0], _COMMANDS)}")
+                ctx.fail(f"no command {args[0]!r}; {nearest(args[0], known)}")
         return super().resolve_command(ctx, args)
+
+
+def _from_package(name: str) -> click.Command | None:
+    """Returns an installed package's command. Of one that can't be loaded the call and the list of
+    all have the error."""
+    from pcn.base.errors import LabError
+    from pcn.topologies.entry_points import find, loaded
+
+    if (point := find("command", name)) is None:
+        return None
+    try:
+        return diagnosis.add_to(loaded("command", point, click.Command, LabError))
+    except LabError as error:
+        fault = error
+
+    def fail(**_: object) -> None:
+        raise fault
+
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    help_text = f"Can't be loaded: {fault}"
+    return click.Command(name, callback=fail, short_help=help_text, context_settings=anything)
 
 
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:

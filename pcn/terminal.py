@@ -26,7 +26,7 @@ from pcn.rates import rate_unit, unit_bps
 from pcn.view import Chosen, Titled, flow_row, flow_rows, pair_rows, picture, shown
 
 if TYPE_CHECKING:
-    from pcn.commands.watch import Looks
+    from pcn.looks import Looks
 
 _LOOKS, _LINES = 600, 200
 """Looks and lines of logs that are kept."""

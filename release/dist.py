@@ -232,11 +232,15 @@ def make(out: Path, compilers: Mapping[str, str] | None = None) -> list[Path]:
 
 def figures() -> Files:
     """Returns the pictures of docs/results.md with their numbers; nothing unless all are drawn."""
-    numbers = sorted((ROOT / "docs/figures").glob("*.json"))
-    paths = [*numbers, *(path.with_suffix(".png") for path in numbers)]
-    if not all(path.is_file() for path in paths):
-        return {}
-    return {path.name: (0o644, path.read_bytes()) for path in paths}
+    files: Files = {}
+    for numbers in sorted((ROOT / "docs/figures").glob("*.json.gz")):
+        name = numbers.name.removesuffix(".json.gz")
+        picture = numbers.with_name(f"{name}.png")
+        if not picture.is_file():
+            return {}
+        files[f"{name}.json"] = (0o644, gzip.decompress(numbers.read_bytes()))
+        files[picture.name] = (0o644, picture.read_bytes())
+    return files
 
 
 def main(out: str, zig: str = "") -> None:

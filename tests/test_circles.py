@@ -1,10 +1,9 @@
 """No module needs one that needs it, in any import: not by way of others, for types alone, or late,
-inside a function. docs/ARCHITECTURE.md names those that do, with the reason."""
+inside a function."""
 
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 from test_layers import ROOT, names, rows
@@ -63,17 +62,9 @@ def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
     return sorted(list(group) for group in groups if len(group) > 1)
 
 
-def test_circles_are_those_that_the_page_names() -> None:
+def test_no_module_is_in_a_circle() -> None:
     known = modules()
-    arrows = {name: needs(name, path, set(known)) for name, path in known.items()}
-    page = (ROOT / "docs/ARCHITECTURE.md").read_text(encoding="utf-8")
-    section = page.partition("## Circles\n")[2].partition("\n## ")[0]
-    rows_of_the_page = re.findall(r"^\| ((?:`[\w/.]+`(?:, )?)+) \|", section, re.MULTILINE)
-    named = [re.findall(r"`([\w/.]+)`", row) for row in rows_of_the_page]
-    assert circles(arrows) == sorted(
-        sorted(re.sub(r"(/__init__)?\.py$", "", path).replace("/", ".") for path in row)
-        for row in named
-    )
+    assert circles({name: needs(name, path, set(known)) for name, path in known.items()}) == []
 
 
 def test_a_circle_is_found_through_others() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gzip
 import json
 import os
 import platform
@@ -203,13 +204,15 @@ def test_release_has_figures_once_all_are_drawn(
     monkeypatch.setattr(release_files, "ROOT", tmp_path)
     folder = tmp_path / "docs/figures"
     folder.mkdir(parents=True)
-    for name in ("a.json", "a.png", "b.json"):
-        (folder / name).write_text(name)
+    for name in ("a", "b"):
+        (folder / f"{name}.json.gz").write_bytes(gzip.compress(name.encode()))
+    (folder / "a.png").write_text("a.png")
     assert release_files.figures() == {}
     (folder / "b.png").write_text("b.png")
     release_files.pack_zip(tmp_path / "x.zip", release_files.figures(), 0)
     with zipfile.ZipFile(tmp_path / "x.zip") as archive:
         assert archive.namelist() == ["a.json", "a.png", "b.json", "b.png"]
+        assert archive.read("a.json") == b"a"
 
 
 def test_dist_refuses_a_file_that_is_not_committed(clone: Path, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from release import lock
+
 ROOT = Path(__file__).resolve().parent.parent
 SETUP, MAKEFILE = ((ROOT / name).read_text() for name in ("setup.sh", "Makefile"))
 
@@ -76,3 +78,65 @@ def _entries(path: Path) -> list[tuple[str, set[str]]]:
     """The packages of a lock with their versions, and their hashes."""
     entries = re.split(r"\n(?=\S)", path.read_text().strip())
     return [(entry.split()[0], set(re.findall(r"sha256:\w{64}", entry))) for entry in entries]
+
+
+PACKAGES = """
+[[packages]]
+name = "a"
+version = "1"
+marker = "python_full_version < '3.11'"
+sdist = {{ url = "https://x/a-1.tar.gz", size = 1, hashes = {{ sha256 = "{sources}" }} }}
+wheels = [
+    {{ url = "https://x/a-1-cp310-cp310-linux_x86_64.whl", hashes = {{ sha256 = "{wheel}" }} }},
+    {{ url = "https://x/a-1-cp310-cp310-win_amd64.whl", hashes = {{ sha256 = "{windows}" }} }},
+]
+
+[[packages]]
+name = "b"
+version = "2"
+wheels = [{{ url = "https://x/b-2-{b}.whl", hashes = {{ sha256 = "{wheel}" }} }}]
+"""
+HASHES = {
+    name: letter * 64 for name, letter in (("sources", "c"), ("wheel", "b"), ("windows", "a"))
+}
+
+
+def test_lock_keeps_hashes_of_sources_and_of_wheels_for_linux() -> None:
+    text = lock.lock(PACKAGES.format(**HASHES, b="py3-none-any"), ["cp310"])
+    assert text == (
+        "a==1 ; python_full_version < '3.11' \\\n"
+        f"    --hash=sha256:{'b' * 64} \\\n    --hash=sha256:{'c' * 64}\n"
+        f"b==2 \\\n    --hash=sha256:{'b' * 64}\n"
+    )
+    with pytest.raises(lock.LockError, match="b 2 has neither sources nor a wheel for Linux"):
+        lock.lock(PACKAGES.format(**HASHES, b="cp310-cp310-macosx_11_0_arm64"), ["cp310"])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a-1.tar.gz", True),
+        ("a-1-py2.py3-none-any.whl", True),
+        ("a-1-py2-none-any.whl", False),
+        ("a-1-cp39-abi3-manylinux_2_28_aarch64.whl", True),
+        ("a-1-cp310-cp310-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", True),
+        ("a-1-py3-none-manylinux2010_x86_64.musllinux_1_1_x86_64.whl", True),
+        ("a-1-cp314-cp314t-manylinux_2_28_x86_64.whl", False),
+        ("a-1-cp39-cp39-manylinux_2_28_x86_64.whl", False),
+        ("a-1-cp310-cp310-musllinux_1_2_x86_64.whl", False),
+        ("a-1-cp310-cp310-manylinux_2_28_ppc64le.whl", False),
+        ("a-1-cp310-cp310-macosx_11_0_arm64.whl", False),
+    ],
+)
+def test_lock_takes_files_that_setup_can_install(name: str, expected: bool) -> None:
+    assert lock.installable(name, lock.supported()) == expected
+
+
+@pytest.mark.parametrize(("name", "pythons"), [("requirements.lock", 5), ("lowest.lock", 1)])
+def test_lock_is_no_larger_than_its_pythons_need(name: str, pythons: int) -> None:
+    """A wheel for each Python and processor, and sources."""
+    most = len(lock.MACHINES) * pythons
+    entries = dict(_entries(ROOT / name))
+    sizes = {package: len(hashes) for package, hashes in entries.items()}
+    # arm64's and x86_64's may come for several versions of glibc
+    assert {package: size for package, size in sizes.items() if size > 2 * most + 1} == {}

@@ -149,7 +149,7 @@ def test_search_finds_an_option_as_it_is_typed(built: Path) -> None:
             "(document.querySelector('input[data-md-component=search-query]'))"
         )
         links = (
-            "[...document.querySelectorAll('.md-search-result__link')].map(one => one.href)"
+            "[...document.querySelectorAll('.md-search-result__link')].map(element => element.href)"
             ".join('\\n')"
         )
         wait_until(lambda: "html" in chromium.ask(links), "results of a search")

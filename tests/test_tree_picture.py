@@ -39,7 +39,8 @@ def test_picture_is_that_of_the_runs(program: ModuleType) -> None:
 def test_picture_moves_and_has_the_tree_where_it_stands() -> None:
     """Under PFC alone h0 and h1 are held at some moment, under PCN they never are."""
     held = """
-    (time => { document.getAnimations().forEach(one => { one.pause(); one.currentTime = time; });
+    (time => {
+      document.getAnimations().forEach(motion => { motion.pause(); motion.currentTime = time; });
       return [...document.querySelectorAll('svg svg')].map(half =>
         [...half.querySelectorAll('.link')].filter(line =>
           getComputedStyle(line).strokeWidth === '5px').length) })

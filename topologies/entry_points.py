@@ -4,26 +4,29 @@
     "scheme.aimd" = "my_package.aimd:AIMD"
     "topology.my-star" = "my_package.star:star"
 
-Until 0.1 each kind had a group, which is still read.
+docs/schemes.md has the kinds. One that fails breaks its name alone. Until 0.1 schemes and
+topologies had a group each, which is still read.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from pcn.base.errors import error_text
 from pcn.topologies.deprecation import OldNameWarning
+from pcn.topologies.old_names import old_import
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+T = TypeVar("T")
 GROUP = "pcn"
 _OLD = {"scheme": "pcn_lab.schemes", "topology": "pcn_lab.topologies"}
 
 
 def installed(kind: str) -> list[EntryPoint]:
-    """Returns the entry points of a kind, "scheme" or "topology", with the names that users
-    write."""
+    """Returns the entry points of a kind, as "scheme", with the names that users write."""
     from importlib.metadata import EntryPoint, entry_points  # slow to load, and seldom needed
 
     prefix = f"{kind}."
@@ -34,7 +37,7 @@ def installed(kind: str) -> list[EntryPoint]:
         for point in entry_points(group=GROUP)
         if point.name.startswith(prefix)
     }
-    for point in entry_points(group=_OLD[kind]):
+    for point in entry_points(group=_OLD[kind]) if kind in _OLD else ():
         if point.name not in points:
             points[point.name] = point
             warnings.warn(
@@ -44,3 +47,26 @@ def installed(kind: str) -> list[EntryPoint]:
                 stacklevel=2,
             )
     return list(points.values())
+
+
+def find(kind: str, name: str) -> EntryPoint | None:
+    """Returns the entry point of this name, where there is one."""
+    return next((point for point in installed(kind) if point.name == name), None)
+
+
+def loaded(kind: str, point: EntryPoint, type_: type[T], error: type[Exception]) -> T:
+    """Returns what an entry point is. Raises `error` where it can't be loaded, or isn't a
+    `type_`."""
+    value = load(kind, point, error)
+    if not isinstance(value, type_):
+        raise error(f"entry point {kind}.{point.name} = {point.value} isn't a {type_.__name__}")
+    return value
+
+
+def load(kind: str, point: EntryPoint, error: type[Exception]) -> object:
+    """Returns what an entry point names. Raises `error` where that fails."""
+    try:
+        return point.load()
+    except Exception as failure:
+        text = old_import(failure) or error_text(failure)
+        raise error(f"{kind} {point.name!r}, {point.value}: {text}") from failure

@@ -25,9 +25,8 @@ from pcn.base.errors import error_text, nearest
 from pcn.base.units import Kind, kind_of, quantity
 from pcn.topologies import ecmp, lossless, python_file, queue_depth
 from pcn.topologies.catalog import TOPOLOGIES
-from pcn.topologies.entry_points import installed
+from pcn.topologies.entry_points import installed, load
 from pcn.topologies.model import Topology, TopologyError, Value
-from pcn.topologies.old_names import old_import
 from pcn.topologies.python_file import PythonFileError
 
 if TYPE_CHECKING:
@@ -241,12 +240,7 @@ def _from_file(name: str, path: Path) -> Blueprint:
 
 
 def _from_entry_point(point: EntryPoint) -> Blueprint:
-    try:
-        target = point.load()
-    except Exception as error:
-        text = old_import(error) or error_text(error)
-        raise TopologyError(f"topology {point.name!r}, {point.value}: {text}") from error
-    return _blueprint(point.name, target)
+    return _blueprint(point.name, load("topology", point, TopologyError))
 
 
 def _blueprint(reference: str, target: object, file: Path | None = None) -> Blueprint:

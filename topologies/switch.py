@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pcn.base.errors import TopologyError
 from pcn.topologies.buffers import OutputBuffer, SharedBuffer
 from pcn.topologies.ecn import EcnThresholds
+from pcn.topologies.entry_points import find
 from pcn.topologies.lossless import PFC
 from pcn.topologies.schedules import Schedule
 from pcn.topologies.watchdog import Watchdog
 
 FIFO, ROUND_ROBIN = "fifo", "round robin"  # arbitration
+SCHEDULER = "scheduler"
+"""Entry points of this kind are further ones, each a `pcn.virtualnet.native.Part`."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,17 @@ class Switch:
         )
 
 
+def is_arbitration(name: str) -> bool:
+    """Returns whether a switch can have this arbitration: one of ours, or of an installed
+    package."""
+    return name in (FIFO, ROUND_ROBIN) or find(SCHEDULER, name) is not None
+
+
 def check_switch(switch: Switch, mtu_bytes: float, flow_control: str) -> None:
     """Raises TopologyError for one that can't be."""
     if switch.device_id < 0:
         raise TopologyError(f"{switch.name}: device id {switch.device_id} must not be negative")
-    if switch.arbitration not in (FIFO, ROUND_ROBIN):
+    if not is_arbitration(switch.arbitration):
         raise TopologyError(
             f"{switch.name}: arbitration {switch.arbitration!r}: there is {FIFO!r} and "
             f"{ROUND_ROBIN!r}"

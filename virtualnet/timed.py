@@ -33,7 +33,7 @@ from pcn.virtualnet.named import Named
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.pace import Lateness, Pace
 from pcn.virtualnet.pfc_log import PfcLog
-from pcn.virtualnet.ports import Ports
+from pcn.virtualnet.ports import Ports, scheduler_parts
 from pcn.virtualnet.samples import Samples, Source
 from pcn.virtualnet.shared_buffers import SharedBuffers
 from pcn.virtualnet.sources import LinkSources
@@ -122,7 +122,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         self._samples: WeakSet[Samples] = WeakSet()
         self._captures: dict[int, Path] = {}
         try:
-            self._library = native.engine(parts)
+            self._library = native.engine((*parts, *scheduler_parts(topology)))
         except BuildError as error:
             raise VirtualError(str(error)) from None
         self.lock = EngineLock(self._library)

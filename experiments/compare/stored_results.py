@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,13 @@ from urllib.parse import parse_qsl
 
 from pcn.base import inputs
 from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.stored_values import (
+    reading,
+    stored_curve,
+    stored_json,
+    stored_number,
+    stored_text,
+)
 from pcn.experiments.define.outcomes import Curve
 from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.results.atomic_folder import COMPARISON, SUMMARY
@@ -40,21 +46,8 @@ def read(place: Path) -> list[Kept]:
     the file that one of them is kept in. Raises ExperimentError."""
     if place.name in (SUMMARY, COMPARISON, STORE) and place.is_file():
         place = place.parent
-    try:
+    with reading(place):
         runs = list(_runs(place, set()))
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        text = " ".join(str(error).split())
-        raise ExperimentError(
-            f"{place}: no result that can be read: {type(error).__name__}: {text}"
-        ) from None
     if not runs:
         raise ExperimentError(
             f"{place} has no result: neither {SUMMARY} nor {COMPARISON} nor a sweep's {STORE}"
@@ -69,15 +62,19 @@ def _runs(place: Path, seen: set[str]) -> Iterator[Kept]:
         return
     seen.add(real)
     if (place / SUMMARY).is_file():
-        yield _of_summary(place, json.loads(inputs.read_text(place / SUMMARY)))
+        yield _of_summary(place, stored_json(place / SUMMARY))
     elif (place / STORE).is_file():
         for line in inputs.read_text(place / STORE).splitlines():
             row = json.loads(line)
             if not row["error"]:
                 yield _of_sweep(place, row)
     elif (place / COMPARISON).is_file():
-        for name in json.loads(inputs.read_text(place / COMPARISON))["runs"]:
-            if not Path(_text(name)).parts or Path(name).is_absolute() or ".." in Path(name).parts:
+        for name in stored_json(place / COMPARISON)["runs"]:
+            if (
+                not Path(stored_text(name)).parts
+                or Path(name).is_absolute()
+                or ".." in Path(name).parts
+            ):
                 raise ValueError(f"{name!r} is no folder in it")
             yield from _runs(place / name, seen)
     elif place.is_dir():
@@ -167,32 +164,19 @@ def _checked(
     return Kept(
         place=str(place),
         seed=seed,
-        scheme=_text(scheme),
-        scenario=_text(scenario),
-        settings={_text(name): value for name, value in settings.items()},
+        scheme=stored_text(scheme),
+        scenario=stored_text(scenario),
+        settings={stored_text(name): value for name, value in settings.items()},
         numbers={
-            _text(name): None if value is None else _number(value)
+            stored_text(name): None if value is None else float(stored_number(value))
             for name, value in numbers.items()
         },
-        curves={_text(name): _curve(*curve) for name, curve in curves.items()},
+        curves={
+            stored_text(name): _floats(*stored_curve(*curve)) for name, curve in curves.items()
+        },
         samples=RunSamples.from_json(samples),
     )
 
 
-def _text(value: Any) -> str:
-    """Returns a text of one line, without control characters."""
-    if not isinstance(value, str) or not value.isprintable():
-        raise ValueError(f"{value!r} is no name")
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no number")
-    return float(value)
-
-
-def _curve(x: Sequence[Any], y: Sequence[Any]) -> Curve:
-    if len(x) != len(y):
-        raise ValueError(f"a curve of {len(x)} x and {len(y)} y")
-    return list(map(_number, x)), list(map(_number, y))
+def _floats(x: Sequence[float], y: Sequence[float]) -> Curve:
+    return list(map(float, x)), list(map(float, y))

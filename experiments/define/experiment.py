@@ -8,6 +8,7 @@ verdicts come from outcomes that were kept.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,6 +102,11 @@ class Experiment:
     """What is run and measured, and what was chosen: for the reader of the results."""
     schemes: tuple[str, ...] = ()
     """Those that run by default."""
+    swept: Mapping[str, Sequence[float]] = {}
+    """Arguments that runs vary, by name, with their values: each value with each of the others, of
+    each scheme."""
+    seeds: Sequence[int] = (1,)
+    """Of each of these."""
     many_flows: bool = False
     """Its flows are a table (`tables`): the summary has no entry of each."""
     deadlocks: bool = False
@@ -141,7 +147,12 @@ class Experiment:
         """Yields the runs, of those of these schemes that the experiment is about. Equal for equal
         arguments."""
         for scheme in schemes:
-            yield Run({"scheme": scheme, "seed": 1}, scheme)
+            for values in itertools.product(*self.swept.values()):
+                arguments = dict(zip(self.swept, values, strict=True))
+                for seed in self.seeds:
+                    yield Run(
+                        {"scheme": scheme, **arguments, "seed": seed}, scheme, seed, arguments
+                    )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         """Returns the plan for these parameters, or for a run's arguments. Raises ExperimentError

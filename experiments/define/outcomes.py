@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pcn.experiments.data.stored_values import stored_curve, stored_number
 from pcn.experiments.define.charts import Line, curve
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.samples import RunSamples
@@ -35,10 +35,10 @@ class Outcome:
         """Reads what `dataclasses.asdict` made, from a file. Raises ValueError where it is
         something else."""
         try:
-            curves = {name: _curve(*curve) for name, curve in document["curves"].items()}
+            curves = {name: stored_curve(*curve) for name, curve in document["curves"].items()}
             checks = tuple(Check(**check) for check in document["checks"])
             numbers = {
-                name: None if value is None else _number(value)
+                name: None if value is None else stored_number(value)
                 for name, value in document["numbers"].items()
             }
             if not all(isinstance(key, str | int | float) for key in document["keys"].values()):
@@ -46,22 +46,15 @@ class Outcome:
             samples = document.get("samples", {})
             RunSamples.from_json(samples)  # raises
             return cls(
-                document["keys"], numbers, curves, checks, _number(document["wall_s"]), samples
+                document["keys"],
+                numbers,
+                curves,
+                checks,
+                stored_number(document["wall_s"]),
+                samples,
             )
         except (LookupError, TypeError, AttributeError) as error:
             raise ValueError(f"{type(error).__name__}: {error}") from None
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no number")
-    return value
-
-
-def _curve(x: Sequence[Any], y: Sequence[Any]) -> Curve:
-    if len(x) != len(y):
-        raise ValueError(f"a curve of {len(x)} x and {len(y)} y")
-    return list(map(_number, x)), list(map(_number, y))
 
 
 class Outcomes:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pcn.base import inputs
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.marks import by_np_ecn
 from pcn.experiments.data.parts import Logs, Parts
@@ -18,6 +16,7 @@ from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.data.records import FlowChoice, LogChoice, Records
 from pcn.experiments.data.series import Series
+from pcn.experiments.data.stored_values import reading, stored_json
 from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.recording_numbers import EmptyPaths
 from pcn.experiments.define.scheme_parameters import SET
@@ -242,17 +241,13 @@ def _summary(place: Path) -> Mapping[str, Any]:
             f"{place} has no {SUMMARY}: "
             + (among if runs else "name the folder of one run, of `pcn run --clock virtual`")
         )
-    try:
-        summary: Mapping[str, Any] = json.loads(inputs.read_text(place / SUMMARY))
+    with reading(place / SUMMARY):
+        summary: Mapping[str, Any] = stored_json(place / SUMMARY)
         clock, missing = summary["clock"], [name for name in NAMES if name not in summary]
         files = {
             str(Path(name).absolute()): digest
             for name, digest in dict(summary.get("files", {})).items()
         }
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ExperimentError(
-            f"{place / SUMMARY}: no result that can be read: {' '.join(str(error).split())}"
-        ) from None
     if clock not in ("virtual", "paced"):
         raise ExperimentError(
             f"{place} is of a {clock} run: runs in virtual time alone can be repeated and explained"

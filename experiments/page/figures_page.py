@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import textwrap
 from collections import Counter
@@ -56,6 +57,8 @@ _CLAIMS = (
 _LINE = 120
 PICTURES_IN_GIT = ("fairness", "marking", "pcn-x")
 """Of docs/fairness.md; .gitignore has them, too."""
+NUMBERS = ".json.gz"
+"""Ends the names of docs/figures' other files: figures' numbers, which results.md prints."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
@@ -108,9 +111,10 @@ class Section:
 def sections(root: Path) -> list[Section]:
     """Returns the figures that have been run into `root`, in the paper's order."""
     run_sections = []
-    for name, figure in FIGURES.items():
+    for name in FIGURES:
         summary = read(root / name)
         if summary is not None:
+            figure = FIGURES[name]
             charts, missing = _charts(figure, root / name)
             run_sections.append(Section(figure, summary, _picture(root / name), charts, missing))
     return run_sections
@@ -135,8 +139,8 @@ def _picture(place: Path) -> bytes | None:
 
 
 def write_docs(root: Path, docs: Path) -> None:
-    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json with its
-    part of docs/results.md. Then that page of all existing figures, and their verdicts in
+    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json.gz with
+    its part of docs/results.md. Then that page of all existing figures, and their verdicts in
     docs/claims.md, if that exists."""
     figures = docs / "figures"
     with held(figures, make=True):
@@ -146,10 +150,10 @@ def write_docs(root: Path, docs: Path) -> None:
         if section.picture is not None:
             with replacing(figures / f"{name}.png") as file:
                 file.write(section.picture)
-        with replacing(figures / f"{name}.json") as file:
+        with replacing(figures / f"{name}{NUMBERS}") as file:
             document = {**section.summary, "runs": len(section.summary["runs"])}
             text = json.dumps(document, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-            file.write(f"{text}\n".encode())
+            file.write(gzip.compress(f"{text}\n".encode(), mtime=0))
     claims = docs / "claims.md"
     all_sections, text = (
         documented(docs),
@@ -165,10 +169,10 @@ def write_docs(root: Path, docs: Path) -> None:
 
 def documented(docs: Path) -> list[Section]:
     """Returns the figures of docs/results.md."""
-    places = ((figure, docs / "figures" / f"{name}.json") for name, figure in FIGURES.items())
+    places = ((name, docs / "figures" / f"{name}{NUMBERS}") for name in FIGURES)
     return [
-        Section(figure, json.loads(place.read_text(encoding="utf-8")), None)
-        for figure, place in places
+        Section(FIGURES[name], json.loads(gzip.decompress(place.read_bytes())), None)
+        for name, place in places
         if place.exists()
     ]
 
@@ -204,7 +208,7 @@ def markdown(sections: Sequence[Section], claims: str = "") -> str:
 def _line(section: Section) -> str:
     """Returns a figure's row in the table on top."""
     figure = section.figure
-    paper = next(paper.title for paper in PAPERS if figure.name in paper.figures)
+    paper = next((paper.title for paper in PAPERS if figure.name in paper.figures), "")
     counts = Counter(check["verdict"] for check in section.summary["checks"])
     numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
     return (

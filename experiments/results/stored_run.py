@@ -6,7 +6,6 @@ ExperimentError."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from pcn.base import inputs
-from pcn.base.errors import LabError
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.frames import Frame, FrameColumns, Frames, edges, interval
 from pcn.experiments.data.series import Series
+from pcn.experiments.data.stored_values import reading, stored_json, stored_number, stored_text
 from pcn.experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
 from pcn.experiments.results.judged_run import Result
 from pcn.topologies import extras
@@ -79,31 +77,17 @@ def read_run(place: Path) -> KeptRun:
             raise ExperimentError(
                 f"{place} has no {name}: name the folder of one run, of `pcn run`"
             )
-    try:
-        summary = json.loads(inputs.read_text(place / SUMMARY))
+    with reading(place):
+        summary = stored_json(place / SUMMARY)
         topology = find_topology(f"pcn-json:{place / TOPOLOGY}").build()
         return KeptRun(
             topology=topology,
-            scenario=_text(summary["scenario"]),
-            scheme=_text(summary["scheme"]),
-            clock=_text(summary["clock"]),
-            k=_number(summary["k"]),
-            **_over_time(place, topology, _number(summary["duration_s"])),
+            scenario=stored_text(summary["scenario"]),
+            scheme=stored_text(summary["scheme"]),
+            clock=stored_text(summary["clock"]),
+            k=float(stored_number(summary["k"])),
+            **_over_time(place, topology, float(stored_number(summary["duration_s"]))),
         )
-    except (LabError, OSError):
-        raise
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        text = " ".join(str(error).split())
-        raise ExperimentError(
-            f"{place}: no result that can be read: {type(error).__name__}: {text}"
-        ) from None
 
 
 def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
@@ -116,7 +100,7 @@ def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
         _add_queues(series, queues, topology)
     first = []
     for entity, metric in series:
-        times, values = series.get(_text(entity), _text(metric))
+        times, values = series.get(stored_text(entity), stored_text(metric))
         # no NaN, either
         if not ((np.abs(times) <= _MOST_S).all() and (np.abs(values) <= _MOST).all()):
             raise ValueError(f"{entity}, {metric}: a time or a value is no number, or too large")
@@ -142,15 +126,3 @@ def _add_queues(series: Series, table: dict[str, list[Any]], topology: Topology)
         if port in wanted:
             at, waiting = queues.get(port, "queue_bytes")
             series.extend(at, port, "queue_bytes", waiting)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.isprintable():
-        raise ValueError(f"{value!r} is no name")
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no number")
-    return float(value)

@@ -43,7 +43,7 @@ def versions(scheme: Scheme) -> dict[str, str]:
     if program in compiled["programs"]:
         entry = compiled["programs"][program]
         by_name["p4c"] = compiled["compiler"]["version"]
-        by_name[f"{program}.p4"] = entry["sources"][entry["source"]][:12]
+        by_name[f"{program}.p4"] = compiled["sources"][entry["source"]][:12]
     return by_name | outside(scheme)
 
 

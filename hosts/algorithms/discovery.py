@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 from pcn.base import packed
 from pcn.base.errors import nearest
 from pcn.topologies import python_file
-from pcn.topologies.entry_points import installed
-from pcn.topologies.old_names import old_import
+from pcn.topologies.entry_points import installed, load
 from pcn.topologies.python_file import PythonFileError
 
 from .scheme import Scheme, SchemeError
@@ -148,11 +147,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def _from_entry_point(point: EntryPoint) -> Scheme:
-    try:
-        scheme = point.load()
-    except Exception as error:
-        text = old_import(error) or f"{type(error).__name__}: {error}"
-        raise SchemeError(f"scheme {point.name!r}, {point.value}: {text}") from error
+    scheme = load("scheme", point, SchemeError)
     if not isinstance(scheme, Scheme) or scheme.name != point.name:
         raise SchemeError(f"entry point {point.name} = {point.value} isn't a Scheme of that name")
     file = sys.modules[point.module].__file__

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "../../softswitch/csrc/icrc.h"
+
 enum {
     IP = WIRE_IP,
     UDP = WIRE_UDP,
@@ -12,67 +14,11 @@ enum {
     PAYLOAD = WIRE_PAYLOAD,
     ICRC = WIRE_ICRC_BYTES
 };
-enum { PROTOCOL_UDP = 17, SLICES = 8 };
+enum { PROTOCOL_UDP = 17 };
 
-static uint32_t crc_table[SLICES][256];
-
-/* Runs in dlopen; constant afterwards. Slicing by eight: one table for each of eight bytes. */
-__attribute__((constructor)) static void make_tables(void)
-{
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t crc = byte;
-        for (int bit = 0; bit < 8; bit++) crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
-        crc_table[0][byte] = crc;
-    }
-    for (int slice = 1; slice < SLICES; slice++) {
-        for (uint32_t byte = 0; byte < 256; byte++) {
-            uint32_t before = crc_table[slice - 1][byte];
-            crc_table[slice][byte] = before >> 8 ^ crc_table[0][before & 0xff];
-        }
-    }
-}
-
-/* Ethernet's CRC-32, without the initial and final complement. */
-static uint32_t crc32(uint32_t crc, const uint8_t *data, uint32_t length)
-{
-    for (; length >= SLICES; data += SLICES, length -= SLICES) {
-        crc ^= (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
-               (uint32_t)data[3] << 24;
-        crc = crc_table[7][crc & 0xff] ^ crc_table[6][crc >> 8 & 0xff] ^
-              crc_table[5][crc >> 16 & 0xff] ^ crc_table[4][crc >> 24] ^ crc_table[3][data[4]] ^
-              crc_table[2][data[5]] ^ crc_table[1][data[6]] ^ crc_table[0][data[7]];
-    }
-    for (; length > 0; data++, length--) crc = crc >> 8 ^ crc_table[0][(crc ^ *data) & 0xff];
-    return crc;
-}
-
-/* Of data, where it says so; none, where it is too short. */
-static uint32_t telemetry_bytes(const uint8_t *frame, uint32_t length)
-{
-    bool data = frame[BTH] == WIRE_UC_SEND_ONLY || frame[BTH] == WIRE_RC_SEND_ONLY;
-    bool has = data && frame[WIRE_BECN] & WIRE_HAS_TELEMETRY &&
-               length >= PAYLOAD + WIRE_TELEMETRY_BYTES + ICRC;
-    return has ? WIRE_TELEMETRY_BYTES : 0;
-}
-
-/* The invariant CRC (RoCEv2, Annex A17.3.3): over eight bytes of ones, for the local route header,
- * then the packet from IPv4 on, with ones in the fields that switches may change. */
-static uint32_t icrc(const uint8_t *frame, uint32_t length)
-{
-    enum { START = IP - 8 };
-    uint32_t start = PAYLOAD + telemetry_bytes(frame, length);
-    uint8_t masked[PAYLOAD + WIRE_TELEMETRY_BYTES]; /* offsets as in the frame */
-    memset(masked + START, 0xff, 8);
-    memcpy(masked + IP, frame + IP, PAYLOAD - IP);
-    masked[IP + 1] = 0xff;             /* TOS */
-    masked[IP + 8] = 0xff;             /* TTL */
-    memset(masked + IP + 10, 0xff, 2); /* IPv4 checksum */
-    memset(masked + UDP + 6, 0xff, 2); /* UDP checksum */
-    masked[BTH + 4] = 0xff;            /* FECN, BECN */
-    memset(masked + PAYLOAD, 0xff, start - PAYLOAD);
-    uint32_t crc = crc32(0xffffffffu, masked + START, start - START);
-    return ~crc32(crc, frame + start, length - start - ICRC);
-}
+_Static_assert((int)PAYLOAD == (int)ICRC_HEADERS &&
+                   (int)WIRE_TELEMETRY_BYTES == (int)ICRC_TELEMETRY,
+               "icrc.h has another layout");
 
 /* 802.3 Annex 31D: PFC goes to this group address alone, which no bridge forwards. (31B lets PAUSE
  * go to a station's own, too.) */
@@ -98,7 +44,7 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
     if (whole > length || whole < PAYLOAD + ICRC || fragment || !wire_checksum_right(frame + IP))
         return WIRE_BAD;
     if (wire_load16(frame + UDP + 4) != whole - UDP || (bth[1] & 0xf) != 0) return WIRE_BAD;
-    uint32_t telemetry = telemetry_bytes(frame, whole);
+    uint32_t telemetry = icrc_telemetry(frame, whole);
     if ((frame[WIRE_BECN] & WIRE_HAS_TELEMETRY) != 0 && telemetry == 0) return WIRE_BAD;
     if (whole <= PAYLOAD + telemetry + ICRC + padding) return WIRE_BAD;
     const uint8_t *end = frame + whole - ICRC;
@@ -145,6 +91,5 @@ void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t 
     memcpy(frame, model, length - ICRC);
     frame[PSN] |= bits;
     for (int i = 0; i < 3; i++) frame[PSN + 1 + i] = (uint8_t)(psn >> (16 - 8 * i));
-    uint32_t crc = icrc(frame, length);
-    for (int i = 0; i < ICRC; i++) frame[length - ICRC + (uint32_t)i] = (uint8_t)(crc >> 8 * i);
+    icrc_store(frame, length);
 }

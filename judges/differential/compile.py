@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from pcn.p4src.build import pack
+
 PROGRAMS = Path(__file__).resolve().with_name("programs")
 
 
@@ -47,4 +49,5 @@ if __name__ == "__main__":
         for source in sorted(PROGRAMS.glob("*.p4")):
             compile_program(source, Path(scratch))
         for output in Path(scratch).iterdir():
-            (PROGRAMS / output.name).write_text(output.read_text())
+            content = output.read_bytes()
+            (PROGRAMS / f"{output.name}.gz").write_bytes(pack(content, content))

@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import p4rt_switch
 from generate import Setup
-from google.protobuf import text_format
 from p4rt_client import Client, Names, RefusedError, update
 from waiting import LIMIT_S
 
@@ -23,8 +23,8 @@ Result = dict[str, Any]
 
 def load(program: str) -> tuple[Names, bytes]:
     """A program's names, and p4c's JSON."""
-    info = text_format.Parse((PROGRAMS / f"{program}.p4info.txtpb").read_text(), p4i.P4Info())
-    return Names(info), (PROGRAMS / f"{program}.json").read_bytes()
+    loaded = p4rt_switch.load(PROGRAMS / program)
+    return loaded.names, loaded.json
 
 
 def _meter(committed: int, peak: int) -> p4r.MeterConfig:

@@ -12,14 +12,12 @@ What is kept is replayed by test_sanitizers.py (`replay`), with whatever compile
 from __future__ import annotations
 
 import ctypes
-import gzip
 import os
 import random
 import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
 from hostile import (
@@ -40,7 +38,11 @@ from hostile import (
 )
 
 HERE = Path(__file__).parent
-CORPUS = HERE / "corpus"
+sys.path.insert(0, str(HERE.parent))
+
+from kept_inputs import Corpus  # noqa: E402
+
+CORPUS = Corpus(HERE / "corpus")
 NAMES = ("pcn", *PROGRAMS)
 SEED = 1
 CLANG = (
@@ -94,19 +96,6 @@ def starts(name: str) -> list[bytes]:
     return [b"".join(packed[i : i + 3]) for i in range(0, len(packed), 3)]
 
 
-def corpus(name: str) -> list[bytes]:
-    """What was kept: an input a line, in hexadecimal."""
-    with gzip.open(CORPUS / f"{name}.hex.gz", "rt") as lines:
-        return [bytes.fromhex(line) for line in lines]
-
-
-def write_corpus(name: str, inputs: Iterable[bytes]) -> None:
-    """Keeps inputs."""
-    CORPUS.mkdir(exist_ok=True)
-    with gzip.open(CORPUS / f"{name}.hex.gz", "wt") as lines:
-        lines.writelines(data.hex() + "\n" for data in inputs)
-
-
 def replay() -> None:
     """Each kept input."""
     with tempfile.TemporaryDirectory() as folder:
@@ -114,7 +103,7 @@ def replay() -> None:
         for name in NAMES:
             native, functions = target_of(name, target)
             with native:
-                inputs = corpus(name)
+                inputs = CORPUS.inputs(name)
                 for data in inputs:
                     functions.fuzz_packets(data, ctypes.c_size_t(len(data)))
             print(f"{name}: {len(inputs)} inputs", flush=True)
@@ -178,17 +167,7 @@ def inside(name: str, target: Path, options: list[str]) -> None:
 
 def run(name: str, seconds: str, folder: Path) -> int:
     """Fuzzes from the kept inputs, the first ones and what FOLDER has."""
-    folder.mkdir(parents=True, exist_ok=True)
-    inputs = corpus(name) if (CORPUS / f"{name}.hex.gz").exists() else []
-    for number, data in enumerate([*starts(name), *inputs]):
-        (folder / f"start-{number}").write_bytes(data)
-    limits = [
-        f"-max_total_time={seconds}",
-        "-max_len=20000",
-        "-timeout=300",
-        f"-artifact_prefix={folder}/../{name}-",
-    ]
-    return fuzz(name, [*limits, "-print_final_stats=1", str(folder)])
+    return fuzz(name, CORPUS.begin(name, starts(name), folder, seconds, 20000))
 
 
 def keep(name: str, folder: Path) -> int:
@@ -201,7 +180,7 @@ def keep(name: str, folder: Path) -> int:
                 (path.read_bytes() for path in Path(chosen).iterdir()),
                 key=lambda data: (len(data), data),
             )
-            write_corpus(name, inputs)
+            CORPUS.write(name, inputs)
     return status
 
 

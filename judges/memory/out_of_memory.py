@@ -57,12 +57,13 @@ def switch() -> Callable[[], Outcome]:
     from json_mutants import rich
     from program_json import Builder, assign, field, value
 
+    from pcn.base import packed
     from pcn.softswitch.codegen.build import build_program, build_runtime
     from pcn.softswitch.native import NativeError, NativeSwitch, Replica, load_library
 
     library = load_library(build_runtime())
     program = build_program(json.dumps(rich()))
-    indirect = Path("judges/differential/programs/lookups.json").read_text()
+    indirect = packed.read_text(Path("judges/differential/programs/lookups.json"))
     small = (
         Builder()
         .header("h", [["a", 8]])

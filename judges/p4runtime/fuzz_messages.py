@@ -15,21 +15,18 @@ written into a fresh switch.
 
 from __future__ import annotations
 
-import gzip
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-PROGRAMS = ROOT / "tests/p4runtime/programs"
-CORPUS = Path(__file__).with_name("corpus")
+sys.path[:0] = [str(ROOT), str(ROOT / "judges")]
 NAMES = ("bench", "indirect", "valuesets", "idle")
 CPU_PORT = 255
 CLANG = "clang -g -fsanitize=address"
@@ -41,8 +38,9 @@ INSIDE = __name__ == "__main__" and "inside" in sys.argv
 if INSIDE:
     import atheris
 
-from google.protobuf import text_format  # noqa: E402
 from google.protobuf.message import DecodeError, Message  # noqa: E402
+from kept_inputs import Corpus  # noqa: E402
+from oracle.programs import programs  # noqa: E402
 
 from pcn.base.p4rt import p4i, p4r  # noqa: E402
 
@@ -55,6 +53,7 @@ with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullconte
     from pcn.softswitch.p4runtime.pipeline import Pipeline
     from pcn.softswitch.p4runtime.service import Service
 
+CORPUS, PROGRAMS = Corpus(Path(__file__).with_name("corpus")), programs()
 ELECTION = p4r.Uint128(low=1)
 KINDS: tuple[type[Message], ...] = (
     p4r.WriteRequest,
@@ -89,9 +88,8 @@ class Target:
     """A service whose state is that of a fresh pipeline at the start of each input."""
 
     def __init__(self, name: str) -> None:
-        self.info = text_format.Parse((PROGRAMS / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
-        config = p4r.ForwardingPipelineConfig(p4info=self.info)
-        config.p4_device_config = (PROGRAMS / f"{name}.json").read_bytes()
+        config = PROGRAMS[name].config
+        self.info = config.p4info
         self._library = load_library(build_runtime())
         self._verified = verify(config)
         self._native = NativeSwitch(self._library, cpu_port=CPU_PORT)
@@ -404,19 +402,6 @@ def starts(info: p4i.P4Info) -> list[bytes]:
     )
 
 
-def corpus(name: str) -> list[bytes]:
-    """What was kept: an input a line, in hexadecimal."""
-    with gzip.open(CORPUS / f"{name}.hex.gz", "rt") as lines:
-        return [bytes.fromhex(line) for line in lines]
-
-
-def write_corpus(name: str, inputs: Iterable[bytes]) -> None:
-    """Keeps inputs."""
-    CORPUS.mkdir(exist_ok=True)
-    with gzip.open(CORPUS / f"{name}.hex.gz", "wt") as lines:
-        lines.writelines(data.hex() + "\n" for data in inputs)
-
-
 # ---- with atheris ----
 
 
@@ -451,18 +436,8 @@ def inside(name: str, options: list[str]) -> None:
 
 def run(name: str, seconds: str, folder: Path) -> int:
     """Fuzzes from the kept inputs, the first ones and what FOLDER has."""
-    folder.mkdir(parents=True, exist_ok=True)
-    info = text_format.Parse((PROGRAMS / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
-    inputs = corpus(name) if (CORPUS / f"{name}.hex.gz").exists() else []
-    for number, data in enumerate([*starts(info), *inputs]):
-        (folder / f"start-{number}").write_bytes(data)
-    limits = [
-        f"-max_total_time={seconds}",
-        "-max_len=4000",
-        "-timeout=300",
-        f"-artifact_prefix={folder}/../{name}-",
-    ]
-    return fuzz(name, [*limits, "-print_final_stats=1", str(folder)])
+    first = starts(PROGRAMS[name].config.p4info)
+    return fuzz(name, CORPUS.begin(name, first, folder, seconds, 4000))
 
 
 def keep(name: str, folder: Path) -> None:
@@ -496,7 +471,7 @@ def keep(name: str, folder: Path) -> None:
             sys.settrace(None)
         if len(seen) > known:
             chosen.append(data)
-    write_corpus(name, chosen)
+    CORPUS.write(name, chosen)
 
 
 def main(words: list[str]) -> int:
@@ -510,7 +485,7 @@ def main(words: list[str]) -> int:
             inside(name, options)
         case ["replay"]:
             for name in NAMES:
-                target, inputs = Target(name), corpus(name)
+                target, inputs = Target(name), CORPUS.inputs(name)
                 for data in inputs:
                     target.run(data)
                 print(f"{name}: {len(inputs)} inputs")

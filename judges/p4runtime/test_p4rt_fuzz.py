@@ -120,7 +120,7 @@ def test_what_coverage_guided_fuzzing_kept(name: str) -> None:
     """Inputs of fuzz_messages.py, the shortest that reach each place: no accident, and all state
     can be read."""
     target = fuzz_messages.Target(name)
-    inputs = fuzz_messages.corpus(name)
+    inputs = fuzz_messages.CORPUS.inputs(name)
     assert len(inputs) > 50
     for data in inputs:
         target.run(data)

@@ -1,4 +1,5 @@
-"""Tests by p4testgen of our own programs, which `make test` plays: generated/PROGRAM/KIND_N.stf.
+"""Tests by p4testgen of our own programs, which `make test` plays: generated.json.gz, STF texts
+by program and KIND_N.
 
 p4testgen (p4c 34b86e9bac) ends on a shift by a number of another width and on a `field_list` of
 several members, and takes a table with a selector to have no entries. It reads a copy that is
@@ -11,6 +12,8 @@ printed, and aren't kept.
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import re
 import shutil
 import subprocess
@@ -65,6 +68,12 @@ def load(program: str) -> tuple[p4i.P4Info, bytes]:
     return info, packed.read_bytes(COMPILED / f"{program}.json")
 
 
+def kept_tests() -> dict[str, dict[str, str]]:
+    """Returns the tests that are kept, STF texts by program and name."""
+    texts: dict[str, dict[str, str]] = json.loads(gzip.decompress(GENERATED.read_bytes()))
+    return texts
+
+
 def own_programs(args: argparse.Namespace) -> int:
     """Makes the tests of all our programs anew, keeps those that the switch passes, prints. Returns
     the exit code."""
@@ -94,18 +103,15 @@ def own_programs(args: argparse.Namespace) -> int:
 
         with ThreadPoolExecutor(args.jobs) as pool:
             generated = list(pool.map(run, runs))
-        shutil.rmtree(GENERATED, ignore_errors=True)
+        kept: dict[str, dict[str, str]] = {}
         for (program, kind), tests in zip(runs, generated, strict=True):
             info, config = load(program.stem)
             outcomes = [outcome(embedded, f.stem, f.read_text(), info, config) for f in tests.files]
             failed += sum(test.verdict != "pass" for test in outcomes)
-            _keep(
-                GENERATED / program.stem,
-                kind,
-                tests,
-                outcomes,
-                f"# p4testgen of p4c {version}, seed {args.seed}",
-            )
+            head = f"# p4testgen of p4c {version}, seed {args.seed}"
+            passed = _passed(program.stem, kind, tests, outcomes, head)
+            kept.setdefault(program.stem, {}).update(passed)
+        GENERATED.write_bytes(gzip.compress(json.dumps(kept, indent=0).encode(), mtime=0))
     print_kept()
     return int(failed > 0)
 
@@ -114,27 +120,28 @@ def print_kept() -> int:
     """Plays the tests that are kept, and prints for each program what p4testgen states of them, and
     how many lines the switch runs through. Returns the exit code."""
     failed = 0
-    for folder in sorted(GENERATED.iterdir()):
-        counts, by_kind, (info, config) = Counts(), dict[str, str](), load(folder.name)
-        files = sorted(folder.glob("*.stf"))
-        for file in files:
-            text = file.read_text()
+    for program, texts in kept_tests().items():
+        counts, by_kind, (info, config) = Counts(), dict[str, str](), load(program)
+        for name, text in texts.items():
             match = _COVERED.search(text.partition("\n")[0])
-            by_kind[file.stem.partition("_")[0]] = match[1] if match else "unknown"
-            test = outcome(partial(embedded, counts), file.stem, text, info, config)
+            by_kind[name.partition("_")[0]] = match[1] if match else "unknown"
+            test = outcome(partial(embedded, counts), name, text, info, config)
             failed += test.verdict != "pass"
         reached, lines = lines_reached(counts, SOURCES)
         nodes = ", ".join(f"{kind} {share}" for kind, share in by_kind.items())
         print(
-            f"{folder.name}: {len(files)} tests; nodes by p4testgen: {nodes}; lines by the "
+            f"{program}: {len(texts)} tests; nodes by p4testgen: {nodes}; lines by the "
             f"switch: {reached} of {lines}, {reached / lines:.0%}",
             flush=True,
         )
     return int(failed > 0)
 
 
-def _keep(out: Path, kind: str, tests: Generated, outcomes: list[Outcome], head: str) -> None:
-    out.mkdir(parents=True, exist_ok=True)
+def _passed(
+    program: str, kind: str, tests: Generated, outcomes: list[Outcome], head: str
+) -> dict[str, str]:
+    """Returns the tests that the switch passes by name, and prints the others."""
+    texts = {}
     if tests.coverage is not None:
         head += f"; {tests.coverage:.0%} of nodes"
     for file, test in zip(tests.files, outcomes, strict=True):
@@ -142,12 +149,12 @@ def _keep(out: Path, kind: str, tests: Generated, outcomes: list[Outcome], head:
             lines = [
                 line for line in file.read_text().splitlines() if line and not line.startswith("#")
             ]
-            (out / f"{kind}_{file.stem}.stf").write_text("\n".join([head, *lines]) + "\n")
+            texts[f"{kind}_{file.stem}"] = "\n".join([head, *lines]) + "\n"
         else:
-            print(f"{test.verdict}: {out.name}/{kind}_{test.name}: {test.reason[:600]}", flush=True)
-    passed = sum(test.verdict == "pass" for test in outcomes)
+            print(f"{test.verdict}: {program}/{kind}_{test.name}: {test.reason[:600]}", flush=True)
     covered = "no test" if tests.coverage is None else f"{tests.coverage:.0%} of its nodes covered"
     print(
-        f"{out.name}, {kind}: {passed} of {len(outcomes)} kept, {covered} {tests.last_line}",
+        f"{program}, {kind}: {len(texts)} of {len(outcomes)} kept, {covered} {tests.last_line}",
         flush=True,
     )
+    return texts

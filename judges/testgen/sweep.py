@@ -4,8 +4,8 @@ switch or BMv2.
     sweep.py --p4testgen FILE --p4c FILE --include DIR --samples DIR --out DIR
                                                                 p4c's testdata/p4_16_samples
     sweep.py --p4testgen FILE --p4c FILE --include DIR --own    our programs:
-                                                                judges/testgen/generated
-    sweep.py --kept                                             those of judges/testgen/generated:
+                                                                judges/testgen/generated.json.gz
+    sweep.py --kept                                             those that are kept there:
                                                                 what they cover
 
 With --target bmv2 samples' tests are played on simple_switch_grpc, which has to be on PATH, as
@@ -49,7 +49,7 @@ from switches import TARGETS, Start, SwitchError, embedded  # noqa: E402
 
 from pcn.lab.target import TargetError  # noqa: E402
 
-GENERATED = HERE / "generated"
+GENERATED = HERE / "generated.json.gz"
 SHORT = 14  # bytes: no Ethernet port sends less
 # the second is Tofino's word
 _COVERAGE = re.compile(r"^# Current (?:node|statement) coverage: ([\d.]+)", re.M)
@@ -243,7 +243,7 @@ def main() -> int:
     parser.add_argument("--samples", type=Path, metavar="DIR")
     parser.add_argument("--out", type=Path, metavar="DIR")
     parser.add_argument(
-        "--own", action="store_true", help="our programs, into judges/testgen/generated"
+        "--own", action="store_true", help="our programs, into judges/testgen/generated.json.gz"
     )
     parser.add_argument(
         "--twins", action="store_true", help="our programs for Tofino, on their v1model twins"

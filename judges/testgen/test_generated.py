@@ -14,10 +14,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from judge import JudgedError, judge
-from own import COMPILED, SOURCES, load
+from own import COMPILED, SOURCES, kept_tests, load
 from reached import lines_reached
 from stf import Entry, Expect, Mirror, Packet, Step, StfError, parse, table_entry
-from sweep import GENERATED
 from switches import TARGETS, Start, SwitchError, bmv2, embedded
 
 from pcn.base import packed
@@ -33,6 +32,7 @@ WITHOUT_TESTS = {
 PROGRAMS = sorted(
     {path.stem for path in (SOURCES / "v1model" / "programs").glob("*.p4")} - WITHOUT_TESTS
 )
+TESTS = kept_tests()
 
 
 @pytest.fixture(params=["softswitch", pytest.param("bmv2", marks=pytest.mark.root)])
@@ -41,9 +41,7 @@ def start(request: pytest.FixtureRequest) -> Start:
 
 
 def steps_of(program: str) -> dict[str, list[Step]]:
-    return {
-        file.name: parse(file.read_text()) for file in sorted((GENERATED / program).glob("*.stf"))
-    }
+    return {name: parse(text) for name, text in TESTS[program].items()}
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -163,5 +161,5 @@ def test_an_entry_without_its_table_is_named() -> None:
 
 
 def test_every_program_has_its_tests() -> None:
-    assert sorted(path.name for path in GENERATED.iterdir()) == PROGRAMS
+    assert sorted(TESTS) == PROGRAMS
     assert all(packed.is_file(COMPILED / f"{program}.json") for program in PROGRAMS)

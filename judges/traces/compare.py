@@ -3,7 +3,7 @@ logs are compared, line by line, and the frames that leave, byte by byte.
 
     compare.py PROGRAM.json COMMANDS CAPTURE          needs simple_switch_grpc and simple_switch_CLI
                                                       on PATH
-    compare.py ... --record router.json               keeps what BMv2 does: test_traces.py compares
+    compare.py ... --record router.json.gz             keeps what BMv2 does: test_traces.py compares
                                                       with it
 
 COMMANDS: of simple_switch_CLI; CAPTURE: frames that come in by port 1. Exit code 1: the lines
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gzip
 import json
 import os
 import re
@@ -239,7 +240,8 @@ def main() -> int:
             "steps": lines_of(log),
             "left": shown(theirs),
         }
-        args.record.write_text(json.dumps(recording, indent=1) + "\n")
+        text = json.dumps(recording, indent=1) + "\n"
+        args.record.write_bytes(gzip.compress(text.encode(), mtime=0))
     text, mine = ours(args.program, args.commands, frames, [cli])
     pairs = [
         (lines_of(log), lines_of(text), "steps"),

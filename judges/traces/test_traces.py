@@ -1,8 +1,9 @@
-"""The router's steps and frames are those that BMv2 1.15.5 had (router.json, by compare.py
+"""The router's steps and frames are those that BMv2 1.15.5 had (router.json.gz, by compare.py
 --record)."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -52,7 +53,9 @@ def replayed() -> tuple[list[str], list[str]]:
 
 
 def recorded() -> dict[str, list[str]]:
-    recording: dict[str, list[str]] = json.loads((HERE / "router.json").read_text())
+    recording: dict[str, list[str]] = json.loads(
+        gzip.decompress((HERE / "router.json.gz").read_bytes())
+    )
     return recording
 
 

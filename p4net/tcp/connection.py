@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from pcn.base.frames import MAX_FRAME
 from pcn.p4net.errors import P4NetError
+from pcn.p4net.hosts import HostNetwork
 from pcn.p4net.tcp.congestion import ALGORITHMS
 from pcn.p4net.tcp.receiver import Receiver
 from pcn.p4net.tcp.segments import FRAME_BYTES, Addresses, Segment, decode, encode
 from pcn.p4net.tcp.sender import Sender
-from pcn.p4net.virtual import VirtualP4
 from pcn.virtualnet.frames import Arrived
 
 MSS: Final = 1460
@@ -26,7 +26,7 @@ class Connection:
 
     def __init__(
         self,
-        network: VirtualP4,
+        network: HostNetwork,
         addresses: Addresses,
         sender: Sender,
         receiver: Receiver,
@@ -113,7 +113,7 @@ class Connection:
             self._network.at(due_s, self._expire)
 
     def _transmit(self, addresses: Addresses, segment: Segment) -> None:
-        frame = encode(self._network, addresses, segment, self.sender.mss)
+        frame = encode(self._network.value, addresses, segment, self.sender.mss)
         self._network.arp.send(addresses.src, self._network.now_s, addresses.dst, frame)
 
     def _expire(self) -> None:
@@ -125,7 +125,7 @@ class Connection:
 
 
 def connect(
-    network: VirtualP4,
+    network: HostNetwork,
     src: str,
     dst: str,
     *,

@@ -6,8 +6,8 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
+from pcn.p4net.network import P4Network
 from pcn.p4net.packets import IPV4_BYTES, NO_MAC, checksum, ipv4
-from pcn.p4net.virtual import VirtualP4
 
 TCP: Final = 6
 HEADER_BYTES: Final = 20
@@ -48,7 +48,7 @@ class Addresses:
     tos: int = 0
 
 
-def encode(network: VirtualP4, addresses: Addresses, segment: Segment, mss: int) -> bytes:
+def encode(network: P4Network, addresses: Addresses, segment: Segment, mss: int) -> bytes:
     """Returns the frame of a segment. `mss` is announced in a SYN. Raises LabError."""
     options = _SYN_OPTIONS.pack(2, 4, mss, 1, 3, 3, _SCALE) if segment.flags & SYN else b""
     length = HEADER_BYTES + len(options)
@@ -59,7 +59,7 @@ def encode(network: VirtualP4, addresses: Addresses, segment: Segment, mss: int)
     )  # fmt: skip
     body = head + options + segment.payload
     frame = ipv4(
-        network.value,
+        network,
         addresses.src,
         addresses.dst,
         body,

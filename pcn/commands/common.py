@@ -8,14 +8,14 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from pcn.base import owner_only
+from pcn.base import owner_only, packed
 from pcn.base.units import Kind, quantity
 from pcn.commands.output import is_quiet
 from pcn.complete import complete_network
@@ -52,7 +52,8 @@ class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
 
 
 class FilePath(click.Path):
-    """A path that a command names on the terminal: so it has no control characters."""
+    """A path that a command names on the terminal: so it has no control characters. `exists`: the
+    file of a program may be packed (base/packed.py)."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(path_type=Path, **settings)
@@ -61,6 +62,11 @@ class FilePath(click.Path):
         text = os.fsdecode(value)
         if visible(text) != text or len(text.splitlines()) > 1:
             self.fail(f"{text!r}: a name without control characters is needed", param, ctx)
+        path = Path(text)
+        if self.exists and self.file_okay and path.suffix == ".json":
+            with suppress(OSError):  # of a name that is too long
+                if not path.exists() and packed.is_file(path):
+                    return path
         return super().convert(value, param, ctx)
 
 

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 
 def _figures() -> Iterator[tuple[str, str]]:
-    from pcn.experiments.papers import FIGURES
+    from pcn.experiments.papers import FIGURES, described
 
-    for name, figure in FIGURES.items():
-        yield name, f"{figure.title}. {figure.source}"
+    return described(FIGURES)
 
 
 @click.command(cls=listing("Figures", _figures))

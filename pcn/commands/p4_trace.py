@@ -20,6 +20,7 @@ from pcn.commands.common import (
     text_output,
 )
 from pcn.commands.output import note, quiet_option, say
+from pcn.commands.p4_execution import complain, empty, end, prepare
 
 if TYPE_CHECKING:
     from pcn.p4net.entries import Written
@@ -146,7 +147,6 @@ def trace(
       pcn p4 trace examples/router --match ipv4.dst_addr=10.0.3.3 --steps
       pcn p4 trace examples/router --send h1,h3,rate=20M,until=5ms --packet 9 --why
     """
-    from pcn.commands.p4 import end
     from pcn.p4net.alone import network_at
     from pcn.p4net.packet_path_text import Wanted, as_json as way_as_json, lines
     from pcn.p4net.waits import Waits
@@ -212,7 +212,6 @@ def _virtual(
     jumbo: bool,
 ) -> tuple[Ways, list[Written]]:
     """Returns the ways of a run's packets, and what of command files was written."""
-    from pcn.commands.p4 import complain, empty, prepare
     from pcn.p4net.packet_paths import Ways
     from pcn.p4net.virtual import FRAME_BYTES, JUMBO_BYTES, VirtualP4
 

@@ -46,10 +46,9 @@ UNMET = 3
 
 
 def _scenarios() -> Iterator[tuple[str, str]]:
-    from pcn.experiments.papers import SCENARIOS
+    from pcn.experiments.papers import SCENARIOS, described
 
-    for name, scenario in SCENARIOS.items():
-        yield name, f"{scenario.title}. {scenario.source}"
+    return described(SCENARIOS)
 
 
 @click.command(cls=listing("Scenarios", _scenarios))

@@ -28,10 +28,9 @@ _SHOWN = 6
 
 
 def _experiments() -> Iterator[tuple[str, str]]:
-    from pcn.experiments.papers import EXPERIMENTS
+    from pcn.experiments.papers import EXPERIMENTS, described
 
-    for name, experiment in EXPERIMENTS.items():
-        yield name, f"{experiment.title}. {experiment.source}"
+    return described(EXPERIMENTS)
 
 
 @click.command(cls=listing("Experiments", _experiments))

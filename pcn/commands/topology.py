@@ -220,11 +220,11 @@ def list_formats(as_json: bool) -> None:
     Examples:
       pcn topology formats
     """
-    from pcn.topologies.formats import FORMATS
+    from pcn.topologies.formats import FORMATS, installed
 
     rows = [
         (format_.name, format_.summary, format_.suffix if format_.write else "")
-        for format_ in FORMATS.values()
+        for format_ in (*FORMATS.values(), *installed())
     ]
     if as_json:
         print_json([dict(zip(("name", "summary", "written_to"), row, strict=True)) for row in rows])

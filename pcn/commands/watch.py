@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,12 @@ from pcn.commands.common import (
     refuse,
 )
 from pcn.commands.output import described_output, is_quiet
+from pcn.looks import LEAST_S, Looks
 
 if TYPE_CHECKING:
     from pcn.lab.attach import Attached
-    from pcn.lab.observe import Observer, Snapshot
 
-_LEAST_S, _EVERY_S, _MOST_S = 0.1, 1.0, 3600.0
+_EVERY_S, _MOST_S = 1.0, 3600.0
 _LOG_LINES = 20
 """Of a node's log, at most, each look."""
 
@@ -106,8 +106,8 @@ def watch(
         refuse("not beside --web", "once", "as_json")
     if (port or control) and not web:
         raise click.UsageError("--port and --control are of the page: add --web")
-    if not _LEAST_S <= every <= _MOST_S:
-        raise click.UsageError(f"--every: from {_LEAST_S:g}s to {_MOST_S:g}s are possible")
+    if not LEAST_S <= every <= _MOST_S:
+        raise click.UsageError(f"--every: from {LEAST_S:g}s to {_MOST_S:g}s are possible")
     if web:
         from pcn.topologies import extras
 
@@ -129,33 +129,6 @@ def watch(
             _lines(lab, looks, as_json)
         else:
             _live(lab, looks)
-
-
-class Looks:
-    """Looks at a network, each `every_s` (real) after the one before began, or soon where that has
-    passed."""
-
-    def __init__(
-        self,
-        make: Callable[[], Observer],
-        every_s: float,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`make` makes the observer, and by that the first look."""
-        self._every_s = every_s
-        self._clock = clock
-        self._began = clock()
-        self._observer = make()
-
-    @property
-    def wait_s(self) -> float:
-        """How long to wait before the next look."""
-        return max(_LEAST_S, self._began + self._every_s - self._clock())
-
-    def look(self) -> Snapshot:
-        """Returns a new look at the network."""
-        self._began = self._clock()
-        return self._observer.look()
 
 
 @contextlib.contextmanager

@@ -1,32 +1,24 @@
 /* v1model's hash algorithms over whole bytes, equal to BMv2's calculations of the same names. */
+#include "crc32.h"
 #include "pipeline.h"
 
 /* A step for one bit of each CRC; a table has the result of eight steps for each byte. */
 #define STEP16(c) (((c) & 1) ? ((c) >> 1) ^ 0xa001u : (c) >> 1)
-#define STEP32(c) (((c) & 1) ? ((c) >> 1) ^ 0xedb88320u : (c) >> 1)
 #define STEPCC(c) (((c) & 0x8000u) ? (((c) << 1) ^ 0x1021u) & 0xffffu : ((c) << 1) & 0xffffu)
 
 static uint16_t table16[256], table_ccitt[256];
-/* slicing by four; [n]: the CRC of a byte followed by n zero bytes */
-static uint32_t table32[4][256];
 
 /* Runs before main, or in dlopen: no thread sees an unfinished table. */
 __attribute__((constructor)) static void make_tables(void)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t c16 = byte, c32 = byte, ccitt = byte << 8;
+        uint32_t c16 = byte, ccitt = byte << 8;
         for (int bit = 0; bit < 8; bit++) {
             c16 = STEP16(c16);
-            c32 = STEP32(c32);
             ccitt = STEPCC(ccitt);
         }
         table16[byte] = (uint16_t)c16;
-        table32[0][byte] = c32;
         table_ccitt[byte] = (uint16_t)ccitt;
-    }
-    for (uint32_t i = 256; i < 4 * 256; i++) {
-        uint32_t before = table32[i / 256 - 1][i % 256];
-        table32[i / 256][i % 256] = (before >> 8) ^ table32[0][before & 0xff];
     }
 }
 
@@ -41,15 +33,7 @@ uint64_t sw_hash_crc16(const uint8_t *data, size_t length)
 /* The CRC-32 of Ethernet and zlib. */
 uint64_t sw_hash_crc32(const uint8_t *data, size_t length)
 {
-    uint32_t crc = 0xffffffffu;
-    for (; length >= 4; data += 4, length -= 4) { /* slicing by four */
-        crc ^= (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
-               (uint32_t)data[3] << 24;
-        crc = table32[3][crc & 0xff] ^ table32[2][crc >> 8 & 0xff] ^ table32[1][crc >> 16 & 0xff] ^
-              table32[0][crc >> 24];
-    }
-    for (; length != 0; data++, length--) crc = (crc >> 8) ^ table32[0][(crc ^ *data) & 0xff];
-    return crc ^ 0xffffffffu;
+    return ~crc32_update(0xffffffffu, data, length);
 }
 
 /* CRC-16/CCITT-FALSE: polynomial 0x1021, start 0xffff, not reflected. */

@@ -34,6 +34,7 @@ MODULES = (
 HEADERS = (
     "cache_lines.h",
     "generator.h",
+    "icrc.h",
     "internal.h",
     "pcap.h",
     "pipeline.h",

@@ -23,13 +23,13 @@ from pcn.controller.programs import COMPILED, Program
 PROGRAMS = Path(__file__).resolve().parent.parent / "p4runtime/programs"
 OURS = [path.name.partition(".")[0] for path in packed.files(COMPILED, ".p4info.txtpb")]
 OUTSIDE = ["bench", "indirect", "valuesets", "idle", "digests"]
-KNOWN = sorted({*OURS, *(name for name in OUTSIDE if (PROGRAMS / f"{name}.json").is_file())})
+KNOWN = sorted({*OURS, *(name for name in OUTSIDE if packed.is_file(PROGRAMS / f"{name}.json"))})
 
 
 @cache
 def schemas(name: str) -> tuple[Schema, finsy.P4Schema]:
     path = PROGRAMS / f"{name}.json"
-    program = Program.find(str(path)) if path.is_file() else Program.compiled(name)
+    program = Program.find(str(path)) if packed.is_file(path) else Program.compiled(name)
     data = program.schema.p4info.SerializeToString()
     return program.schema, finsy.P4Schema(their_p4i.P4Info.FromString(data))
 

@@ -1,13 +1,18 @@
-"""Plans of figures for a part of their time."""
+"""Plans of figures for a part of their time, and outcomes of single runs."""
 
 from __future__ import annotations
 
+import functools
+import math
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.define.experiment import Experiment
+from pcn.experiments.define.outcomes import Key, Outcome
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
 
 _Figure = TypeVar("_Figure", bound=Experiment)
 
@@ -36,3 +41,26 @@ def until(figure: _Figure, ends_s: float) -> _Figure:
 
     shorter.plan = short  # type: ignore[method-assign]
     return shorter
+
+
+@functools.cache
+def outcome(kind: type[Experiment], ends_s: float = math.inf, **keys: Key) -> Outcome:
+    """The outcome of the figure's run with these keys, by default with the first seed, until it
+    ends or `ends_s`; run once for all that want it."""
+    figure, keys = kind(), {"seed": 1, **keys}
+    if ends_s < math.inf:
+        figure = until(figure, ends_s)
+    (run,) = (
+        run
+        for run in figure.runs(figure.schemes)
+        if all(run.keys.get(name) == value for name, value in keys.items())
+    )
+    plan = figure.plan(run.scheme, run.seed, run.arguments)
+    return figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
+
+
+def number(of: Outcome, name: str) -> float:
+    """A number that the run has."""
+    value = of.numbers[name]
+    assert value is not None
+    return value

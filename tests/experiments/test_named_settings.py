@@ -8,6 +8,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from distributions import PACKAGES
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter
@@ -18,21 +19,10 @@ from pcn.hosts.algorithms import find_scheme, schemes
 from pcn.topologies.catalog import TOPOLOGIES
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = (
-    "base",
-    "controller",
-    "experiments",
-    "hosts",
-    "lab",
-    "p4net",
-    "pcn",
-    "topologies",
-    "virtualnet",
-)
 TEXTS = [
     *ROOT.glob("*.md"),
     *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "notebook"),
-    *(file for package in PACKAGES for file in (ROOT / package).rglob("*.py")),
+    *(file for package in (*PACKAGES, "pcn") for file in (ROOT / package).rglob("*.py")),
 ]
 NAMED = re.compile(r"--set (\w+)=([\d.][\w./%-]*\w|\d)")
 

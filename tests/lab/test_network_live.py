@@ -99,7 +99,7 @@ def test_attaching_to_a_switch_loads_no_schemes(name: str, tmp_path: Path) -> No
     code = (
         "import sys; from pcn.lab.attach import attach\n"
         "with attach(sys.argv[1]) as lab: print(lab.switches['s0'].read_counter('marked', 0))\n"
-        "print([one for one in sys.modules if one.startswith('pcn.hosts.algorithms')])"
+        "print([name for name in sys.modules if name.startswith('pcn.hosts.algorithms')])"
     )
     with Lab(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400):
         done = subprocess.run(

@@ -3,60 +3,21 @@ cases of docs/tofino.md."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import event, example, given, settings, strategies as st
 from np_ecn_rules import WRAP, TimeRule, TofinoRule
-from port_model import Differences, Packet, Pause, Trace, allowed, differences, rests, run
+from port_model import Differences, Trace, allowed, differences, rests
+from port_traffic import BEFORE, CNP, DATA, FRAME, JUMBO, LOWER, OTHER, SMALL, packets, pauses, port
 
 NONE = Differences(frozenset(), frozenset())
-DATA, OTHER, CNP, LOWER = 3, 5, 7, 0
 MARKED = frozenset({DATA, OTHER})
-BEFORE = frozenset({4, 6, CNP})
 COUNTED = MARKED | BEFORE
-FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gbit/s
+PACKETS = packets(60)
 # Later than a gap after the clock's 0, so that the first dequeue ends a rest; and such that the
 # clock wraps meanwhile.
 STARTS = st.sampled_from(
     [JUMBO + 1, 10**6, WRAP - 100_000, WRAP - 30_000, WRAP - 5_000, 3 * WRAP - 20_000]
 )
-
-packets = st.lists(
-    st.tuples(
-        st.one_of(
-            st.integers(0, 300), st.integers(0, 3000), st.just(40_000)
-        ),  # after the one before
-        st.sampled_from([DATA] * 5 + [OTHER, CNP, LOWER]),
-        st.sampled_from([FRAME] * 5 + [SMALL, JUMBO]),
-    ),
-    min_size=1,
-    max_size=60,
-)
-pauses = st.lists(
-    st.tuples(st.integers(0, 15_000), st.one_of(st.integers(1, 3000), st.integers(1, 40_000))),
-    max_size=6,
-)
-
-
-def port(
-    start: int,
-    arrivals: Sequence[tuple[int, int, int]],
-    stops: dict[int, Sequence[tuple[int, int]]],
-) -> Trace:
-    """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last
-    RESUME, length)."""
-    arrived, at = [], start
-    for after, number, length in arrivals:
-        at += after
-        arrived.append(Packet(at, number, length))
-    held = []
-    for number, times in stops.items():
-        at = start
-        for after, length in times:
-            held.append(Pause(number, at + after, at + after + length))
-            at += after + length
-    return run(arrived, held)
 
 
 def new(gap: int = JUMBO) -> TimeRule:
@@ -72,7 +33,7 @@ def across_a_wrap(trace: Trace) -> frozenset[int]:
     )
 
 
-@given(STARTS, packets)
+@given(STARTS, PACKETS)
 def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int, int]]) -> None:
     """Whatever else keeps a packet waiting: its own queue, higher classes, a lower one's jumbo
     frame that has begun."""
@@ -83,7 +44,7 @@ def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int
 
 
 @settings(max_examples=100)
-@given(STARTS, packets, pauses, pauses)
+@given(STARTS, PACKETS, pauses, pauses)
 @example(10**6, [(0, DATA, FRAME)] * 3, [(10, 20_000)], [])
 def test_with_pauses_they_differ_within_the_bound(
     start: int,
@@ -99,7 +60,7 @@ def test_with_pauses_they_differ_within_the_bound(
     event(f"time alone {bool(observed.time_alone)}, counter alone {bool(observed.counter_alone)}")
 
 
-@given(st.integers(0, 999), packets, pauses)
+@given(st.integers(0, 999), PACKETS, pauses)
 def test_in_whole_microseconds(
     offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
 ) -> None:
@@ -113,7 +74,7 @@ def test_in_whole_microseconds(
     assert observed.counter_alone <= bound.counter_alone
 
 
-@given(st.integers(0, 40_000), packets, pauses)
+@given(st.integers(0, 40_000), PACKETS, pauses)
 def test_in_whole_microseconds_without_pauses(
     offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
 ) -> None:
@@ -366,7 +327,7 @@ def tofino(gap: int = JUMBO + INGRESS) -> TofinoRule:
 
 
 @settings(max_examples=100)
-@given(STARTS, packets, pauses)
+@given(STARTS, PACKETS, pauses)
 def test_tofino_differs_within_the_same_bound(
     start: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
 ) -> None:

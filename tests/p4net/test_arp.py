@@ -4,7 +4,6 @@ broadcasts."""
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from hypothesis import given, strategies as st
 from p4net_switches import PROGRAMS
 from waiting import LIMIT_S
 
+from pcn.base import packed
 from pcn.cli import run
 from pcn.p4net import tcp
 from pcn.p4net.arp import ARP, EVERY_S, MOST_WAITING, REQUESTS
@@ -39,7 +39,7 @@ def folder_of(folder: Path, flood: bool = True, commands: tuple[str, ...] = ()) 
     """Three hosts of one subnet at a switch that forwards by MAC. `commands`: of h1."""
     folder.mkdir(parents=True)
     for suffix in ("json", "p4info.txtpb"):
-        shutil.copy(PROGRAMS / f"bench.{suffix}", folder / f"bench.{suffix}")
+        (folder / f"bench.{suffix}").write_bytes(packed.read_bytes(PROGRAMS / f"bench.{suffix}"))
     hosts = {
         name: {"ip": f"10.0.0.{name[1]}/24", "mac": mac, "commands": []}
         for name, mac in MACS.items()

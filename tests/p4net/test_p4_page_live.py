@@ -31,8 +31,8 @@ pytestmark = pytest.mark.root
 NAME = f"p4-page-{os.getpid()}"
 LOG = "document.getElementById('log').textContent"
 UNITS = (
-    "[...document.querySelectorAll('#ports th')].map(one => one.textContent).filter(one => "
-    "one.includes('bit/s')).join()"
+    "[...document.querySelectorAll('#ports th')].map(header => header.textContent)"
+    ".filter(text => text.includes('bit/s')).join()"
 )
 
 
@@ -88,8 +88,8 @@ def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path
             "the queue",
         )
         drawn = (
-            "[...document.querySelectorAll('#network circle.queue title')].map(one => "
-            "one.textContent).join()"
+            "[...document.querySelectorAll('#network circle.queue title')].map(title => "
+            "title.textContent).join()"
         )
         assert "packets wait" in chromium.ask(drawn)
         assert rows(chromium, "flows").keys() == IPS.keys()
@@ -105,7 +105,8 @@ def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path
             wait_until(lambda answer=answer: answer in chromium.ask(LOG), "a refusal")
         chromium.ask("document.querySelector('#ports tbody button').click()")
         buttons = (
-            "[...document.querySelectorAll('#actions button')].map(one => one.textContent).join()"
+            "[...document.querySelectorAll('#actions button')].map(button => button.textContent)"
+            ".join()"
         )
         assert chromium.ask(buttons) == "link down,link up"
         assert violations(chromium) == []

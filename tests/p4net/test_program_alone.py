@@ -56,6 +56,16 @@ def test_command_runs_a_program_alone(capsys: pytest.CaptureFixture[str]) -> Non
     assert "packets: 1" in capsys.readouterr().out
 
 
+def test_command_runs_a_packed_program_by_its_plain_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert not BENCH.exists()
+    assert run(["p4", "run", str(BENCH), "--clock", "virtual", "--hosts", "2"]) == 0
+    assert "digest" in capsys.readouterr().out
+    assert run(["p4", "run", f"{BENCH}x.json", "--clock", "virtual"]) == 2
+    assert "bench.jsonx.json' does not exist" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [

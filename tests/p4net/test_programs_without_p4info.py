@@ -19,8 +19,11 @@ from pcn.p4net.virtual import VirtualP4
 ROOT = Path(__file__).resolve().parents[2]
 JSONS = [
     *packed.files(COMPILED),
-    *sorted((ROOT / "tests/p4runtime/programs").glob("*.json")),
-    ROOT / "tests/p4net/programs/names.json",
+    *(
+        path.with_suffix(".json")
+        for folder in ("p4runtime", "p4net")
+        for path in sorted((ROOT / "tests" / folder / "programs").glob("*.p4"))
+    ),
 ]
 PROGRAMS = [path for path in JSONS if packed.is_file(path.with_name(f"{path.stem}.p4info.txtpb"))]
 

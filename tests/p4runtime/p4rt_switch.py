@@ -12,6 +12,7 @@ from pathlib import Path
 from google.protobuf import text_format
 from p4rt_client import Names
 
+from pcn.base import packed
 from pcn.base.p4rt import p4i
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.p4runtime.pipeline import Pipeline
@@ -44,8 +45,18 @@ class Program:
 
 def load(path: Path) -> Program:
     """A program beside its p4info."""
-    info = text_format.Parse(path.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
-    return Program(info, path.with_suffix(".json").read_bytes())
+    info = text_format.Parse(packed.read_text(path.with_suffix(".p4info.txtpb")), p4i.P4Info())
+    return Program(info, packed.read_bytes(path.with_suffix(".json")))
+
+
+def unpacked(path: Path, folder: Path) -> dict[str, Path]:
+    """A program's files, written there as they were before they were packed, for finsy's
+    SwitchOptions."""
+    files = {}
+    for key, suffix in (("p4info", ".p4info.txtpb"), ("p4blob", ".json")):
+        files[key] = folder / f"{path.name}{suffix}"
+        files[key].write_bytes(packed.read_bytes(path.with_suffix(suffix)))
+    return files
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from p4rt_client import Client
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program
 
+from pcn.base import packed
 from pcn.base.p4rt import p4r
 from pcn.base.priority import REFUSED
 from pcn.softswitch.codegen.build import build_program
@@ -130,7 +131,7 @@ def test_a_program_from_the_command_line(switch_process: Process, tmp_path: Path
 def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a program that the cache has: what takes long to import, and a client's program needs,
     or nothing does."""
-    build_program((PROGRAMS / "bench.json").read_text())
+    build_program(packed.read_text(PROGRAMS / "bench.json"))
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
     process = Process(str(PROGRAMS / "bench.json"))
     assert process.end() == 0

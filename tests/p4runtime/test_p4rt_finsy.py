@@ -5,23 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import finsy as fy
 import pytest
 from finsy.proto import p4i, stratum
 from google.protobuf import text_format
-from p4rt_switch import CPU_PORT, PROGRAMS, Switch
+from p4rt_switch import CPU_PORT, PROGRAMS, Switch, unpacked
 
 from pcn.softswitch.native import NativeSwitch
 
 BROADCAST = 0xFFFFFFFFFFFF
 
 
-async def use(port: int, native: object, **role: Any) -> None:
-    options = fy.SwitchOptions(
-        p4info=PROGRAMS / "bench.p4info.txtpb", p4blob=PROGRAMS / "bench.json", device_id=1, **role
-    )
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The p4info and the JSON that finsy reads."""
+    return unpacked(PROGRAMS / "bench", tmp_path_factory.mktemp("bench"))
+
+
+async def use(port: int, native: object, **settings: Any) -> None:
+    options = fy.SwitchOptions(device_id=1, **settings)
     async with fy.Switch("s1", f"127.0.0.1:{port}", options) as switch:
         assert switch.is_primary
         entry = fy.P4TableEntry(
@@ -53,21 +58,22 @@ async def use(port: int, native: object, **role: Any) -> None:
         assert [e async for e in switch.read(fy.P4TableEntry("l2"))] == []
 
 
-def test_finsy_programs_the_switch(empty_switch: Switch) -> None:
-    asyncio.run(asyncio.wait_for(use(empty_switch.port, empty_switch.native), 60))
+def test_finsy_programs_the_switch(empty_switch: Switch, files: dict[str, Path]) -> None:
+    asyncio.run(asyncio.wait_for(use(empty_switch.port, empty_switch.native, **files), 60))
 
 
-def test_finsy_finds_the_pipeline_in_place(switch: Switch) -> None:
-    asyncio.run(asyncio.wait_for(use(switch.port, switch.native), 60))
+def test_finsy_finds_the_pipeline_in_place(switch: Switch, files: dict[str, Path]) -> None:
+    asyncio.run(asyncio.wait_for(use(switch.port, switch.native, **files), 60))
 
 
-def test_finsy_with_a_role(empty_switch: Switch) -> None:
-    info = text_format.Parse((PROGRAMS / "bench.p4info.txtpb").read_text(), p4i.P4Info())
+def test_finsy_with_a_role(empty_switch: Switch, files: dict[str, Path]) -> None:
+    info = text_format.Parse(files["p4info"].read_text(), p4i.P4Info())
     ids = [thing.preamble.id for thing in (*info.tables, *info.registers, *info.digests)]
     config = stratum.P4RoleConfig(
         exclusive_p4_ids=ids, receives_packet_ins=True, can_push_pipeline=True
     )
-    running = use(empty_switch.port, empty_switch.native, role_name="switching", role_config=config)
+    role = {"role_name": "switching", "role_config": config}
+    running = use(empty_switch.port, empty_switch.native, **files, **role)
     asyncio.run(asyncio.wait_for(running, 60))
 
 
@@ -119,11 +125,10 @@ def frame(source: int, destination: int) -> bytes:
     return destination.to_bytes(6, "big") + source.to_bytes(6, "big") + b"\x08\x00" + bytes(46)
 
 
-async def learn_and_forward(port: int, native: NativeSwitch) -> None:
+async def learn_and_forward(port: int, native: NativeSwitch, files: dict[str, Path]) -> None:
     ready = asyncio.Event()
     options = fy.SwitchOptions(
-        p4info=PROGRAMS / "bench.p4info.txtpb",
-        p4blob=PROGRAMS / "bench.json",
+        **files,
         ready_handler=partial(learn_hosts, ready),
         fail_fast=True,
     )
@@ -154,10 +159,12 @@ async def learn_and_forward(port: int, native: NativeSwitch) -> None:
         await wait_for(counted)
 
 
-def test_a_finsy_controller_learns_hosts(empty_switch: Switch) -> None:
+def test_a_finsy_controller_learns_hosts(empty_switch: Switch, files: dict[str, Path]) -> None:
     """Ready handler, multicast group, digests with acks, entries made as they come, direct
     counters."""
-    asyncio.run(asyncio.wait_for(learn_and_forward(empty_switch.port, empty_switch.native), 60))
+    asyncio.run(
+        asyncio.wait_for(learn_and_forward(empty_switch.port, empty_switch.native, files), 60)
+    )
 
 
 async def answer_packets(ready: asyncio.Event, switch: fy.Switch) -> None:
@@ -183,11 +190,10 @@ def to_controller(reason: int) -> fy.P4TableAction:
     return fy.P4TableAction("send_to_cpu", reason=reason)
 
 
-async def take_over(port: int, native: NativeSwitch) -> None:
+async def take_over(port: int, native: NativeSwitch, files: dict[str, Path]) -> None:
     ready = asyncio.Event()
     options = fy.SwitchOptions(
-        p4info=PROGRAMS / "bench.p4info.txtpb",
-        p4blob=PROGRAMS / "bench.json",
+        **files,
         ready_handler=partial(answer_packets, ready),
         fail_fast=True,
     )
@@ -208,6 +214,6 @@ async def take_over(port: int, native: NativeSwitch) -> None:
         assert {packet.payload for packet in seen} == {frame(0xB2, 0xA1)}
 
 
-def test_a_finsy_controller_answers_packets(empty_switch: Switch) -> None:
+def test_a_finsy_controller_answers_packets(empty_switch: Switch, files: dict[str, Path]) -> None:
     """Packet-ins by Ethernet type, an entry that one of them changes, packet-outs with metadata."""
-    asyncio.run(asyncio.wait_for(take_over(empty_switch.port, empty_switch.native), 60))
+    asyncio.run(asyncio.wait_for(take_over(empty_switch.port, empty_switch.native, files), 60))

@@ -60,15 +60,13 @@ import threading
 faulthandler.enable()
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from pcn.base.p4rt import p4i
-from google.protobuf import text_format
-from p4rt_client import Client, Names, update
-bench = Path(sys.argv[1]) / "programs"
-info = text_format.Parse((bench / "bench.p4info.txtpb").read_text(), p4i.P4Info())
-names = Names(info)
+from p4rt_client import Client, update
+from p4rt_switch import PROGRAMS, load
+bench = load(PROGRAMS / "bench")
+names = bench.names
 with Client(int(sys.argv[2]), election_id=int(sys.argv[3])) as client:
     client.arbitrate()
-    client.set_pipeline(info, (bench / "bench.json").read_bytes())
+    client.set_pipeline(bench.info, bench.json)
     action = names.action("send_to_cpu", reason=1)
     entries = [names.entry("l2", {"dst_addr": n}, action) for n in range(1, 501)]
     print("ready", flush=True)

@@ -10,12 +10,11 @@ from typing import Any
 import grpc
 import pytest
 import waiting
-from google.protobuf import text_format
 from oracle.target import Embedded
 from p4rt_client import Client, Names, RefusedError, update
-from p4rt_switch import PROGRAMS, Program, Switch
+from p4rt_switch import PROGRAMS, Program, Switch, load
 
-from pcn.base.p4rt import p4d, p4i, p4r
+from pcn.base.p4rt import p4d, p4r
 from pcn.softswitch.p4runtime import batches, limits
 from pcn.softswitch.p4runtime.checked_config import verify
 
@@ -41,10 +40,11 @@ class Bench:
     in C."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        info = text_format.Parse((PROGRAMS / "bench.p4info.txtpb").read_text(), p4i.P4Info())
-        self.names = Names(info)
-        self.config = p4r.ForwardingPipelineConfig(p4info=info)
-        self.config.p4_device_config = (PROGRAMS / "bench.json").read_bytes()
+        program = load(PROGRAMS / "bench")
+        self.names = program.names
+        self.config = p4r.ForwardingPipelineConfig(
+            p4info=program.info, p4_device_config=program.json
+        )
         self.embedded = Embedded()
         self.embedded._pipeline.commit(verify(self.config))
         self.looks = 0

@@ -27,7 +27,7 @@ from pcn.softswitch.program.load import load_program
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = sorted(
     (
-        *(path for path in PROGRAMS.glob("*.json") if "." not in path.stem),
+        *(path.with_suffix(".json") for path in PROGRAMS.glob("*.p4")),
         *(path for path in packed.files(ROOT / "p4src/compiled") if path.stem != "manifest"),
     )
 )
@@ -443,7 +443,7 @@ class _Indirect:
 
 
 def _indirect() -> tuple[str, _Indirect]:
-    program = load_program((PROGRAMS / "indirect.json").read_text())
+    program = load_program(packed.read_text(PROGRAMS / "indirect.json"))
     number, profile = next(
         (i, candidate)
         for i, candidate in enumerate(program.profiles)

@@ -16,7 +16,7 @@ import needs
 import pytest
 from p4rt_client import Client, RefusedError
 from p4rt_process import COMMAND, Process
-from p4rt_switch import PROGRAMS
+from p4rt_switch import PROGRAMS, unpacked
 
 from pcn.base.p4rt import rpc_code
 from pcn.softswitch.options import parse
@@ -134,13 +134,14 @@ def test_clients_need_a_certificate(
         assert outcome(port, credentials(authority, ours)) == rpc_code.OK, "and the switch goes on"
 
 
-def test_finsy_with_certificates(authority: Authority, server_files: list[str]) -> None:
+def test_finsy_with_certificates(
+    authority: Authority, server_files: list[str], tmp_path: Path
+) -> None:
     certificate, key = authority.sign("finsy")
     demand = ["--grpc-server-cacert", str(authority.certificate), "--grpc-server-with-client-auth"]
     tls = fy.GRPCCredentialsTLS(cacert=authority.certificate, cert=certificate, private_key=key)
     options = fy.SwitchOptions(
-        p4info=PROGRAMS / "bench.p4info.txtpb",
-        p4blob=PROGRAMS / "bench.json",
+        **unpacked(PROGRAMS / "bench", tmp_path),
         device_id=1,
         channel_credentials=tls,
     )

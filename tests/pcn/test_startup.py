@@ -14,20 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from distributions import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = (
-    "base",
-    "controller",
-    "experiments",
-    "hosts",
-    "lab",
-    "p4net",
-    "p4src",
-    "pcn",
-    "softswitch",
-    "topologies",
-)
 AGENT = (
     "--name",
     "h",
@@ -123,7 +112,7 @@ def test_chosen_errors_stay(tmp_path: Path) -> None:
 def test_product_names_the_encoding_of_each_file() -> None:
     """Otherwise it is the locale's."""
     without = []
-    for package in PACKAGES:
+    for package in (*PACKAGES, "pcn", "p4src"):
         for path in (ROOT / package).rglob("*.py"):
             if path.resolve() == path:  # not by a link of pcn/
                 tree = ast.parse(path.read_text(encoding="utf-8"))

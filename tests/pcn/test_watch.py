@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, strategies as st
 
-from pcn.commands.watch import Looks
+from pcn.looks import Looks
 
 TAKES = st.floats(0, 3)
 

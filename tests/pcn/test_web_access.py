@@ -158,7 +158,7 @@ def test_page_gets_each_frame_once_over_a_connection_that_breaks(chromium: Brows
             wire.mend()
             wait_until(lambda: chromium.ask(STATE) == "live", "the new connection")
             wait_until(lambda number=number: chromium.ask(COUNT) == str(number + 9), "all frames")
-        log = "[...document.querySelectorAll('#log li')].map(one => one.textContent)"
+        log = "[...document.querySelectorAll('#log li')].map(line => line.textContent)"
         lines = chromium.ask(log)
     # s0:1 is paused in each second frame: a line for each frame but the first.
     assert [line.split()[0] for line in lines] == [f"{number}.000" for number in range(1, 25)]

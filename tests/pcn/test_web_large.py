@@ -24,12 +24,12 @@ FRAMES = 40
 MOST_ROWS = 80
 WATCH = """
 window.touched = new Map();
-window.watcher = new MutationObserver(all => all.forEach(one => window.touched.set(one.target, one.type)));
+window.watcher = new MutationObserver(all => all.forEach(element => window.touched.set(element.target, element.type)));
 window.watcher.observe(document.querySelector('{of}'),
     {{subtree: true, attributes: true, childList: true, characterData: true}});
 """  # noqa: E501
 TOUCHED = """
-window.watcher.takeRecords().forEach(one => window.touched.set(one.target, one.type));
+window.watcher.takeRecords().forEach(element => window.touched.set(element.target, element.type));
 [...window.touched.keys()].length
 """
 IDS = (
@@ -58,11 +58,14 @@ window.painted = 0;
 })(CanvasRenderingContext2D.prototype.putImageData)
 """
 STARTS = """
-JSON.stringify([...document.querySelectorAll('#facts li')].filter(one => one.textContent.startsWith('It starts'))
-    .map(one => one.querySelector('button').textContent))
+JSON.stringify([...document.querySelectorAll('#facts li')].filter(line => line.textContent.startsWith('It starts'))
+    .map(element => element.querySelector('button').textContent))
 """  # noqa: E501
 CLICK = "document.querySelector('{of}').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
-NODES = "[...window.touched.keys()].some(one => one.matches?.('g[data-node], g[data-node] *, svg'))"
+NODES = (
+    "[...window.touched.keys()]"
+    ".some(element => element.matches?.('g[data-node], g[data-node] *, svg'))"
+)
 VIEW = "document.querySelector('#network svg').getAttribute('viewBox')"
 
 

@@ -38,15 +38,15 @@ LINES = """
 JSON.stringify([...document.querySelectorAll('#network path.line')].map(path => {
     const ports = [...path.dataset.a.split(' '), ...path.dataset.b.split(' ')];
     const bars = [...document.querySelectorAll('#network .bars')]
-        .filter(one => getComputedStyle(one).visibility === 'visible')
-        .map(one => one.textContent.split(': ')[1].split(', '));
+        .filter(element => getComputedStyle(element).visibility === 'visible')
+        .map(element => element.textContent.split(': ')[1].split(', '));
     return {ports, held: bars.flat().filter(port => ports.includes(port)), paused: path.classList.contains('paused'),
         stroke: path.getAttribute('stroke'), width: Number(path.getAttribute('stroke-width'))};
 }))
 """  # noqa: E501
 UNNAMED = """
 [...document.querySelectorAll('button, input, select')]
-    .filter(one => one.offsetParent && !(one.textContent.trim() || one.ariaLabel || one.labels?.length)).length
+    .filter(element => element.offsetParent && !(element.textContent.trim() || element.ariaLabel || element.labels?.length)).length
 """  # noqa: E501
 OVERLAPS = """
 (all => all.filter((a, i) => all.some((b, j) => j > i && a.left < b.right - 1 && b.left < a.right - 1
@@ -311,13 +311,13 @@ def test_page_draws_forty_switches_in_tiers(chromium: Browser) -> None:
     with serving(history) as served:
         load(chromium, served.url, 1, 1920)
         boxes = (
-            "[...document.querySelectorAll('#network g[data-node]')].map(one => "
-            "one.getBoundingClientRect())"
+            "[...document.querySelectorAll('#network g[data-node]')].map(group => "
+            "group.getBoundingClientRect())"
         )
         assert len(topology.switches) >= 40
         assert chromium.ask(f"{boxes}.length") >= len(topology.switches)
         assert chromium.ask(OVERLAPS.format(boxes=boxes)) == 0
-        assert chromium.ask(f"Math.min(...{boxes}.map(one => one.height))") > 12
+        assert chromium.ask(f"Math.min(...{boxes}.map(element => element.height))") > 12
         assert chromium.complaints == []
 
 

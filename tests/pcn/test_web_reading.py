@@ -25,7 +25,7 @@ MIDDLE_OF_ARC = """
 (path => {
     const at = path.getPointAtLength(path.getTotalLength() * 0.8).matrixTransform(path.getScreenCTM());
     return JSON.stringify([at.x, at.y]);
-})([...document.querySelectorAll('#network .hit')].find(one => one.textContent.startsWith('s0 - s1')))
+})([...document.querySelectorAll('#network .hit')].find(element => element.textContent.startsWith('s0 - s1')))
 """  # noqa: E501
 CUT = """
 ['ports', 'flows'].filter(id => {
@@ -34,13 +34,13 @@ CUT = """
 }).join(', ')
 """
 HEIGHTS = """
-JSON.stringify([...document.querySelectorAll('#network g[data-node] text')].map(one =>
-    parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a))
+JSON.stringify([...document.querySelectorAll('#network g[data-node] text')].map(text =>
+    parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))
 """
 COLOURS = """
 JSON.stringify([
     getComputedStyle(document.querySelector('#network path:not([data-a]):not(.hit)')).stroke,
-    ...[...document.querySelectorAll('#network .line:not(.paused)')].map(one => getComputedStyle(one).stroke),
+    ...[...document.querySelectorAll('#network .line:not(.paused)')].map(element => getComputedStyle(element).stroke),
     getComputedStyle(document.querySelector('#network text.legend')).fill,
 ])
 """  # noqa: E501
@@ -95,7 +95,7 @@ def test_search_marks_a_node_and_shows_all_again(page: Browser) -> None:
     page.key("Enter")
     drawn(page)
     marked = (
-        "[...document.querySelectorAll('#network .marked')].map(one => one.dataset.node).join()"
+        "[...document.querySelectorAll('#network .marked')].map(group => group.dataset.node).join()"
     )
     assert page.ask(marked) == "h13"
     assert text(page, "series-title") == "h13"
@@ -235,9 +235,10 @@ def test_paper_has_whole_tables_and_no_controls(page: Browser) -> None:
     page.call("Emulation.setEmulatedMedia", media="print")
     try:
         for selector in HIDDEN_ON_PAPER:
-            seen = f"[...document.querySelectorAll('{selector}')].filter(one => one.offsetParent)"
+            shown = f"[...document.querySelectorAll('{selector}')]"
+            seen = f"{shown}.filter(element => element.offsetParent)"
             assert page.ask(f"{seen}.length") == 0, selector
-        cut = "one => one.scrollHeight > one.clientHeight + 1"
+        cut = "element => element.scrollHeight > element.clientHeight + 1"
         lists = f"[...document.querySelectorAll('.scroll, #log')].filter({cut})"
         assert page.ask(f"{lists}.length") == 0
         assert page.ask("document.querySelectorAll('#ports tbody tr').length") == 20

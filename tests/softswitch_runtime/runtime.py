@@ -23,6 +23,21 @@ PROGRAMS = Path(__file__).with_name("programs")
 DROP_PORT = 511
 HANG_S = 60  # only what never happens takes so long
 PACKET_IN, DIGEST, LOG, NOTICE = 1, 2, 3, 4
+(
+    FORWARD,
+    CLONE,
+    RESUBMIT,
+    RECIRCULATE,
+    CLONE_EGRESS,
+    DIGESTED,
+    TRUNCATE,
+    DROP,
+    MULTICAST,
+    HOLD,
+    CLONE_BARE,
+    LOGGED,
+) = range(12)
+"""Of programs/probe.c, in a frame behind its type."""
 
 
 @lru_cache(maxsize=1)
@@ -210,6 +225,20 @@ class Switch:
             self.handle, c_int(int(timeout_s * 1000)), byref(event), data, len(data)
         )
         return (event.kind, event.id, data.raw[: event.length]) if status == 1 else None
+
+
+def frame(
+    opcode: int = FORWARD, argument: int = 0, priority: int = 0, length: int = 1000, mark: int = 0
+) -> bytes:
+    """A frame for programs/probe.c, cut or filled to its length."""
+    head = (
+        bytes(range(12))
+        + b"\x88\xb5"
+        + bytes([opcode, argument, priority])
+        + bytes(6)
+        + bytes([mark])
+    )
+    return head.ljust(length, b".")[:length]
 
 
 def wait(condition: Callable[[], bool], limit_s: float = HANG_S) -> bool:

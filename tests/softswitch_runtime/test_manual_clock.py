@@ -9,37 +9,25 @@ from ctypes import c_uint64
 
 import pytest
 from links import Link
-from runtime import LOG, PACKET_IN, Switch, SwitchError, wait
-
-(
-    FORWARD,
+from runtime import (
     CLONE,
-    RESUBMIT,
-    RECIRCULATE,
     CLONE_EGRESS,
-    DIGESTED,
-    TRUNCATE,
     DROP,
-    MULTICAST,
     HOLD,
-    CLONE_BARE,
+    LOG,
     LOGGED,
-) = range(12)
+    MULTICAST,
+    PACKET_IN,
+    RECIRCULATE,
+    RESUBMIT,
+    Switch,
+    SwitchError,
+    frame,
+    wait,
+)
+
 MS = 1_000_000
 LOOP_PAUSE_NS = 50_000
-
-
-def frame(
-    opcode: int = FORWARD, argument: int = 0, priority: int = 0, length: int = 1000, mark: int = 0
-) -> bytes:
-    head = (
-        bytes(range(12))
-        + b"\x88\xb5"
-        + bytes([opcode, argument, priority])
-        + bytes(6)
-        + bytes([mark])
-    )
-    return head.ljust(length, b".")[:length]
 
 
 def two_ports(depth: int = 64) -> Switch:

@@ -7,24 +7,26 @@ from collections.abc import Callable
 
 import pytest
 from links import Link
-from runtime import DIGEST, LOG, PACKET_IN, Switch
+from runtime import (
+    CLONE,
+    CLONE_BARE,
+    CLONE_EGRESS,
+    DIGEST,
+    DIGESTED,
+    DROP,
+    FORWARD,
+    LOG,
+    LOGGED,
+    MULTICAST,
+    PACKET_IN,
+    RECIRCULATE,
+    RESUBMIT,
+    TRUNCATE,
+    Switch,
+)
 
 pytestmark = pytest.mark.root
 
-(
-    FORWARD,
-    CLONE,
-    RESUBMIT,
-    RECIRCULATE,
-    CLONE_EGRESS,
-    DIGESTED,
-    TRUNCATE,
-    DROP,
-    MULTICAST,
-    HOLD,
-    CLONE_BARE,
-    LOGGED,
-) = range(12)
 NORMAL, INGRESS_CLONE, EGRESS_CLONE, REPLICATION = 0, 1, 2, 5
 Links = Callable[..., list[Link]]
 

@@ -12,27 +12,13 @@ from ctypes import c_void_p
 
 import pytest
 from links import Link
-from runtime import Switch, wait
+from runtime import HOLD, MULTICAST, Switch, frame, wait
 
 from pcn.softswitch.native_types import MeterCell
 from pcn.softswitch.pace import Board, Pace
 
 pytestmark = pytest.mark.root
 Links = Callable[..., list[Link]]
-FORWARD, HOLD, MULTICAST = 0, 9, 8
-
-
-def frame(
-    opcode: int = FORWARD, argument: int = 0, priority: int = 0, length: int = 1000, mark: int = 0
-) -> bytes:
-    head = (
-        bytes(range(12))
-        + b"\x88\xb5"
-        + bytes([opcode, argument, priority])
-        + bytes(6)
-        + bytes([mark])
-    )
-    return head.ljust(length, b".")
 
 
 def two_ports(switch: Switch, a: Link, b: Link) -> None:

@@ -8,51 +8,33 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import event, given, settings, strategies as st
 from np_ecn_rules import WRAP, Dequeue, TimeRule, TofinoRule
-from port_model import Packet, Pause, Trace, rests, run
+from port_model import Trace, rests
+from port_traffic import (
+    BEFORE,
+    CNP,
+    DATA,
+    FRAME,
+    JUMBO,
+    LOWER,
+    OTHER,
+    Arrivals,
+    Stops,
+    packets,
+    pauses,
+    port as port_from,
+)
 from tcd_port_model import Met, Undetermined, allowed, shown, states, undetermined
 from tcd_rules import SETTLED, State, States, TofinoStates
 
 NONE = Undetermined(frozenset(), frozenset())
-DATA, OTHER, CNP, LOWER = 3, 5, 7, 0
 WATCHED = frozenset({DATA, OTHER})
-BEFORE = frozenset({4, 6, CNP})
-FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gbit/s
+PACKETS = packets(90)
 MAX_TON, EMPTY, LOOKS = 20_000, 2 * FRAME, 3
 START = 10**6
 
-packets = st.lists(
-    st.tuples(
-        st.one_of(
-            st.integers(0, 300), st.integers(0, 3000), st.just(40_000)
-        ),  # after the one before
-        st.sampled_from([DATA] * 5 + [OTHER, CNP, LOWER]),
-        st.sampled_from([FRAME] * 5 + [SMALL, JUMBO]),
-    ),
-    min_size=1,
-    max_size=90,
-)
-pauses = st.lists(
-    st.tuples(st.integers(0, 15_000), st.one_of(st.integers(1, 3000), st.integers(1, 40_000))),
-    max_size=6,
-)
 
-
-def port(
-    arrivals: Sequence[tuple[int, int, int]], stops: dict[int, Sequence[tuple[int, int]]]
-) -> Trace:
-    """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last
-    RESUME, length)."""
-    arrived, at = [], START
-    for after, number, length in arrivals:
-        at += after
-        arrived.append(Packet(at, number, length))
-    held = []
-    for number, times in stops.items():
-        at = START
-        for after, length in times:
-            held.append(Pause(number, at + after, at + after + length))
-            at += after + length
-    return run(arrived, held)
+def port(arrivals: Arrivals, stops: dict[int, Stops]) -> Trace:
+    return port_from(START, arrivals, stops)
 
 
 def machine() -> States:
@@ -79,7 +61,7 @@ def after(departures: Sequence[Met], at: int, until: int) -> frozenset[int]:
 # ---- the bound ----
 
 
-@given(packets)
+@given(PACKETS)
 def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, int]]) -> None:
     """And all that is marked is RED's."""
     assert not any(
@@ -87,7 +69,7 @@ def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, i
     )
 
 
-@given(packets, pauses, pauses)
+@given(PACKETS, pauses, pauses)
 def test_with_pauses_they_differ_within_the_bound(
     arrivals: list[tuple[int, int, int]],
     stops: list[tuple[int, int]],
@@ -107,7 +89,7 @@ def test_with_pauses_they_differ_within_the_bound(
             event(f"{bool(resumes)}: all are detected when they come")
 
 
-@given(packets, pauses)
+@given(PACKETS, pauses)
 def test_they_are_the_same_again_once_the_queue_is_gone(
     arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
 ) -> None:

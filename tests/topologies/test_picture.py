@@ -116,7 +116,7 @@ def test_legend_lies_within_the_picture(name: str, loaded: bool, tmp_path: Path)
     picture.write_text(f"<!DOCTYPE html>{style}{svg(topology, load, 3)}")
     script = """(() => {
         const whole = document.querySelector('svg').getBoundingClientRect();
-        const boxes = [...document.querySelectorAll('.legend, path[d$="h24"]')].map(one => one.getBoundingClientRect());
+        const boxes = [...document.querySelectorAll('.legend, path[d$="h24"]')].map(path => path.getBoundingClientRect());
         return [[whole.left, whole.right], ...boxes.map(box => [box.left, box.right])];
     })()"""  # noqa: E501
     with browser.page() as chromium:
@@ -218,8 +218,8 @@ def test_drawing_has_each_ports_name_and_rates_and_none_touches(name: str, tmp_p
     topology = find_topology(name).build({})
     picture = tmp_path / "picture.svg"
     picture.write_bytes(drawn(topology, ".svg"))
-    script = f"""(svg => [{LABELS}.map(one => one.textContent), {LABELS}.map(one => {{
-        const box = one.getBBox(); return [box.x, box.y, box.x + box.width, box.y + box.height];
+    script = f"""(svg => [{LABELS}.map(element => element.textContent), {LABELS}.map(element => {{
+        const box = element.getBBox(); return [box.x, box.y, box.x + box.width, box.y + box.height];
     }})])(document.documentElement)"""
     with browser.page() as chromium:
         chromium.open(picture, 1280)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from pcn.topologies import entry_points
 from pcn.topologies.formats import (
     astra,
     containerlab,
@@ -43,6 +44,23 @@ FORMATS: dict[str, Format] = {
 }
 
 
+KIND = "topology-format"
+"""Of entry points of installed packages, each a `Format` of its name."""
+
+
+def installed() -> Iterator[Format]:
+    """Yields installed packages' formats. Raises FormatError for one that can't be loaded."""
+    for point in entry_points.installed(KIND):
+        yield entry_points.loaded(KIND, point, Format, FormatError)
+
+
+def _named(name: str) -> Format | None:
+    if name in FORMATS:
+        return FORMATS[name]
+    point = entry_points.find(KIND, name)
+    return None if point is None else entry_points.loaded(KIND, point, Format, FormatError)
+
+
 EXERCISES: dict[str, Callable[[Source], Source]] = {
     "p4lang": p4lang.exercise,
     "p4-utils": p4_utils.exercise,
@@ -55,7 +73,7 @@ def split(reference: str) -> tuple[str, Path] | None:
     """Returns the format's name, empty where none is given, and the path of a reference
     `FORMAT:FILE` or `FILE`; None of what names no file."""
     name, colon, file = reference.partition(":")
-    if colon and file and name in FORMATS:
+    if colon and file and (name in FORMATS or entry_points.find(KIND, name)):
         return name, Path(file)
     path = Path(reference)
     return ("", path) if path.suffix or "/" in reference or path.is_file() else None
@@ -63,9 +81,11 @@ def split(reference: str) -> tuple[str, Path] | None:
 
 def format_of(source: Source, name: str = "") -> Format:
     """Returns the format of a file, by its name, or by its content. Raises FormatError."""
-    if name:
-        return FORMATS[name]
+    if format_ := _named(name) if name else None:
+        return format_
     matches = [format_ for format_ in FORMATS.values() if format_.recognises(source)]
+    # looked for where it matters alone: to list what is installed takes longer than a file
+    matches = matches or [format_ for format_ in installed() if format_.recognises(source)]
     if len(matches) == 1:
         return matches[0]
     if not matches and source.path.suffix in (".json", ".yaml", ".yml"):
@@ -81,8 +101,9 @@ def format_of(source: Source, name: str = "") -> Format:
 def writer(reference: str) -> tuple[Format, Path]:
     """Returns the format, with a writer, and the path that a reference names to be written. Raises
     FormatError."""
-    able = {format_.name: format_ for format_ in FORMATS.values() if format_.write}
     name, path = split(reference) or ("", Path(reference))
+    every = [*FORMATS.values(), *(() if name in FORMATS else installed())]
+    able = {format_.name: format_ for format_ in every if format_.write}
     if name:
         chosen = [able[name]] if name in able else []
     else:

@@ -10,6 +10,7 @@ from pcn.topologies.ecn import COLOURS, GREEN, EcnThresholds
 from pcn.topologies.formats.pcn_values import count, exact, one_of, quantity_of, text
 from pcn.topologies.model import FIFO, ROUND_ROBIN, OutputBuffer, Switch, TopologyError
 from pcn.topologies.schedules import Schedule
+from pcn.topologies.switch import is_arbitration
 from pcn.topologies.tree import Field, Node, needed, optional
 from pcn.topologies.watchdog import ACTIONS, Watchdog
 
@@ -56,7 +57,7 @@ WATCHDOG: dict[str, Field] = {
 SWITCH: dict[str, Field] = {
     "name": needed(text),
     "id": optional(count),
-    "arbitration": optional(one_of(FIFO, ROUND_ROBIN), FIFO),
+    "arbitration": optional(lambda node: _arbitration(node), FIFO),
     "output": optional(lambda node: _output(node.fields(OUTPUT))),
     "buffer": optional(lambda node: _buffer(node)),
     "ecn": optional(lambda node: tuple(node.elements(_ecn)), ()),
@@ -65,6 +66,11 @@ SWITCH: dict[str, Field] = {
     "latency": optional(quantity_of("time"), 0.0),
     "cut_through": optional(lambda node: one_of("true", "false")(node) == "true", False),
 }
+
+
+def _arbitration(node: Node) -> str:
+    name = text(node)
+    return name if is_arbitration(name) else one_of(FIFO, ROUND_ROBIN)(node)
 
 
 def _output(fields: Mapping[str, Any]) -> OutputBuffer:

@@ -323,8 +323,8 @@ const charts = (() => {
       const seeds = (line.seeds[place] || []).length, over = seeds > 1 ? `, mean of ${seeds} seeds` : "";
       const flows = line.counts.length ? `, ${line.counts[place].toLocaleString("en")} flows` : "";
       // A sample's own value, with its own place where that is another one
-      const own = exact || line.steps || around || named(chart, line.x[place]) === named(chart, at) ? "" : ` (at ${named(chart, line.x[place])})`;
-      rows.push([line, `${line.label || named(chart, at)}: ${number(value)}${interval}${over}${flows}${own}`]);
+      const pointText = exact || line.steps || around || named(chart, line.x[place]) === named(chart, at) ? "" : ` (at ${named(chart, line.x[place])})`;
+      rows.push([line, `${line.label || named(chart, at)}: ${number(value)}${interval}${over}${flows}${pointText}`]);
     }
     return rows;
   };

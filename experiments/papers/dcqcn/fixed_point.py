@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +37,8 @@ class FixedPoint(Experiment):
     title = "Where DCQCN's marks and queue settle"
     source = "5.1"
     schemes = (DCQCN,)
+    swept: Mapping[str, Sequence[float]] = {"flows": FLOWS}
+    seeds = SEEDS
     about = (
         "N flows to one output of 40 Gbit/s, from 200 to 400 ms after their start; means over 3 "
         "seeds. The paper states that p is below 1% for reasonable settings and the queue close to "
@@ -44,17 +46,6 @@ class FixedPoint(Experiment):
         "fixed point (Zhu et al., CoNEXT'16): p^3 = R_AI N^2 / (K C^2) (1/B + N/(T C))^2, in "
         "packets."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for flows in FLOWS:
-                for seed in SEEDS:
-                    yield Run(
-                        {"scheme": scheme, "flows": flows, "seed": seed},
-                        scheme,
-                        seed,
-                        {"flows": flows},
-                    )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         count = round(values["flows"] or 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import Plan
@@ -33,17 +33,13 @@ class Unfairness(Experiment):
     draws = DRAWN_NUMBERS
     source = "2.2, Fig. 3; Fig. 8"
     schemes = (PFC, DCQCN)
+    seeds = DRAWS
     about = (
         "H1 to H4, each under a separate ToR, send to R, which is under H4's: 100 runs, each with "
         "another draw of UDP source ports, so of paths. Rates are those of frames that arrive, "
         "over 5 ms after 2 ms, with DCQCN over 50 ms after 50. The paper's flows are transfers of "
         "4 MB, ours go on; links have 1 us, where it names nothing."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for seed in DRAWS:
-                yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         return plan(self.name, scheme, seed, [(host, "r") for host in HOSTS])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import Plan
@@ -26,23 +26,14 @@ class Victim(Experiment):
     draws = DRAWN_NUMBERS
     source = "2.2, Fig. 4; Fig. 9"
     schemes = (PFC, DCQCN)
+    swept: Mapping[str, Sequence[float]] = {"senders": SENDERS}
+    seeds = DRAWS
     about = (
         "H11 to H14, under T1, send to R, under T4, and VS, under T1, to VR, under T2; beside them "
         "none, one or both of H31 and H32, under T3, send to R: 100 runs each, with other draws of "
         "paths. VS could have 20 Gbit/s. Rates as in Fig. 3; the paper's flows are transfers of "
         "250 MB."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for senders in SENDERS:
-                for seed in DRAWS:
-                    yield Run(
-                        {"scheme": scheme, "senders": senders, "seed": seed},
-                        scheme,
-                        seed,
-                        {"senders": senders},
-                    )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         senders = round(values["senders"] or 0)

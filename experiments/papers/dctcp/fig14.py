@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import Plan
@@ -29,17 +29,13 @@ class Fig14(Experiment):
     title = "K above a seventh of a bandwidth-delay product loses no throughput"
     source = "3.4, equation 13; Fig. 14"
     schemes = (DCTCP,)
+    swept: Mapping[str, Sequence[float]] = {"k": K_PACKETS}
     about = (
         "Two long flows to a port of 10 Gbit/s, round trips of 100 us, K from 2 to 65 packets of "
         "1,500 bytes, from 50 to 150 ms. Equation 13: K > C RTT / 7, 11.9 packets here, so that "
         "the queue never runs empty. The paper's testbed needs 65, as its hosts send bursts of 30 "
         "to 40 packets; here NICs pace by their line, and nothing bursts."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for k in K_PACKETS:
-                yield Run({"scheme": scheme, "k": k, "seed": 1}, scheme, 1, {"k": k})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         return star_plan(

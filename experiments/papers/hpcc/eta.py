@@ -3,7 +3,7 @@ stands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pcn.experiments.data.parameters import Value
@@ -37,6 +37,7 @@ class Eta(Experiment):
     title = "Utilisation eta without a queue"
     source = "3.3, 5.1"
     schemes = (HPCC,)
+    swept: Mapping[str, Sequence[float]] = {"line": tuple(LINES), "stage": STAGES, "flows": FLOWS}
     about = (
         "1 to 17 flows to one port start at once, each with a window of a bandwidth-delay product; "
         "eta = 95%, W_AI and T as `pcn up` recommends. Lines of 100 Gbit/s with a round trip of 12 "
@@ -45,14 +46,6 @@ class Eta(Experiment):
         "trips 200 to 400; drained means that N packets are left, and the queue's own time is its "
         "largest value over the line's rate. Nothing is drawn: ten seeds give the same numbers."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for line in LINES:
-                for stage in STAGES:
-                    for flows in FLOWS:
-                        values = {"line": line, "stage": stage, "flows": flows}
-                        yield Run({"scheme": scheme, **values, "seed": 1}, scheme, 1, values)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         count, line = round(values["flows"] or 1), float(values["line"] or 100)

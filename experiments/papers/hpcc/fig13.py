@@ -166,16 +166,12 @@ class ByWAi(Experiment):
     title = "W_AI by the number of flows"
     source = "5.4, Fig. 14"
     schemes = (HPCC,)
+    swept: Mapping[str, Sequence[float]] = {"w_ai": W_AI}
     about = (
         "The 16 flows of Fig. 13 for 10 ms, with W_AI from 25 to 300 bytes: 150 bytes are what the "
         "rule of 3.3 allows 16 flows, 25 are for 100. The queue is read each microsecond, from 200 "
         "round trips on."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for w_ai in W_AI:
-                yield Run({"scheme": scheme, "w_ai": w_ai, "seed": 1}, scheme, 1, {"w_ai": w_ai})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         return _plan(self.name, scheme, seed, float(values["w_ai"] or _W_AI), 10e-3, 1e-6)

@@ -55,6 +55,8 @@ class Convergence(Experiment):
     title = "A timer alone is faster and calmer"
     source = "1 and 6"
     schemes = (QCN, QCN_T)
+    swept: Mapping[str, Sequence[float]] = {"flows": FLOWS}
+    seeds = SEEDS
     about = (
         "N flows to one output of 1 Gbit/s, links of 5 us, frames of 1,058 B; the last one joins "
         "the others after a second, at line rate. Time to fairness is from then until Jain's index "
@@ -66,15 +68,7 @@ class Convergence(Experiment):
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for flows in FLOWS:
-                for seed in SEEDS:
-                    yield Run(
-                        {"scheme": scheme, "flows": flows, "seed": seed},
-                        scheme,
-                        seed,
-                        {"flows": flows},
-                    )
+        yield from super().runs(schemes)
         for flows in (_FEW, _MANY) if QCN_T in schemes else ():
             for seed in SEEDS:
                 values = {"flows": flows, "timer_s": 15e-3}

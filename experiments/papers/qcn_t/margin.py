@@ -3,7 +3,7 @@ until it runs empty."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -47,6 +47,8 @@ class Margin(Experiment):
     title = "A timer alone bears longer delays"
     source = "1 and 7"
     schemes = (QCN, QCN_T)
+    swept: Mapping[str, Sequence[float]] = {"flows": FLOWS, "delay_us": DELAYS_US}
+    seeds = SEEDS
     about = (
         "N flows to one output of 1 Gbit/s, which start together; links are longer and longer, and "
         "PAUSE is out of reach. The longer a message takes the more the queue swings, until it "
@@ -55,14 +57,6 @@ class Margin(Experiment):
         "hand has none. QCN-T's timer is as long as the byte counter's 150 KB take at a flow's "
         "fair share. Means over 3 seeds."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for flows in FLOWS:
-                for delay in DELAYS_US:
-                    for seed in SEEDS:
-                        values = {"flows": flows, "delay_us": delay}
-                        yield Run({"scheme": scheme, **values, "seed": seed}, scheme, seed, values)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         fields = numbers(values)

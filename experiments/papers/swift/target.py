@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pcn.experiments.data.parameters import Value
@@ -44,6 +44,7 @@ class Target(Experiment):
     title = "The round trip is the target"
     source = "3.1, 3.5"
     schemes = (SWIFT,)
+    swept: Mapping[str, Sequence[float]] = {"ai": INCREASES, "flows": tuple(FLOWS)}
     about = (
         "4, 16 and 64 flows to one port of 100 Gbit/s, an empty round trip of 8.1 us, a base "
         "target of 25 us and flow scaling over 50 us, from 5 to 15 ms. The round trip is the empty "
@@ -51,13 +52,6 @@ class Target(Experiment):
         "adds `ai` frames to each window: of 64 flows ai = 1 is a sixth of what the line carries "
         "in a round trip, before any of them decreases."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for ai in INCREASES:
-                for flows in FLOWS:
-                    values = {"ai": ai, "flows": flows}
-                    yield Run({"scheme": scheme, **values, "seed": 1}, scheme, 1, values)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         count = round(values["flows"] or 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pcn.experiments.data.parameters import Value
@@ -39,10 +39,6 @@ class Fig11(Experiment):
         "the switches undetermined. Shares of the packets that arrive in 2 ms, from 4 ms after "
         "A0's start or end on. `pcn run tcd` runs it live, too."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            yield Run({"scheme": scheme, "seed": 1}, scheme)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         topology = network(RATE_BPS, 4e-6, DURATION_S, PAYLOAD_BYTES)

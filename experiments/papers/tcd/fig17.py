@@ -3,7 +3,7 @@ isn't in the text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -44,6 +44,7 @@ class Fig17(Experiment):
     draws = DRAWN_FLOWS
     source = "5.2.2, Fig. 17b"
     schemes = (IBCC, IBCC_TCD)
+    seeds = SEEDS
     about = (
         "A fat-tree of k = 16, 1,024 hosts, links of 40 Gbit/s and 4 us, InfiniBand's credits with "
         "280 KB for each port and lane. The paper's MPI and I/O patterns aren't in the text: here "
@@ -51,11 +52,6 @@ class Fig17(Experiment):
         "and load the hosts' links to 0.6. Means over 2 seeds; a message that is still going 10 ms "
         "after the last one has started counts with the time that it had."
     )
-
-    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for seed in SEEDS:
-                yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         settings = numbers(values)

@@ -22,6 +22,7 @@ from pcn.experiments.traffic.flow_files.ends import Ends
 from pcn.experiments.traffic.flow_files.hpcc import HPCC
 from pcn.experiments.traffic.flow_files.htsim import CM
 from pcn.experiments.traffic.flow_files.parquet_file import PARQUET
+from pcn.topologies import entry_points
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import FlowSpec, Topology
 
@@ -31,6 +32,23 @@ FLOW_FORMATS: dict[str, FlowFormat] = {
 _TRIED = (CHAKRA, PARQUET, CAPTURE, CM, HPCC)
 """In this order: those that aren't text first, since the others read it. What is none of them is
 CSV."""
+
+
+KIND = "flow-format"
+"""Of entry points of installed packages, each a `FlowFormat` of its name."""
+
+
+def _form(file: FlowFile) -> FlowFormat:
+    """Returns the format of a file. Installed packages' are tried where none of ours will do but
+    CSV, which recognises all."""
+    forms = (form for form in _TRIED if form.recognises(file))
+    if form := next(forms, None):
+        return form
+    for point in entry_points.installed(KIND):
+        form = entry_points.loaded(KIND, point, FlowFormat, ExperimentError)
+        if form.recognises(file):
+            return form
+    return CSV
 
 
 _notes: dict[Path, tuple[str, ...]] = {}
@@ -55,8 +73,7 @@ def read_flows(path: Path, topology: Topology | None = None) -> list[FlowSpec]:
     file = FlowFile(path, Ends(topology) if topology else None)
     flow_specs: list[FlowSpec] = []
     try:
-        form = next((form for form in _TRIED if form.recognises(file)), CSV)
-        for flow in form.read(file):
+        for flow in _form(file).read(file):
             flow_specs.append(flow)
             if len(flow_specs) > MOST_FLOWS:
                 raise ExperimentError(f"{path}: more than {MOST_FLOWS:,} flows")

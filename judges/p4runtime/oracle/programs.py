@@ -48,9 +48,12 @@ def programs() -> dict[str, Program]:
     """All programs by name."""
     by_name = {}
     for folder in FOLDERS:
-        for path in packed.files(ROOT / folder, ".p4info.txtpb"):
-            name = path.name.removesuffix(".p4info.txtpb")
-            by_name[name] = Program(name, path.with_name(f"{name}.json"))
+        for info in packed.files(ROOT / folder, ".p4info.txtpb"):
+            name = info.name.removesuffix(".p4info.txtpb")
+            path = info.with_name(f"{name}.json")
+            plain = by_name.get(name.removesuffix(packed.NATIVE))
+            if plain is None or packed.read_bytes(path) != packed.read_bytes(plain.path):
+                by_name[name] = Program(name, path)
     for name, change in (("bench", translate), ("indirect", count_members), ("state", one_rate)):
         by_name[f"{name}-{change.__name__}"] = Program(
             f"{name}-{change.__name__}", by_name[name].path, change

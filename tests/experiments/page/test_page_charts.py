@@ -76,7 +76,7 @@ CHARTS = [
 ]
 PLOT = "document.querySelector('[data-chart=fig10-%d]')"
 KEY = "%s.dispatchEvent(new KeyboardEvent('keydown', {key: %r, bubbles: true, cancelable: true}))"
-TIP = "JSON.stringify([...document.getElementById('tip').children].map(one => one.textContent))"
+TIP = "JSON.stringify([...document.getElementById('tip').children].map(line => line.textContent))"
 
 
 def write(place: Path, charts: Sequence[Chart]) -> Path:
@@ -157,7 +157,7 @@ def middles(chromium: Browser, plot: int, selector: str) -> list[tuple[float, fl
         tuple(pair)
         for pair in asked(
             chromium,
-            f"[...{PLOT % plot}.querySelectorAll('{selector}')].map(one => one.getBBox())"
+            f"[...{PLOT % plot}.querySelectorAll('{selector}')].map(element => element.getBBox())"
             ".map(box => [box.x + box.width / 2, box.y + box.height / 2])",
         )
     ]
@@ -186,7 +186,7 @@ def test_bars_have_the_height_of_their_values(chromium: Browser) -> None:
     heights = [abs(y(height) - y(0.0)) for height in bars]
     assert np.allclose(heights, [3, 0, 5, 2], atol=0.08)
     assert "0" in asked(
-        chromium, f"[...{PLOT % 3}.querySelectorAll('.bars text')].map(one => one.textContent)"
+        chromium, f"[...{PLOT % 3}.querySelectorAll('.bars text')].map(text => text.textContent)"
     )
 
 
@@ -194,7 +194,7 @@ def test_rows_go_from_zero_to_their_values(chromium: Browser) -> None:
     x = scale(ticks(chromium, 4, "middle"))
     bars = asked(
         chromium,
-        f"[...{PLOT % 4}.querySelectorAll('.bar')].map(one => one.getBBox())"
+        f"[...{PLOT % 4}.querySelectorAll('.bar')].map(bar => bar.getBBox())"
         ".map(box => [box.x, box.x + box.width])",
     )
     assert np.allclose(
@@ -205,7 +205,8 @@ def test_rows_go_from_zero_to_their_values(chromium: Browser) -> None:
 def test_marks_on_lines_are_values_of_these(chromium: Browser) -> None:
     x, y = scale(ticks(chromium, 0, "middle")), scale(ticks(chromium, 0, "end"))
     paths = asked(
-        chromium, f"[...{PLOT % 0}.querySelectorAll('.point')].map(one => one.getAttribute('d'))"
+        chromium,
+        f"[...{PLOT % 0}.querySelectorAll('.point')].map(point => point.getAttribute('d'))",
     )
     assert len(paths) == 2
     # A disc begins at its left, at the height of its middle

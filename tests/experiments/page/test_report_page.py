@@ -45,16 +45,16 @@ SCHEMES = ("pfc", "pcn")
 CHARTS = 6
 BY_SIZE = "[data-chart=slowdown_by_size]"
 WITHIN = (
-    "[...document.querySelectorAll('table')].every(one => one.offsetWidth <= "
-    "one.parentElement.clientWidth)"
+    "[...document.querySelectorAll('table')].every(table => table.offsetWidth <= "
+    "table.parentElement.clientWidth)"
 )
 """No table is cut, or has to be scrolled."""
 
 
 NETWORK_LINES = """
-JSON.stringify([...document.querySelectorAll('#topology path[data-a]')].map(one => [
-    [...one.dataset.a.split(' '), ...one.dataset.b.split(' ')], one.getAttribute('stroke'),
-    one.querySelector('title').textContent]))
+JSON.stringify([...document.querySelectorAll('#topology path[data-a]')].map(path => [
+    [...path.dataset.a.split(' '), ...path.dataset.b.split(' ')], path.getAttribute('stroke'),
+    path.querySelector('title').textContent]))
 """
 GLANCE = """
 JSON.stringify([...document.querySelectorAll('.glance tr')].map(row =>
@@ -88,7 +88,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def open_report(chromium: Browser, page: Path, width: int, dark: bool = False) -> None:
     """Opens a page, and all that it folds."""
     chromium.open(page, width, dark=dark)
-    chromium.ask("document.querySelectorAll('details.fold').forEach(one => { one.open = true; })")
+    chromium.ask("document.querySelectorAll('details.fold').forEach(fold => { fold.open = true; })")
     drawn(chromium)
 
 
@@ -168,7 +168,7 @@ def test_report_of_traffic_shows_network_and_flows_by_size(
         assert chromium.ask("document.documentElement.scrollWidth") <= width
         assert chromium.ask("document.querySelectorAll('.plot svg').length") == 4 * len(SCHEMES) + 3
         ticks = chromium.ask(
-            f"[...document.querySelectorAll('{BY_SIZE} text')].map(one => one.textContent)"
+            f"[...document.querySelectorAll('{BY_SIZE} text')].map(text => text.textContent)"
         )
         assert sum(text.endswith((" B", " KB", " MB")) for text in ticks) >= 3 * 2
     axes = "[...document.querySelectorAll('[data-chart=under_way]')].map(plot => plot.scale.end)"
@@ -188,7 +188,7 @@ def test_report_of_traffic_shows_network_and_flows_by_size(
     assert chromium.ask(WITHIN)
     assert chromium.ask("document.querySelectorAll('svg.network').length") == 1
     titles = chromium.ask(
-        "[...document.querySelectorAll('svg.network path title')].map(one => one.textContent)"
+        "[...document.querySelectorAll('svg.network path title')].map(title => title.textContent)"
     )
     used = utilisation(results[0])
     assert (
@@ -259,7 +259,7 @@ def test_first_screen_has_a_table_and_a_picture_and_the_rest_folds(
     assert chromium.ask(shown) == panels > 0
     last = f"[...document.querySelectorAll('{BY_SIZE}')].at(-1).getBoundingClientRect().bottom"
     assert chromium.ask(last) < 1000, "the first screen"
-    labels = f"[...document.querySelectorAll('{BY_SIZE} text')].map(one => one.textContent)"
+    labels = f"[...document.querySelectorAll('{BY_SIZE} text')].map(text => text.textContent)"
     assert chromium.ask(labels).count("1") == panels
     pdf = base64.b64decode(chromium.call("Page.printToPDF")["data"])
     assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", pdf)) <= 4
@@ -267,7 +267,7 @@ def test_first_screen_has_a_table_and_a_picture_and_the_rest_folds(
     drawn(chromium)
     assert chromium.ask(shown) == chromium.ask("document.querySelectorAll('.plot').length")
     ticks = (
-        "[...document.querySelectorAll('[data-chart=slowdown] text')].map(one => one.textContent)"
+        "[...document.querySelectorAll('[data-chart=slowdown] text')].map(text => text.textContent)"
     )
     assert chromium.ask(ticks).count("1") == len(SCHEMES)
     open_report(chromium, report, 390)
@@ -289,7 +289,7 @@ TIP = """
     const box = plot.getBoundingClientRect(), {inner} = plot.scale;
     const at = {clientX: box.left + plot.scale.x(x), clientY: box.top + (inner.top + inner.bottom) / 2};
     plot.dispatchEvent(new PointerEvent('pointermove', at));
-    return JSON.stringify([...document.getElementById('tip').children].map(one => one.textContent));
+    return JSON.stringify([...document.getElementById('tip').children].map(line => line.textContent));
 })(document.querySelectorAll('.plot')[%d], %r)
 """  # noqa: E501
 
@@ -333,9 +333,9 @@ def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path: Pa
     open_report(chromium, tmp_path / "run/report.html", 1400)
     panels = json.loads(
         chromium.ask(
-            "JSON.stringify([...document.querySelectorAll('.plot')].map((one, place) => "
-            "[one.dataset.chart, place,one.previousElementSibling?.textContent]).filter(([chart]) "
-            "=> chart === 'slowdown_by_size'))"
+            "JSON.stringify([...document.querySelectorAll('.plot')].map((plot, place) => "
+            "[plot.dataset.chart, place, plot.previousElementSibling?.textContent])"
+            ".filter(([chart]) => chart === 'slowdown_by_size'))"
         )
     )
     assert [title for _, _, title in panels] == [
@@ -382,7 +382,7 @@ def test_tip_over_time_has_recorded_values(chromium: Browser, tmp_path: Path) ->
     times, waiting = Series.read(place / "series.parquet").get("s0:4", "waiting_bytes")
     open_report(chromium, place / "report.html", 1400)
     plot = chromium.ask(
-        "[...document.querySelectorAll('.plot')].findIndex(one => one.dataset.chart === 'queue')"
+        "[...document.querySelectorAll('.plot')].findIndex(plot => plot.dataset.chart === 'queue')"
     )
     for at in np.linspace(0.31, 19.7, 40):
         head, *rows = tip(chromium, plot, float(at))
@@ -412,9 +412,9 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -
     open_report(chromium, report, 1400)
     legend = (
         "Object.fromEntries([...document.querySelectorAll('#{}  .legend button[data-label]')]"
-        ".map(one => [one.textContent,"
+        ".map(element => [element.textContent,"
         "(line => `${{getComputedStyle(line).stroke}} ${{line.getAttribute('stroke-dasharray')}}`)"
-        "(one.querySelector('line'))]))"
+        "(element.querySelector('line'))]))"
     )
     ports = chromium.ask(f"JSON.stringify({legend.format('queues')})")
     looks = json.loads(ports)
@@ -444,11 +444,11 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -
 SHEET = 718
 """Pixels of A4 between Chromium's margins."""
 CUT = """
-[...document.querySelectorAll('h1, p, th, td, figure, svg, .tile, dd')].filter(one => {
-    const box = one.getBoundingClientRect();
-    const cut = one.matches('td, th') && one.scrollWidth > one.clientWidth + 1;
+[...document.querySelectorAll('h1, p, th, td, figure, svg, .tile, dd')].filter(element => {
+    const box = element.getBoundingClientRect();
+    const cut = element.matches('td, th') && element.scrollWidth > element.clientWidth + 1;
     return box.width && (cut || box.right > innerWidth + 0.5 || box.left < -0.5);
-}).map(one => one.outerHTML.slice(0, 200))
+}).map(element => element.outerHTML.slice(0, 200))
 """
 
 
@@ -521,7 +521,7 @@ def test_sheet_of_paper_has_all_of_the_page(
         chromium.open(file, 1400, dark=dark)
         assert 1 <= sheets(chromium) <= 4, file
         open_report(chromium, file, 1400, dark=dark)
-        widths = "[...document.querySelectorAll('.plot svg')].map(one => one.viewBox.baseVal.width)"
+        widths = "[...document.querySelectorAll('.plot svg')].map(svg => svg.viewBox.baseVal.width)"
         screen = chromium.ask(widths)
         printed(chromium)
         assert chromium.ask(CUT) == [], file
@@ -533,8 +533,8 @@ def test_sheet_of_paper_has_all_of_the_page(
         if screen:
             assert max(chromium.ask(widths)) <= SHEET
             shown = (
-                "[...document.querySelectorAll('.plot svg')].map(one => "
-                "one.getBoundingClientRect().width)"
+                "[...document.querySelectorAll('.plot svg')].map(svg => "
+                "svg.getBoundingClientRect().width)"
             )
             assert chromium.ask(shown) == pytest.approx(chromium.ask(widths), rel=0.05), (
                 "letters have their size"
@@ -570,12 +570,14 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> N
         (".topology circle", "stroke", "fill"),
         (".dot", "borderTopColor", "backgroundColor"),
     ):
-        pair = f"(style => `${{style.{edge}}} ${{style.{fill}}}`)(getComputedStyle(one))"
-        colours = chromium.ask(f"[...document.querySelectorAll('{selector}')].map(one => {pair})")
+        pair = f"(style => `${{style.{edge}}} ${{style.{fill}}}`)(getComputedStyle(element))"
+        colours = chromium.ask(
+            f"[...document.querySelectorAll('{selector}')].map(element => {pair})"
+        )
         assert len(colours) == len(set(colours)) == 9, "a colour that comes again is hollow"
         assert not [colour for colour in colours if colour.startswith("rgb(0, 0, 0)")]
     rates = chromium.ask(
-        "[...document.querySelectorAll('.topology .rate')].map(one => getComputedStyle(one).fill)"
+        "[...document.querySelectorAll('.topology .rate')].map(rate => getComputedStyle(rate).fill)"
     )
     assert len(rates) == 9
     assert len(set(rates)) == 6
@@ -617,12 +619,12 @@ def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) 
 MOMENT = """
 (replay => JSON.stringify({
     now: document.getElementById('now').textContent,
-    held: [...replay.querySelectorAll('.link.held')].map(one => `${one.dataset.a} ${one.dataset.b}`),
-    paused: [...replay.querySelectorAll('.link.paused')].map(one => `${one.dataset.a} ${one.dataset.b}`),
+    held: [...replay.querySelectorAll('.link.held')].map(link => `${link.dataset.a} ${link.dataset.b}`),
+    paused: [...replay.querySelectorAll('.link.paused')].map(link => `${link.dataset.a} ${link.dataset.b}`),
     queues: Object.fromEntries([...replay.querySelectorAll('.gauge')]
-        .map(one => [one.dataset.port, one.querySelector('text').textContent])),
+        .map(port => [port.dataset.port, port.querySelector('text').textContent])),
     rates: Object.fromEntries([...replay.querySelectorAll('text.rate')]
-        .map(one => [one.dataset.flow, one.textContent])),
+        .map(flow => [flow.dataset.flow, flow.textContent])),
     lines: [...document.querySelectorAll('.plot')].filter(plot => plot.now)
         .map(plot => plot.scale.start + (plot.now.getAttribute('x1') - plot.scale.inner.left)
             / (plot.scale.inner.right - plot.scale.inner.left) * (plot.scale.end - plot.scale.start)),

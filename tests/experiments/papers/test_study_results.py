@@ -3,36 +3,12 @@ digits."""
 
 from __future__ import annotations
 
-import functools
-
 import pytest
+from short_plans import number, outcome
 
-from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.papers.pcn.figures.fluid_check import FluidCheck
 from pcn.experiments.papers.pcn.studies.fairness import FairnessRules, FairnessSweep, MarkingPoint
-from pcn.experiments.run.progress import Silent
-from pcn.experiments.run.virtual import run_virtual
-
-
-@functools.cache
-def outcome(
-    study: type[MarkingPoint | FairnessSweep | FairnessRules | FluidCheck], **keys: Key
-) -> Outcome:
-    """Of the study's run with these keys, and the first seed."""
-    figure, keys = study(), {"seed": 1, **keys}
-    (run,) = (
-        run
-        for run in figure.runs(figure.schemes)
-        if all(run.keys.get(name) == value for name, value in keys.items())
-    )
-    plan = figure.plan(run.scheme, run.seed, run.arguments)
-    return figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
-
-
-def number(of: Outcome, name: str) -> float:
-    value = of.numbers[name]
-    assert value is not None
-    return value
 
 
 @pytest.mark.parametrize("program", MarkingPoint.readings)

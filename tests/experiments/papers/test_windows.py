@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import math
-
 import pytest
-from short_plans import until
+from short_plans import number, outcome
 
-from pcn.experiments.define.experiment import Experiment
-from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.papers.dctcp.fig13 import Fig13
 from pcn.experiments.papers.dctcp.fig14 import LEAST_K, Fig14
 from pcn.experiments.papers.dctcp.fig17 import GROUPS, Fig17, network
@@ -25,25 +21,6 @@ from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 
 pytestmark = pytest.mark.long
-
-
-@functools.cache
-def outcome(kind: type[Experiment], ends_s: float = math.inf, **keys: Key) -> Outcome:
-    """Of the figure's run with these keys, until it ends or `ends_s`."""
-    figure = until(kind(), ends_s)
-    (run,) = (
-        run
-        for run in figure.runs(figure.schemes)
-        if all(run.keys.get(name) == value for name, value in keys.items())
-    )
-    plan = figure.plan(run.scheme, run.seed, run.arguments)
-    return figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
-
-
-def number(of: Outcome, name: str) -> float:
-    value = of.numbers[name]
-    assert value is not None
-    return value
 
 
 def test_dctcp_queue_of_two_flows_stays_at_k() -> None:

@@ -1,25 +1,18 @@
 /* Captures of what leaves by a link: whole frames in pcap files. Bytes that aren't stored are
- * payload: zeros, and the ICRC, computed here (InfiniBand Architecture 1.2.1, A17.3.3). A disk that
- * is full ends a capture; vn_captures_end returns why. */
+ * payload: zeros, and the ICRC, computed here. A disk that is full ends a capture; vn_captures_end
+ * returns why. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "links/link.h"
 #include "frames/ethernet.h"
+#include "icrc.h"
 #include "pcap.h"
 
 enum {
     SNAP_LENGTH = 16384,
-    IP = 14,
     DST_PORT = 36,
-    BTH = 42,
-    BTH_END = 54, /* of IPv4, UDP, BTH */
-    /* behind it, in data (UC's or RC's SEND Only) with the lowest bit of FECN's and BECN's byte */
-    TELEMETRY_BYTES = 44,
-    UC_SEND_ONLY = 0x24,
-    RC_SEND_ONLY = 0x04,
-    ICRC_BYTES = 4,
     TYPE_IPV4 = 0x0800,
     ROCE_PORT = 4791,
 };
@@ -45,23 +38,6 @@ int vn_capture(struct vn_context *context, uint32_t number, int descriptor)
     return 0;
 }
 
-/* The ICRC is over eight bytes of ones for the local route header, then the packet, with ones in
- * the fields that switches may change. */
-static uint32_t icrc(const uint8_t *frame, uint32_t length)
-{
-    uint8_t masked[8 + SNAP_LENGTH];
-    uint32_t covered = length - IP - ICRC_BYTES;
-    memset(masked, 0xff, 8);
-    memcpy(masked + 8, frame + IP, covered);
-    masked[8 + 1] = masked[8 + 8] = masked[8 + 10] = masked[8 + 11] = masked[8 + 26] =
-        masked[8 + 27] = masked[8 + 32] = 0xff;
-    bool data = frame[BTH] == UC_SEND_ONLY || frame[BTH] == RC_SEND_ONLY;
-    if (data && frame[BTH + 4] & 1 && length >= BTH_END + TELEMETRY_BYTES + ICRC_BYTES) {
-        memset(masked + 8 + BTH_END - IP, 0xff, TELEMETRY_BYTES);
-    }
-    return (uint32_t)sw_hash_crc32(masked, 8 + covered);
-}
-
 static void vn_capture_end(struct vn_link *link, int error)
 {
     int reason = link->capture != NULL ? sw_pcap_end(link->capture, error) : 0;
@@ -79,11 +55,7 @@ void vn_capture_frame(const struct vn_context *context, struct vn_link *link,
     memcpy(frame, vn_frame(context, packet), stored);
     bool roce = context->pool.whole == 0 && vn_load16(frame + VN_TYPE) == TYPE_IPV4 &&
                 vn_load16(frame + DST_PORT) == ROCE_PORT;
-    if (roce && length >= BTH_END + ICRC_BYTES) {
-        uint32_t crc = icrc(frame, length);
-        for (uint32_t i = 0; i < ICRC_BYTES; i++)
-            frame[length - ICRC_BYTES + i] = (uint8_t)(crc >> 8 * i);
-    }
+    if (roce && length >= ICRC_HEADERS + ICRC_BYTES) icrc_store(frame, length);
     if (!sw_pcap_frame(link->capture, at / 1000, frame, length, packet->bytes))
         vn_capture_end(link, errno);
 }

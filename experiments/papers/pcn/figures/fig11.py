@@ -121,6 +121,7 @@ class Fig11(Experiment):
     variants = VARIANTS
     title = "Dynamic behaviour: queue and sum of the rates"
     source = "7.1, Fig. 11"
+    seeds = SEEDS
     about = (
         "The dumbbell: 10 Gbit/s, RTT 500 us, four flows of three hosts from line rate. PCN with T "
         "= RTT and w_min = 0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above "
@@ -134,9 +135,7 @@ class Fig11(Experiment):
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for seed in SEEDS:
-                yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
+        yield from super().runs(schemes)
         for setting, (scheme, variant, fields) in (_OPEN | _SWINGS).items():
             if scheme in schemes:
                 yield Run({"open": setting, "seed": SEEDS[0]}, scheme, SEEDS[0], fields, variant)

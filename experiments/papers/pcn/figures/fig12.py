@@ -56,6 +56,7 @@ class Fig12(Experiment):
     schemes = SHOWN
     title = "Burst tolerance"
     source = "7.2, Fig. 12"
+    seeds = SEEDS
     about = (
         f"{hadoop.ABOUT} PCN with T = 50 us, w_min = 1/128 and w_max = 0.5. Means over four seeds; "
         "last rows: over two, with bursts of load 0.5, so that S1 to R1 has 0.8. What decides "
@@ -71,9 +72,7 @@ class Fig12(Experiment):
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for seed in SEEDS:
-                yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
+        yield from super().runs(schemes)
         for scheme in (scheme for scheme in _BUSY_SCHEMES if scheme in schemes):
             for seed in BUSY_SEEDS:
                 yield Run(

@@ -52,6 +52,7 @@ class Fig17(Experiment):
     schemes = SHOWN
     title = "Flow scalability"
     source = "B.1, Fig. 17"
+    swept: Mapping[str, Sequence[float]] = {"flows": FLOWS}
     about = (
         "The dumbbell with 4 to 1,024 flows, all from line rate at time 0. One second; queue, "
         "utilisation, PAUSE and Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and "
@@ -62,11 +63,7 @@ class Fig17(Experiment):
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            for flows in FLOWS:
-                yield Run(
-                    {"scheme": scheme, "flows": flows, "seed": 1}, scheme, 1, {"flows": flows}
-                )
+        yield from super().runs(schemes)
         for flows in _Q_EQ_FLOWS if "qcn" in schemes else ():
             values = {"flows": flows, "q_eq_bytes": _Q_EQ_BYTES}
             yield Run({"open": "Q_eq", "flows": flows, "seed": 1}, "qcn", 1, values)

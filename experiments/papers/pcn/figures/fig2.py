@@ -70,8 +70,7 @@ class Fig2(Experiment):
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for scheme in schemes:
-            yield Run({"scheme": scheme, "seed": 1}, scheme, 1)
+        yield from super().runs(schemes)
         for setting, (scheme, values, variant) in _OPEN.items():
             if scheme in schemes:
                 yield Run({"open": setting, "seed": 1}, scheme, 1, values, variant)
