@@ -28,7 +28,7 @@ from pcn.topologies.model import Switch
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.frames import Arrived
 from pcn.virtualnet.native import CLASSES, NO_QUEUE
-from pcn.virtualnet.switch import VirtualSwitch, load
+from pcn.virtualnet.switch import VirtualSwitch, load, room_for
 from pcn.virtualnet.timed import TimedNetwork
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class VirtualP4(TimedNetwork):
         self._virtual_switches: dict[str, VirtualSwitch] = {}
         self._stack = ExitStack()
         try:
+            room_for(len(value.topology.switches))
             for switch in value.topology.switches:
                 self._make(switch, value.switches[switch.name], seed)
             super().__init__(

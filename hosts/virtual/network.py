@@ -60,7 +60,7 @@ from pcn.topologies.routing import Routing
 from pcn.virtualnet import native
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.named import Named
-from pcn.virtualnet.switch import LoadedProgram, VirtualSwitch, load
+from pcn.virtualnet.switch import LoadedProgram, VirtualSwitch, load, room_for
 from pcn.virtualnet.timed import TimedNetwork
 from pcn.virtualnet.times import picoseconds
 
@@ -168,6 +168,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 )
                 require_tables(compiled, scheme.scheme)
                 program = load(compiled, inplace)
+            room_for(len(topology.switches))
             for switch in topology.switches:
                 if cpu_port and cpu_port in topology.ports(switch.name):
                     raise VirtualError(
