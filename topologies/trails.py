@@ -174,7 +174,7 @@ class Trails:
         pair of hosts, as in regular networks: no pair has more. It takes the trails that leave a
         switch, and no pairs, of which large networks have millions. None: the pairs decide.
         `alike`: hosts that are. `over`: the delay of a host's link, a trail and another host's
-        link, for so many bytes."""
+        link, for a number of bytes."""
         if len(self._alike) < len(self._ends):
             return None  # hosts with several links, or without a switch between
         hosts_at: dict[Hop, dict[int, list[str]]] = {}

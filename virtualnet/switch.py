@@ -38,7 +38,7 @@ besides."""
 
 def room_for(switches: int) -> None:
     """Raises the limit of open descriptors (ulimit -n), as far as the system permits, to what the
-    process has open and so many more switches need."""
+    process has open and `switches` more of them need."""
     have = len(list(Path("/proc/self/fd").iterdir()))
     raise_descriptors(least=have + _DESCRIPTORS * switches + _SPARE)
 

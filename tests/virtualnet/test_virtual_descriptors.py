@@ -15,7 +15,7 @@ from pcn.virtualnet import VirtualError
 
 
 def made(more: int) -> str:
-    """Returns what becomes of a network where a process may open so many descriptors more, and may
+    """Returns what becomes of a network where a process may open `more` descriptors, and may
     raise that to 200, or may not."""
     with VirtualNetwork(star(1), PFC_ONLY):
         pass  # what all networks load is there
