@@ -6,7 +6,7 @@ from __future__ import annotations
 from pcn.base.memory import Need
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.records import most_samples
-from pcn.hosts.virtual import memory
+from pcn.hosts.virtual.memory import Memory
 
 TOLD_FROM = 1e9
 """Bytes from which on a run says what it needs."""
@@ -36,10 +36,11 @@ def of_run(plan: Plan) -> list[Need]:
     samples = _samples(sources, length_s / sampling.counters_s) + _samples(
         classes * ports, length_s / (plan.records.queues_s or sampling.counters_s)
     )
+    engine = Memory(plan.records.explain)
     return [
-        *memory.of_network(topology),
-        Need("flows", memory.of_flows(flows) + flows * _OF_FLOW),
-        memory.of_packets(topology, topology.flows, plan.payload_bytes),
+        *engine.network(topology),
+        Need("flows", engine.flows(flows) + flows * _OF_FLOW),
+        engine.packets(topology, topology.flows, plan.payload_bytes),
         Need("series", samples + sources * _OF_SOURCE + ports * _OF_RECORD + _ITSELF),
     ]
 

@@ -47,7 +47,7 @@ from pcn.hosts.reliability import Reliability
 from pcn.hosts.virtual.explain import Explanations
 from pcn.hosts.virtual.flows import FlowMaker, Made, VirtualFlow
 from pcn.hosts.virtual.latency import BUCKETS, Latency
-from pcn.hosts.virtual.memory import of_network
+from pcn.hosts.virtual.memory import Memory
 from pcn.hosts.virtual.native import NO_GROUP, FlowStats, parts
 from pcn.hosts.virtual.nics import Nics
 from pcn.hosts.virtual.paths import FlowPaths
@@ -171,7 +171,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 program = load(compiled, inplace)
             whose = f"{len(topology.hosts):,} hosts, {len(topology.switches):,} switches"
             way_out = "take a smaller network, or a machine with more"
-            memory.require(whose, of_network(topology), way_out)
+            memory.require(whose, Memory(explain).network(topology), way_out)
             room_for(len(topology.switches))
             for switch in topology.switches:
                 if cpu_port and cpu_port in topology.ports(switch.name):
