@@ -27,7 +27,7 @@ from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Switch
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import CLASSES, NO_QUEUE
-from pcn.virtualnet.switch import VirtualSwitch, load
+from pcn.virtualnet.switch import VirtualSwitch, load, room_for
 
 FRAME_BYTES = 2048
 """The longest frame, with the headers that programs add."""
@@ -68,6 +68,7 @@ class VirtualP4(HostNetwork):
         self._virtual_switches: dict[str, VirtualSwitch] = {}
         self._stack = ExitStack()
         try:
+            room_for(len(value.topology.switches))
             for switch in value.topology.switches:
                 self._make(switch, value.switches[switch.name], seed)
             super().__init__(

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from pcn.base.errors import TopologyError
 
+MOST_HOSTS = 2**24 - 2
+"""Those that have addresses in 10.0.0.0/8 beside the network's own and that of broadcast."""
+
 
 @dataclass(frozen=True)
 class Host:
@@ -16,16 +19,14 @@ class Host:
 
 
 def host_addresses(number: int) -> tuple[str, str]:
-    """IPv4 address and MAC of a host: 10.0.0.0 plus its number, from 1, and a MAC that ends in
-    it."""
-    if not 1 <= number < 2**16 - 1:
+    """Returns IPv4 address and MAC of a host: 10.0.0.0 plus its number, from 1, and a MAC that ends
+    in it: 10.0.x.y up to number 65,535. Raises TopologyError."""
+    if not 1 <= number <= MOST_HOSTS:
         raise TopologyError(
-            f"host number {number} is out of range: from 1 to {2**16 - 2} they have addresses"
+            f"host number {number} is out of range: from 1 to {MOST_HOSTS} they have addresses"
         )
-    return (
-        f"10.0.{number >> 8}.{number & 0xFF}",
-        f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}",
-    )
+    high, middle, low = number.to_bytes(3, "big")
+    return f"10.{high}.{middle}.{low}", f"02:00:00:{high:02x}:{middle:02x}:{low:02x}"
 
 
 def make_hosts(names: Sequence[str]) -> tuple[Host, ...]:

@@ -3,7 +3,7 @@ alike, few differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -132,29 +132,80 @@ class Trails:
                 for end in ends.values()
             )
             alike.setdefault(key, []).append(host)
-        pairs = [*combinations([hosts[0] for hosts in alike.values()], 2)]
-        pairs += [(hosts[0], hosts[1]) for hosts in alike.values() if len(hosts) > 1]
         later: dict[tuple[int, float, float], float] = {}
+
+        def over(first: Hop, number: int, last: Hop, size_bytes: float) -> float:
+            key = number, hop_s(last, size_bytes), size_bytes
+            if key not in later:
+                total = key[1]
+                for hop in reversed(self._hops(number)):
+                    total = hop_s(hop, size_bytes) + total
+                later[key] = total
+            return hop_s(first, size_bytes) + later[key]
 
         def delay(src: str, dst: str, size_bytes: float) -> float:
             first = self._first(src, dst)
             if first.node == dst:
                 return hop_s(first.hop, size_bytes)
             last = self._last(first, dst)
-            key = (self._number(first, src, dst), hop_s(last.back, size_bytes), size_bytes)
-            if key not in later:
-                total = key[1]
-                for hop in reversed(self._hops(key[0])):
-                    total = hop_s(hop, size_bytes) + total
-                later[key] = total
-            return hop_s(first.hop, size_bytes) + later[key]
+            return over(first.hop, self._number(first, src, dst), last.back, size_bytes)
 
         def trip(there: str, back: str) -> float:
             return delay(there, back, frame_bytes) + delay(back, there, answer_bytes)
 
+        bound_s = self._longest_trip(alike.values(), over, trip, frame_bytes, answer_bytes)
+        if bound_s is not None:
+            return bound_s
+        pairs = [*combinations([hosts[0] for hosts in alike.values()], 2)]
+        pairs += [(hosts[0], hosts[1]) for hosts in alike.values() if len(hosts) > 1]
         if frame_bytes == answer_bytes:
             return max((trip(a, b) for a, b in pairs), default=0.0)
         return max((max(trip(a, b), trip(b, a)) for a, b in pairs), default=0.0)
+
+    def _longest_trip(
+        self,
+        alike: Collection[Sequence[str]],
+        over: Callable[[Hop, int, Hop, float], float],
+        trip: Callable[[str, str], float],
+        frame_bytes: float,
+        answer_bytes: float,
+    ) -> float | None:
+        """Returns the largest RTT where the longest way there and the longest way back are of one
+        pair of hosts, as in regular networks: no pair has more. It takes the trails that leave a
+        switch, and no pairs, of which large networks have millions. None: the pairs decide.
+        `alike`: hosts that are. `over`: the delay of a host's link, a trail and another host's
+        link, for a number of bytes."""
+        if len(self._alike) < len(self._ends):
+            return None  # hosts with several links, or without a switch between
+        hosts_at: dict[Hop, dict[int, list[str]]] = {}
+        """By the last link of the way to them, and by place."""
+        for hosts in alike:
+            at = hosts_at.setdefault(self._single[hosts[0]].back, {})
+            at.setdefault(self._bits[hosts[0]].bit_length(), []).extend(hosts[:2])
+        masks = [
+            (last, sum(1 << (place - 1) for place in places)) for last, places in hosts_at.items()
+        ]
+        every = sum(1 << (place - 1) for place in {p for at in hosts_at.values() for p in at})
+        ways: dict[float, tuple[float, str, Hop, int]] = {}
+        for size_bytes in (frame_bytes, answer_bytes):
+            for hosts in alike:
+                end, reached = self._single[hosts[0]], 0
+                for number, places in self._from.get(end.node, {}).items():
+                    reached |= places
+                    for last, mask in masks:
+                        if not places & mask:
+                            continue
+                        delay_s = over(end.hop, number, last, size_bytes)
+                        if size_bytes not in ways or delay_s > ways[size_bytes][0]:
+                            ways[size_bytes] = delay_s, hosts[0], last, places & mask
+                if every & ~reached:
+                    return None  # no way between some
+        if not ways:
+            return None
+        (there_s, src, last, places), (back_s, *_) = ways[frame_bytes], ways[answer_bytes]
+        most_s = there_s + back_s
+        peers = (peer for place in _set_bits(places) for peer in hosts_at[last][place])
+        return next((most_s for peer in peers if peer != src and trip(src, peer) == most_s), None)
 
     def _number(self, first: _End, src: str, dst: str) -> int:
         """Returns the trail from the end of the source's link to the destination's place."""

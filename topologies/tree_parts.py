@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
-MOST_VALUES, DEEPEST = 2_000_000, 64
+MOST_VALUES, DEEPEST = 3_000_000, 64
 """Of a tree; a value that an alias of YAML repeats counts each time."""
 
 

@@ -174,6 +174,12 @@ class Totals(ctypes.Structure):
     _fields_ = structure(counts.Totals)
 
 
+class Sizes(ctypes.Structure):
+    """struct vn_sizes."""
+
+    _fields_ = [(name, _u64) for name in ("node", "link", "port", "event", "packet", "in_flight")]
+
+
 class PfcEvent(ctypes.Structure):
     """struct vn_pfc_event."""
 
@@ -354,6 +360,8 @@ def _load(parts: Sequence[Part]) -> ctypes.CDLL:
     # PyDLL: a run keeps Python's lock, as endpoints may call Python; what that raises, the call
     # raises.
     library = load(engine_path(parts), ctypes.PyDLL)
+    library.vn_sizes.restype = None
+    library.vn_sizes.argtypes = [ctypes.POINTER(Sizes)]
     library.vn_create.restype = _handle
     library.vn_create.argtypes = [_bool, _bool, _u32, _u64]
     for signatures in (_SIGNATURES, *(part.signatures for part in parts)):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pcn.virtualnet.native import SourceSpec
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a large network samples more than a million
 class Source:
     """A value of the network: made by the methods of VirtualNetwork."""
 

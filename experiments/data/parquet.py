@@ -6,13 +6,14 @@ from __future__ import annotations
 import io
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import NoneType
 from typing import IO, Any
 
 import numpy as np
-from arro3.core import Array, DataType, Table
+from arro3.core import Array, DataType, RecordBatchReader, Table
 from arro3.io import read_parquet, write_parquet
 from numpy.typing import NDArray
 
@@ -35,16 +36,33 @@ def write(
 ) -> None:
     """Write columns of one length: numbers, texts or truth values, None for those that are missing.
     Raises OSError."""
-    table = Table.from_pydict(
-        {name: _array(column) for name, column in columns.items()}, metadata=dict(metadata or {})
+    write_groups(file, [columns], metadata)
+
+
+def write_groups(
+    file: IO[bytes],
+    groups: Iterable[Mapping[str, Column | Array]],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write a table that comes in groups of rows, at least one, each made when those before it are
+    written: all have the same columns, of the same types. Raises OSError."""
+    tables = (
+        Table.from_pydict(
+            {name: _array(column) for name, column in columns.items()},
+            metadata=dict(metadata or {}),
+        )
+        for columns in groups
     )
+    first = next(tables)
     # Times and rates hardly repeat: a dictionary of them makes files larger, and takes a fifth of
     # the time.
     repeats: dict[str | Sequence[str], bool] = {
-        name: False for name in table.column_names if table.column(name).type == DataType.float64()
+        name: False for name in first.column_names if first.column(name).type == DataType.float64()
     }
+    batches = (batch for table in chain([first], tables) for batch in table.to_batches())
+    reader = RecordBatchReader.from_batches(first.schema, batches)  # it takes them one by one
     buffer = io.BytesIO()
-    write_parquet(table, buffer, compression="zstd(1)", column_dictionary_enabled=repeats)
+    write_parquet(reader, buffer, compression="zstd(1)", column_dictionary_enabled=repeats)
     file.write(buffer.getbuffer())
 
 

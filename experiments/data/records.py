@@ -26,12 +26,17 @@ _CHOICE = "--series flows=1,7, flows=all or flows=worst:10"
 MOST_SAMPLES = 30_000_000
 """Of all ports' queues, in memory."""
 _MOST_VALUES, _FEWEST_SAMPLES = 2**24, 512
+_MOST_OF_LARGE, _FEWEST_OF_LARGE = 2**27, 16
+"""Of networks whose sources are too many for that many samples."""
 
 
 def most_samples(sources: int) -> int:
     """Returns how many samples of this number of sources a run has in memory at most: 128 MB of
-    values, or 512 samples where the sources are too many for that."""
-    return max(_MOST_VALUES // max(sources, 1), _FEWEST_SAMPLES) // 2 * 2
+    values; 512 samples where the sources are too many for that, up to 1 GB of values; beyond
+    262,144 sources fewer, 16 at least."""
+    sources = max(sources, 1)
+    few = min(max(_MOST_OF_LARGE // sources, _FEWEST_OF_LARGE), _FEWEST_SAMPLES)
+    return max(_MOST_VALUES // sources, few) // 2 * 2
 
 
 @dataclass(frozen=True)

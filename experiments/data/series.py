@@ -8,29 +8,49 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from pcn.experiments.data.series_math import Array
 
+_GROUP_ROWS = 2**20
+"""Of a file, which are made in memory at once."""
 
-@dataclass(slots=True)
+
 class _Column:
-    """Values that came many at once, in arrays, then those that came one by one."""
+    """Values that came many at once, in arrays, then those that came one by one: a large network
+    has a million columns, most of one array."""
 
-    arrays: list[tuple[Array, Array]] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
+    __slots__ = ("arrays", "times", "values")
 
-    def settled(self) -> list[tuple[Array, Array]]:
+    def __init__(
+        self,
+        arrays: tuple[tuple[Array, Array], ...] = (),
+        times: Sequence[float] = (),
+        values: Sequence[float] = (),
+    ) -> None:
+        self.arrays = arrays
+        self.times: list[float] | None = list(times) or None
+        self.values: list[float] | None = list(values) or None
+
+    def add(self, time_s: float, value: float) -> None:
+        if self.times is None or self.values is None:
+            self.times, self.values = [time_s], [value]
+        else:
+            self.times.append(time_s)
+            self.values.append(value)
+
+    def settled(self) -> tuple[tuple[Array, Array], ...]:
         """Returns all as arrays."""
-        if self.times:
-            self.arrays.append(
-                (np.array(self.times, dtype=float), np.array(self.values, dtype=float))
-            )
-            self.times, self.values = [], []
+        if self.times is not None:
+            pair = np.array(self.times, dtype=float), np.array(self.values, dtype=float)
+            self.arrays = (*self.arrays, pair)
+            self.times = self.values = None
         return self.arrays
+
+    def copy(self) -> _Column:
+        return _Column(self.arrays, self.times or (), self.values or ())
 
 
 @dataclass
@@ -42,12 +62,12 @@ class Series:
 
     def add(self, time_s: float, entity: str, metric: str, value: float) -> None:
         column = self._columns.get((entity, metric)) or self._column(entity, metric)
-        column.times.append(time_s)
-        column.values.append(value)
+        column.add(time_s, value)
 
     def extend(self, times_s: Array, entity: str, metric: str, values: Array) -> None:
         """Many at once. The arrays are kept, and must not change."""
-        self._column(entity, metric).settled().append((times_s, values))
+        column = self._column(entity, metric)
+        column.arrays = (*column.settled(), (times_s, values))
 
     def extend_rows(
         self, times_s: Sequence[float], keys: Iterable[tuple[str, str]], values: Sequence[float]
@@ -92,18 +112,19 @@ class Series:
 
     def copy(self) -> Series:
         """Returns another one with the same values, which may get more."""
-        columns = {
-            key: _Column(list(column.arrays), list(column.times), list(column.values))
-            for key, column in self._columns.items()
-        }
-        return Series(columns)
+        return Series({key: column.copy() for key, column in self._columns.items()})
 
     def write(self, file: IO[bytes]) -> None:
         """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity,
         metric and time."""
         from pcn.experiments.data import parquet
 
-        columns = sorted(self._columns)
+        parquet.write_groups(file, map(self._rows, self._groups()))
+
+    def _rows(self, columns: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        """Returns the rows of these columns, as columns of a table."""
+        from pcn.experiments.data import parquet
+
         data = [self.get(*key) for key in columns]
         lengths = [times.size for times, _ in data]
         names = {
@@ -117,7 +138,21 @@ class Series:
             np.concatenate([series[part] for series in data]) if data else np.empty(0)
             for part in (0, 1)
         )
-        parquet.write(file, {"time_s": times, **names, "value": values})
+        return {"time_s": times, **names, "value": values}
+
+    def _groups(self) -> Iterator[list[tuple[str, str]]]:
+        """Yields all columns in order, as many at a time as have some 2^20 rows together: one
+        group of rows of the file, and of memory."""
+        columns: list[tuple[str, str]] = []
+        rows = 0
+        for key in sorted(self._columns):
+            size = sum(times.size for times, _ in self._columns[key].settled())
+            if columns and rows + size > _GROUP_ROWS:
+                yield columns
+                columns, rows = [], 0
+            columns.append(key)
+            rows += size
+        yield columns
 
     @classmethod
     def read(cls, path: Path, most: int | None = None) -> Series:

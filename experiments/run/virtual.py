@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pcn.base import memory
 from pcn.controller import settings
 from pcn.controller.constants import index
 from pcn.experiments.data.errors import ExperimentError
@@ -27,6 +28,7 @@ from pcn.experiments.data.recording import (
 from pcn.experiments.data.records import Recorded, most_samples
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.experiment import Variant
+from pcn.experiments.run import memory as run_memory
 from pcn.experiments.run.progress import RunProgress, Watcher
 from pcn.experiments.run.recorder import Recorder
 from pcn.experiments.run.sampler import INSIDE, MARKS, queue_registers
@@ -60,6 +62,7 @@ def run_virtual(
     can. Raises LabError."""
     variant = variant or Variant()
     started = time.monotonic()
+    _require_memory(plan, progress)
     progress.stage("Network: switches and their programs")
     try:
         scheme = (variant.scheme or find_scheme(plan.scheme)).configure(
@@ -112,6 +115,21 @@ def run_virtual(
                 for port, values in settings.read(network.switches[switch.name]).items()
             },
         )
+
+
+def _require_memory(plan: Plan, progress: RunProgress) -> None:
+    """States what memory the run needs, where that is much. Raises MemoryShortError where it isn't
+    there."""
+    needs = run_memory.of_run(plan)
+    size = memory.total(needs)
+    if size >= run_memory.TOLD_FROM:
+        parts = ", ".join(f"{need.what} {memory.size_text(need.size)}" for need in needs)
+        progress.note(f"the run needs some {memory.size_text(size)} of memory: {parts}")
+    memory.require(
+        f"{len(plan.topology.hosts):,} hosts, {len(plan.topology.flows):,} flows",
+        needs,
+        "take a smaller network, fewer flows, or a machine with more",
+    )
 
 
 def _late(lateness: Lateness | None) -> Iterator[str]:

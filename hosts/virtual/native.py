@@ -102,6 +102,7 @@ RDMA = native.Part(
         "vn_rdma_calls": (None, [_object] * 3),
         "vn_add_flows": (_u32, [ctypes.c_char_p, _u32, _object, _object]),
         "vn_flow_after": (_int, [_u32, _u32, _u64, _u64]),
+        "vn_flow_bytes": (_u32, []),
         "vn_stop_flow": (_int, [_u32]),
         "vn_set_cnp_delay": (_int, [_u64]),
         "vn_set_telemetry_tick": (_int, [ctypes.c_double]),
@@ -227,6 +228,6 @@ def parts(explain: bool = False) -> tuple[native.Part, ...]:
     return (RDMA, EXPLAIN) if explain else (RDMA,)
 
 
-def engine() -> ctypes.CDLL:
-    """Returns the engine with RDMA. Raises BuildError."""
-    return native.engine(parts())
+def engine(explain: bool = False) -> ctypes.CDLL:
+    """Returns the engine with these parts. Raises BuildError."""
+    return native.engine(parts(explain))

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pcn.base import signals
+from pcn.base import memory, signals
 from pcn.base.errors import nearest
 from pcn.controller import marking
 from pcn.controller.configure import Programmer, packet_generator, plan, require_tables
@@ -47,6 +47,7 @@ from pcn.hosts.reliability import Reliability
 from pcn.hosts.virtual.explain import Explanations
 from pcn.hosts.virtual.flows import FlowMaker, Made, VirtualFlow
 from pcn.hosts.virtual.latency import BUCKETS, Latency
+from pcn.hosts.virtual.memory import Memory
 from pcn.hosts.virtual.native import NO_GROUP, FlowStats, parts
 from pcn.hosts.virtual.nics import Nics
 from pcn.hosts.virtual.paths import FlowPaths
@@ -60,7 +61,7 @@ from pcn.topologies.routing import Routing
 from pcn.virtualnet import native
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.named import Named
-from pcn.virtualnet.switch import LoadedProgram, VirtualSwitch, load
+from pcn.virtualnet.switch import LoadedProgram, VirtualSwitch, load, room_for
 from pcn.virtualnet.timed import TimedNetwork
 from pcn.virtualnet.times import picoseconds
 
@@ -168,6 +169,10 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 )
                 require_tables(compiled, scheme.scheme)
                 program = load(compiled, inplace)
+            whose = f"{len(topology.hosts):,} hosts, {len(topology.switches):,} switches"
+            way_out = "take a smaller network, or a machine with more"
+            memory.require(whose, Memory(explain).network(topology), way_out)
+            room_for(len(topology.switches))
             for switch in topology.switches:
                 if cpu_port and cpu_port in topology.ports(switch.name):
                     raise VirtualError(

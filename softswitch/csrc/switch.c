@@ -267,7 +267,8 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw->netlink = sw_links_open();
     if (sw->epoll < 0 || sw->wake < 0 || sw->netlink < 0 || watch(sw, sw->wake, WAKE) != 0 ||
         watch(sw, sw->netlink, LINKS) != 0) {
-        snprintf(error, SW_ERROR_BYTES, "cannot set up the switch: %s", strerror(errno));
+        snprintf(error, SW_ERROR_BYTES, "cannot set up the switch: %s%s", strerror(errno),
+                 errno == EMFILE ? "; raise the limit (ulimit -n)" : "");
         sw_destroy(sw);
         return NULL;
     }

@@ -22,6 +22,7 @@ from pcn.topologies.model import (
     Switch,
     Topology,
     TopologyError,
+    host_addresses,
     make_hosts,
     make_racks,
 )
@@ -157,13 +158,23 @@ def test_racks_and_pods_are_subnets(
 
 
 def test_racks_that_have_no_addresses_are_refused() -> None:
+    most = 2**24 - 2
+    assert host_addresses(most) == ("10.255.255.254", "02:00:00:ff:ff:fe")
+    for number in (0, most + 1):
+        with pytest.raises(
+            TopologyError, match=rf"host number {number} is out of range: from 1 to {most}"
+        ):
+            host_addresses(number)
+    with pytest.raises(TopologyError, match=r"host number 16777217 is out of range"):
+        make_racks(2**22 + 1, 1, 1)
+
+
+def test_addresses_go_on_behind_those_of_65535_hosts() -> None:
     assert make_racks(1, 1, 2**16 - 2)[-1].ip == "10.0.255.254"
     assert make_racks(2**14, 1, 1)[-1].ip == "10.0.255.253"
-    for pods, racks, hosts in ((1, 1, 2**16 - 1), (2**14 + 1, 1, 1), (1, 2, 2**15 - 1)):
-        with pytest.raises(
-            TopologyError, match=r"host number \d+ is out of range: from 1 to 65534"
-        ):
-            make_racks(pods, racks, hosts)
+    hosts = make_racks(2**14 + 1, 1, 1)
+    assert (hosts[-1].ip, hosts[-1].mac) == ("10.1.0.1", "02:00:00:01:00:01")
+    assert len({host.ip for host in hosts}) == len({host.mac for host in hosts}) == 2**14 + 1
 
 
 def test_parallel_links_have_separate_names() -> None:

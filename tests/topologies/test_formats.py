@@ -340,7 +340,7 @@ REFUSED = [
     (
         "t.txt",
         "999999999 1 1\n1\n",
-        "t.txt:1: 999999999 nodes: 65,534 hosts and 65,536 switches are possible",
+        "t.txt:1: 999999999 nodes: 262,144 hosts and 65,536 switches are possible",
     ),
     ("t.topo", "Nodes 16\nTiers 4\nPodsize 16\n", "t.topo:2: Tiers 4: 2 or 3 are possible"),
     ("t.topo", "Nodes 16\nTears 2\n", "t.topo:2: no attribute 'Tears' here; did you mean 'Tiers'"),
@@ -475,8 +475,8 @@ REFUSED = [
     ("t.yml", _astra("[Ring]", "[4]", "4", "[1]"), "t.yml:3: bandwidth: a list is wanted here"),
     (
         "t.yml",
-        _astra("[Ring]", "[99999]", "[1]", "[1]"),
-        "t.yml:1: 99,999 NPUs: 65,534 hosts are possible",
+        _astra("[Ring]", "[999999]", "[1]", "[1]"),
+        "t.yml:1: 999,999 NPUs: 262,144 hosts are possible",
     ),
     (
         "t.yml",

@@ -24,8 +24,8 @@ from pcn.topologies.model import (
     host_addresses,
 )
 
-MOST_HOSTS, MOST_SWITCHES, MOST_LINKS = 2**16 - 2, 2**16, 2**20
-"""Hosts have addresses in 10.0.0.0/16."""
+MOST_HOSTS, MOST_SWITCHES, MOST_LINKS = 2**18, 2**16, 2**20
+"""Of a file's network: a short file may name many. Their addresses are within 10.0.0.0/8."""
 RATE_BPS, DELAY_S = 10e9, 1e-6
 """Of links to which neither the file nor an option gives another."""
 
@@ -199,11 +199,7 @@ class Draft:
         for name, host in self.hosts.items():
             ip, mac = host.ip, host.mac
             while not (ip and mac):
-                number += 1
-                if number > MOST_HOSTS:
-                    raise self.source.error(
-                        host.line, f"no address is left for host {name}: give it ip and mac"
-                    )
+                number += 1  # each host takes two numbers at most: some are left
                 next_ip, next_mac = host_addresses(number)
                 if not {next_ip, next_mac} & taken:
                     ip, mac = ip or next_ip, mac or next_mac

@@ -372,6 +372,14 @@ struct vn_totals {
     uint64_t unfinished;
 };
 void vn_totals(const struct vn_net *, struct vn_totals *);
+
+/* Bytes, for who tells a network's memory before it is there: of a node; of a direction of a link,
+ * with its channel; of a switch's port besides, with PFC; of a port's event; of a packet whose
+ * program runs in place, and of its place on a link. */
+struct vn_sizes {
+    uint64_t node, link, port, event, packet, in_flight;
+};
+void vn_sizes(struct vn_sizes *);
 /* in which nodes had turns (order.c); not a result: it depends on by_node */
 uint64_t vn_rounds(const struct vn_context *);
 

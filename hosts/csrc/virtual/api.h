@@ -84,6 +84,7 @@ uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32
  * on_start is called then. */
 int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps,
                   uint64_t least_ps);
+uint32_t vn_flow_bytes(const struct vn_context *); /* of a flow in memory, of any network or none */
 int vn_stop_flow(struct vn_context *, uint32_t flow);
 /* Before the first flow: how long a receiver takes to make a CNP, from its NP's decision until it
  * waits for its line. */

@@ -26,7 +26,7 @@ int vn_explain(struct vn_context *context, bool unordered)
     explain->whole = true;
     explain->most_flows = rdma->most_flows;
     explain->most_links = context->most_links;
-    explain->most_packets = VN_MOST_PACKETS;
+    explain->most_packets = vn_most_packets(context);
     explain->used = calloc(context->most_links, 1);
     explain->stopped = calloc(context->most_links, sizeof *explain->stopped);
     if (explain->used == NULL || explain->stopped == NULL)
@@ -44,7 +44,7 @@ int vn_explain(struct vn_context *context, bool unordered)
     if (context->failed) return -ENOMEM;
     bool room =
         explain->most_links == context->most_links && explain->most_flows == rdma->most_flows;
-    if (room && explain->most_packets == VN_MOST_PACKETS) return 0;
+    if (room && explain->most_packets == vn_most_packets(context)) return 0;
     return vn_refuse(context, -ENOMEM,
                      "no address space to explain flows: raise its limit (ulimit -v)");
 }

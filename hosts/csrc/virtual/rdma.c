@@ -263,6 +263,12 @@ int vn_set_telemetry_tick(struct vn_context *context, double tick_s)
     return 0;
 }
 
+uint32_t vn_flow_bytes(const struct vn_context *context)
+{
+    (void)context;
+    return sizeof(struct vn_flow);
+}
+
 int vn_stop_flow(struct vn_context *context, uint32_t flow)
 {
     if (flow >= vn_rdma_of(context)->n_flows) return vn_refuse(context, -ENOENT, "no such flow");

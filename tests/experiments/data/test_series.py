@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from pcn.experiments.data import parquet
+from pcn.experiments.data import parquet, series as series_module
 from pcn.experiments.data.series import Series
 
 TIMES = st.floats(0, 10, allow_nan=False)
@@ -51,6 +53,37 @@ def test_series_has_values_in_order_of_time_and_arrival(
             series.write(file)
         again = Series.read(path)
     for key in expected:
+        for read_back, written in zip(again.get(*key), series.get(*key), strict=True):
+            np.testing.assert_array_equal(read_back, written)
+
+
+@pytest.mark.parametrize("group_rows", [1, 4, 7, 2**20])
+def test_series_of_several_groups_of_rows_reads_as_of_one(
+    group_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large network a million rows are made in memory at a time."""
+    monkeypatch.setattr(series_module, "_GROUP_ROWS", group_rows)
+    sizes: list[int] = []
+    rows = Series._rows
+
+    def counted(self: Series, columns: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        table = rows(self, columns)
+        sizes.append(table["time_s"].size)
+        return table
+
+    monkeypatch.setattr(Series, "_rows", counted)
+    series = Series()
+    for port in range(9, 0, -1):
+        series.extend(np.arange(3.0), f"s0:{port}", "queue", np.arange(3.0) * port)
+    series.add(0.5, "s0:1", "rate", 7.0)
+    path = tmp_path / "series.parquet"
+    with path.open("wb") as file:
+        series.write(file)
+    assert sum(sizes) == 28
+    assert max(sizes) <= max(group_rows, 3)
+    again = Series.read(path)
+    assert list(again) == sorted(series)
+    for key in series:
         for read_back, written in zip(again.get(*key), series.get(*key), strict=True):
             np.testing.assert_array_equal(read_back, written)
 

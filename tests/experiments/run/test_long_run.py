@@ -36,3 +36,14 @@ def test_series_of_a_long_run_are_bounded_and_their_sums_exact(
     assert [flow.sent_bytes for flow in bounded.flows] == [flow.sent_bytes for flow in whole.flows]
     note = "Series have a value each 8 ms"
     assert [any(note in text for text in run.notes) for run in (bounded, whole)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("sources", "samples"),
+    [(0, 2**24), (1000, 16776), (2**15, 512), (2**18, 512), (2**20, 128), (2**24, 16)],
+)
+def test_samples_in_memory_take_a_gigabyte_at_most_up_to_eight_million_sources(
+    sources: int, samples: int
+) -> None:
+    assert records.most_samples(sources) == samples
+    assert sources > 2**23 or 8 * sources * samples <= 2**30

@@ -141,6 +141,7 @@ void vn_sample(struct vn_context *context, uint32_t number)
     if (sampler->most != 0 && sampler->n == sampler->most) thin(sampler);
     if (sampler->n == sampler->capacity) {
         uint64_t capacity = sampler->capacity == 0 ? 256 : 2 * sampler->capacity;
+        if (sampler->most != 0 && sampler->most < capacity) capacity = sampler->most;
         uint64_t *times = realloc(sampler->times, capacity * sizeof *times);
         if (times != NULL) sampler->times = times;
         double *values =

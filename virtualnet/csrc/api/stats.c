@@ -56,3 +56,15 @@ void vn_totals(const struct vn_net *net, struct vn_totals *out)
         .unfinished = context->turns.unfinished,
     };
 }
+
+void vn_sizes(struct vn_sizes *out)
+{
+    *out = (struct vn_sizes){
+        .node = sizeof(struct vn_node),
+        .link = sizeof(struct vn_link) + sizeof(struct vn_channel),
+        .port = sizeof(struct vn_port_more) + sizeof(struct vn_pfc),
+        .event = sizeof(struct vn_event),
+        .packet = vn_aligned(sizeof(struct vn_packet) + VN_TEMPLATE_BYTES) + 64 * VN_OBSERVED_LINES,
+        .in_flight = sizeof(struct vn_in_flight),
+    };
+}

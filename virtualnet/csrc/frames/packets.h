@@ -11,6 +11,15 @@ struct vn_fifo {
     uint32_t head, tail, packets;
 };
 
+/* How many packets there is address space for, once the network has its links: a power of two. */
+static inline uint32_t vn_most_packets(const struct vn_context *context)
+{
+    enum { OF_A_LINK = 64 }; /* both directions of a 400G link of 1 us are full with fewer */
+    uint32_t most = VN_MOST_PACKETS;
+    while (most < (uint64_t)OF_A_LINK * context->n_links) most *= 2;
+    return most;
+}
+
 /* The pool, before the first packet, with so many bytes between a vn_packet and its frame. False:
  * the run has failed. */
 static bool vn_pool_init(struct vn_context *, uint32_t between);

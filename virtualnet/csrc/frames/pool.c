@@ -44,7 +44,7 @@ bool vn_pool_init(struct vn_context *context, uint32_t between)
     pool->frame_at = (uint32_t)sizeof(struct vn_packet) + between;
     pool->stored = pool->whole != 0 ? pool->whole : pool->inplace ? pool->depth : VN_STORED;
     pool->lines = (pool->frame_at + pool->stored + 63) / 64 + VN_OBSERVED_LINES;
-    pool->most_packets = VN_MOST_PACKETS;
+    pool->most_packets = vn_most_packets(context);
     pool->base = vn_reserve(context, "packets", (size_t)pool->lines * 64, &pool->most_packets);
     if (pool->base == NULL) return false;
     pool->depot = calloc(1, sizeof *pool->depot);
@@ -137,7 +137,7 @@ uint32_t vn_packet_grow(struct vn_context *context)
     own->spare = VN_NONE;
     if (id == VN_NONE) id = list_of_depot(pool, alone ? 1 : VN_LIST);
     if (id == VN_NONE) {
-        const char *why = pool->most_packets < VN_MOST_PACKETS
+        const char *why = pool->most_packets < vn_most_packets(context)
                               ? "; raise the limit of address space (ulimit -v)"
                               : "";
         vn_fail(context, "more than %u packets are inside the network%s", pool->most_packets, why);

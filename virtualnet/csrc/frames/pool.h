@@ -9,7 +9,7 @@
 
 enum {
     VN_TEMPLATE_BYTES = 64,
-    VN_MOST_PACKETS = 1 << 22, /* in a network */
+    VN_MOST_PACKETS = 1 << 22, /* in a network, unless it is large: vn_most_packets */
     /* bytes of a frame that are stored where programs don't run in place, unless frames are stored
      * whole */
     VN_STORED = 128,

@@ -1,0 +1,85 @@
+"""The memory that a run says it needs, beside what it takes; and a run that the machine hasn't the
+memory for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pcn.base import memory
+from pcn.experiments import runner
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.topologies.clos import clos
+
+TAKES = """
+import json, sys
+from pathlib import Path
+from pcn.base import memory
+from pcn.experiments.run import memory as run_memory, virtual
+from pcn.experiments.traffic.experiment import Traffic
+from pcn.experiments.traffic.spec import TrafficSpec
+
+class Quiet:
+    def stage(self, text): pass
+    def advance(self, share, text): pass
+    def note(self, text): pass
+
+def plan(topology, values):
+    return Traffic(TrafficSpec(topology=topology)).plan("pcn", 1, values)
+
+def resident(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
+
+virtual.run_virtual(plan("star", {"count": 20}), Quiet())  # what all runs load is there
+plan = plan(sys.argv[1], json.loads(sys.argv[2]))
+told, before = memory.total(run_memory.of_run(plan)), resident("VmRSS")
+recording = virtual.run_virtual(plan, Quiet())
+print(told, resident("VmHWM") - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("topology", "values"),
+    [
+        ("clos", {"count": 2000}),
+        ("fat-tree", {"k": 8, "count": 1000}),
+        ("fat-tree", {"k": 12, "count": 2000}),
+    ],
+)
+def test_run_takes_the_memory_that_it_says(topology: str, values: dict[str, Any]) -> None:
+    """Within a seventh, by the process's largest resident size; each is a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", TAKES, topology, json.dumps(values)],
+        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    told, taken = map(float, done.stdout.split())
+    assert told == pytest.approx(taken, rel=0.15)
+
+
+def test_run_without_the_memory_is_refused_with_nothing_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2e6)
+    with pytest.raises(
+        memory.MemoryShortError,
+        match=r"\d+ hosts, 1,000 flows: some \d+ MB of memory are needed \(switches 1 MB, links "
+        r"1 MB, flows \d MB, packets 1 MB, series \d+ MB\), and 2 MB are there: take a smaller "
+        r"network, fewer flows, or a machine with more",
+    ):
+        runner.run("traffic", settings=["count=1000"], out=tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_network_without_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1e6)
+    with pytest.raises(
+        memory.MemoryShortError, match=r"512 hosts, 56 switches: some \d+ MB of memory are needed"
+    ):
+        VirtualNetwork(clos(), find_scheme("pcn").configure({}))

@@ -1,0 +1,39 @@
+"""Switches need descriptors: a network raises the limit as far as it may, and names it where it may
+not."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+from networks import PFC_ONLY, star
+from others import in_child
+
+from pcn.hosts.virtual import VirtualNetwork
+from pcn.virtualnet import VirtualError
+
+
+def made(more: int) -> str:
+    """Returns what becomes of a network where a process may open `more` descriptors, and may
+    raise that to 200, or may not."""
+    with VirtualNetwork(star(1), PFC_ONLY):
+        pass  # what all networks load is there
+    have = len(list(Path("/proc/self/fd").iterdir())) - 1
+    resource.setrlimit(resource.RLIMIT_NOFILE, (have + 1, have + more))
+    try:
+        with VirtualNetwork(star(1), PFC_ONLY):
+            return "made"
+    except VirtualError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    ("more", "becomes"),
+    [
+        (200, "made"),
+        (1, "s0: cannot set up the switch: Too many open files; raise the limit (ulimit -n)"),
+    ],
+)
+def test_network_raises_the_limit_of_descriptors_or_names_it(more: int, becomes: str) -> None:
+    assert in_child(lambda: made(more)) == becomes
