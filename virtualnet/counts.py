@@ -60,7 +60,8 @@ class LinkStats:
     inside, and what PFC guarantees (XOFF and what can be in flight then), or the buffer that
     credits share out, in whole blocks of 64 bytes. `held_bytes` is what all of them have inside
     now. `lost`, `repeated`: frames, by `VirtualNetwork.disturb`. `overrun`: frames of lossless
-    classes for which there was no room left, after a PAUSE was lost or late.
+    classes for which there was no room left, after a PAUSE was lost or late, or where the run
+    survives that.
     """
 
     packets: int

@@ -245,8 +245,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def survive(self) -> None:
         """From now on a packet with which the run couldn't go on is lost and counted (`unable`),
         where it would be an error that ends the run: resubmitted without end, more parsed than
-        virtual time stores, more headers than a frame has room for, beyond PFC's headroom. Results
-        of other runs are the same. Raises VirtualError."""
+        virtual time stores, more headers than a frame has room for, beyond PFC's headroom or a
+        lane's buffer (`LinkStats.overrun`). What an endpoint's code raises may be its own matter
+        (`VirtualNetwork.failures`). Results of other runs are the same. Raises VirtualError."""
         self._check(self._library.vn_survive(self._changing()))
 
     def unable(self, node: str) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcn.base import memory, signals
-from pcn.base.errors import nearest
+from pcn.base.errors import error_text, nearest
 from pcn.controller import marking
 from pcn.controller.configure import Programmer, packet_generator, plan, require_tables
 from pcn.controller.constants import WAITING
@@ -132,6 +132,9 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self.on_window: Callable[[VirtualFlow, float, Window, Cnp | None], None] | None = None
         """Called after an NP's window: the flow, simulated seconds, the window, and what the NP
         made of it."""
+        self.failures: dict[tuple[int, str], str] = {}
+        """What RPs and NPs raised that ended no run (`survive`), by flow and "RP" or "NP": of an RP
+        the flow was stopped, of an NP it goes on without CNPs."""
         self._tick_ns = round(
             (marking.tick_s(scheme.scheme.marking) if switch_tick_s is None else switch_tick_s)
             * 1e9
@@ -478,7 +481,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self._check(self._library.vn_rdma(self._handle, _CLASSES, _MARKS, _TURNS))
 
     def _before_events(self) -> object:
-        calls = self._by_index, self.on_window, self.on_rate  # the engine holds no reference
+        # the engine holds no reference
+        calls = self._by_index, self.on_window, self.on_rate, self._note_failure
         self._library.vn_rdma_calls(self._alive(), *calls)
         return calls
 
@@ -487,6 +491,9 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         """Ctrl-C never comes in the middle of a callback."""
         with signals.deferred(once=True) as signal:
             yield signal.check
+
+    def _note_failure(self, flow: VirtualFlow, now_s: float, of_np: bool, error: Exception) -> None:
+        self.failures[flow.spec.id, "NP" if of_np else "RP"] = error_text(error)
 
     def _who(self, error: Exception) -> str:
         if self._exchange.reason != native.CALLBACK:

@@ -124,7 +124,10 @@ def _sent(driven: Driven, host: str) -> list[SentFlow]:
     topology, listed = driven.network.topology, []
     for flow, stats, state_of_rp in _latest(driven, driven.sent[host]):
         spec = flow.spec
-        if spec.id in driven.stopped:
+        error = driven.network.failures.get((spec.id, "RP"))
+        if error is not None:
+            state = "failed"
+        elif spec.id in driven.stopped:
             state = "stopped"
         elif stats.ended_s is not None:
             state = "done"
@@ -144,7 +147,7 @@ def _sent(driven: Driven, host: str) -> list[SentFlow]:
                 cnps=stats.cnps_received,
                 start_s=spec.start_s if stats.start_s is None else stats.start_s,
                 end_s=stats.ended_s,
-                error=None,
+                error=None if error is None else f"its RP raised {error}",
                 window_bytes=stats.window_bytes if math.isfinite(stats.window_bytes) else None,
                 in_flight_bytes=stats.in_flight_bytes,
                 repeated_packets=stats.repeated_packets,
@@ -160,6 +163,7 @@ def _received(driven: Driven, host: str) -> list[ReceivedFlow]:
     for flow, stats, _ in _latest(driven, driven.received[host]):
         if stats.first_s is None or stats.last_s is None:
             continue
+        error = driven.network.failures.get((flow.spec.id, "NP"))
         listed.append(
             ReceivedFlow(
                 flow=flow.spec.id,
@@ -176,7 +180,7 @@ def _received(driven: Driven, host: str) -> list[ReceivedFlow]:
                 first_s=stats.first_s,
                 last_s=stats.last_s,
                 complete_s=stats.complete_s,
-                error=None,
+                error=None if error is None else f"its NP raised {error}",
             )
         )
     return listed

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 from pcn.base.errors import LabError
 from pcn.base.p4rt import p4r
 from pcn.controller import settings as switch_settings
-from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.algorithms import NotificationPoint, ReactionPoint, find_scheme
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.inside import driven as driven_commands, log
 from pcn.lab.inside.agents import agent_stats, answer
@@ -291,6 +291,44 @@ def test_agent_s_commands_start_and_stop_a_flow() -> None:
         ):
             with pytest.raises(CommandError, match=message):
                 answer(driven, "h0", request)
+
+
+class _Raising(ReactionPoint):
+    def __init__(self, line_rate_bps: float) -> None:
+        self.rate_bps = line_rate_bps
+        self.timer_s = 1e-5
+
+    def on_timer(self, now_s: float) -> None:
+        raise LookupError("own")
+
+
+class _Silent(NotificationPoint):
+    period_s = 1e-5
+
+    def on_window(self, window: object) -> None:
+        raise LookupError("its own")
+
+
+def test_algorithm_that_raises_ends_its_flow_and_no_network() -> None:
+    """As an agent has it: the flow is `failed`, with the error."""
+    scheme = replace(
+        find_scheme("pcn"),
+        reaction_point=lambda line_rate_bps, _: _Raising(line_rate_bps),
+        notification_point=lambda _: _Silent(),
+    )
+    with VirtualNetwork(TOPOLOGY, scheme.configure()) as network:
+        driven = Driven(network)
+        driven.carry_out({"do": "flow", "id": 1, "src": "h0", "dst": "r0"})
+        network.run(until_s=1e-3)
+        driven.carry_out({"do": "flow", "id": 2, "src": "h1", "dst": "r0"})
+        network.run(until_s=2e-3)
+        sender, receiver = agent_stats(driven, "h0"), agent_stats(driven, "r0")
+        assert [(sent.state, sent.packets > 0) for sent in sender.sent] == [("failed", True)]
+        (line,) = sender.failed()
+        assert line.startswith("flow 1 failed at h0: its RP raised LookupError: own (")
+        first, second = receiver.failed()
+        assert "gets no CNPs of r0 any more: its NP raised LookupError: its own (" in first
+        assert second.startswith("flow 2 ")
 
 
 # ---- logs, of strangers too ----

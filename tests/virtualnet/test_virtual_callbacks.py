@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
-from networks import chain
+from networks import chain, star
 
 from pcn.hosts.algorithms import (
     Cnp,
@@ -114,6 +114,23 @@ def test_algorithms_get_values_of_their_types() -> None:
     assert 40_000 <= byte_events[0][2] < 40_000 + 1058  # type: ignore[operator]
 
 
+class Overdue(Rp):
+    """Begins with a timer at 10 us, whenever its flow starts."""
+
+    def on_start(self, now_s: float) -> None:
+        self.timer_s = 10e-6
+
+
+def test_rp_that_begins_with_a_time_that_is_over_has_its_timer_at_once() -> None:
+    rp = Overdue()
+    with VirtualNetwork(chain(1), scheme_of(lambda: rp, lambda: Np())) as network:
+        network.run(until_s=1e-3)
+        network.add_flow(FlowSpec(7, "h0", "r0", start_s=1e-3))
+        network.run(until_s=2e-3)
+        assert network.now_s == 2e-3
+        assert rp.events[0] == ("timer", 10e-6)  # its own time
+
+
 @pytest.mark.parametrize("rate_bps", [0.0, 1.0])
 @pytest.mark.parametrize("needs", [False, True])
 def test_rp_that_needs_a_rate_gets_no_cnp_without(needs: bool, rate_bps: float) -> None:
@@ -172,6 +189,68 @@ def test_an_algorithm_that_fails_ends_the_run(
         assert 0 < caught.value.now_s < 1e-3
         with pytest.raises(VirtualError, match="nor after an error"):
             network.stop_flow(7)
+
+
+class Late(Rp):
+    """Raises at its third CNP, if it is to."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        super().__init__()
+        self.error = error
+
+    def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+        super().on_cnp(cnp, now_s)
+        self.rate_bps = max(0.9 * self.rate_bps, 0.5e9)
+        if self.error is not None and len(self.events) == 3:
+            raise self.error
+
+
+@pytest.mark.parametrize("ends", ["RP", "NP"])
+def test_network_that_survives_ends_what_raised_alone(ends: str) -> None:
+    """Of three flows at one port: the RP's is stopped; the NP's goes on and gets no CNPs."""
+    seen = []
+    for options in ({}, {"queues": "one"}, {"threads": 2}):
+        rps = iter([Late(None), Late(KeyError("own") if ends == "RP" else None), Late(None)])
+        second = KeyError("own") if ends == "NP" else Cnp(Mark.CE)
+        nps = iter([Np(Cnp(Mark.CE)), Np(second), Np(Cnp(Mark.CE))])
+        scheme = scheme_of(lambda rps=rps: next(rps), lambda nps=nps: next(nps))  # type: ignore[misc]
+        with VirtualNetwork(star(3), scheme, **options) as network:  # type: ignore[arg-type]
+            network.survive()
+            for number in range(3):
+                network.add_flow(FlowSpec(number, f"h{number}", "r0", size_bytes=200_000))
+            network.run(until_s=5e-3)
+            stats = [flow.stats() for flow in network.flows.values()]
+            seen.append((network.totals().digest, stats))
+            text = network.failures.pop((1, ends))
+            assert text.startswith("KeyError: 'own' (test_virtual_callbacks.py, line ")
+            assert not network.failures
+        assert [flow.received_payload == 200_000 for flow in stats] == [True, ends == "NP", True]
+        assert stats[0].cnps_received > 10
+        assert len(network.flows[1].rp.events) == (3 if ends == "RP" else 0)
+        assert stats[1].ended_s is not None
+        assert stats[1].received_packets == stats[1].sent_packets
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_rp_that_can_t_decide_so_ends_where_a_network_survives() -> None:
+    rp = Rp({"rate_bps": -1.0})
+    with network_of(rp, Np(Cnp(Mark.NONE))) as network:
+        network.survive()
+        network.run(until_s=1e-3)
+        assert "rate_bps is -1" in network.failures[7, "RP"]
+        assert len(rp.events) == 1
+        network.stop_flow(7)  # which an ended run refuses
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()])
+def test_signal_in_an_algorithm_ends_a_run_that_survives(error: BaseException) -> None:
+    scheme = scheme_of(lambda: Late(error), lambda: Np(Cnp(Mark.NONE)))
+    with VirtualNetwork(chain(1), scheme) as network:
+        network.survive()
+        network.add_flow(FlowSpec(7, "h0", "r0"))
+        with pytest.raises(type(error)):
+            network.run(until_s=1e-3)
+        assert not network.failures
 
 
 def test_an_algorithms_error_carries_its_traceback() -> None:

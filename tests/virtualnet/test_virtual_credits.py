@@ -268,6 +268,20 @@ def test_a_switch_that_takes_another_lane_than_was_used_ends_the_run() -> None:
             network.run(until_s=0.1)
 
 
+def test_network_that_survives_loses_what_fills_another_lane() -> None:
+    """The same: the lane's buffer keeps its bound, and all that has been sent is accounted for."""
+    topology = by_credits(chain(1, out_bps=1e9), buffer_bytes=20_000)
+    with VirtualNetwork(topology, PFC_ONLY) as network:
+        network.survive()
+        add_flow(network, FlowSpec(1, "h0", "r0", size_bytes=300_000), priority=2)
+        network.run(until_s=0.1)
+        stats, link = network.flows[1].stats(), network.link_stats("h0", 0)
+        assert stats.sent_packets == 300
+        assert 0 < link.overrun == stats.sent_packets - stats.received_packets
+        assert 20_000 - 2 * 17 * BLOCK < link.held_max <= 20_000
+        assert nothing_inside(network)
+
+
 # ---- whatever is computed otherwise ----
 
 

@@ -1,11 +1,13 @@
-"""Equal input gives equal output to the bit, however events are queued; and every parameter
-matters."""
+"""Equal input gives equal output to the bit, however events are queued, and at any pace; and every
+parameter matters."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -34,6 +36,22 @@ def digest(**options: float | str) -> Totals:
 @pytest.fixture(scope="module")
 def reference() -> Totals:
     return digest()
+
+
+@pytest.fixture(autouse=True, params=[None, 1e-3, 2.0], ids=lambda k: f"k={k}")
+def pace(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, reference: Totals
+) -> None:
+    """Each test with runs in virtual time, and with every second of its networks paced, so that it
+    compares the two; `reference` is never paced. At k = 0.001 a run is late all the time."""
+    k, begun, begin = request.param, itertools.count(), VirtualNetwork.__init__
+
+    def paced(network: VirtualNetwork, *arguments: Any, **options: Any) -> None:
+        begin(network, *arguments, **options)
+        if next(begun) % 2 == 0:
+            network.pace(k, 1e-4)
+
+    monkeypatch.setattr(VirtualNetwork, "__init__", paced)
 
 
 def test_nodes_by_themselves_do_what_they_do_in_strict_order(reference: Totals) -> None:

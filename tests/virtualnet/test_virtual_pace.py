@@ -20,7 +20,7 @@ from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec
-from pcn.virtualnet import Lateness, VirtualError
+from pcn.virtualnet import Lateness, VirtualError, timed
 from pcn.virtualnet.native import PACE_BUCKETS
 
 
@@ -123,6 +123,38 @@ def test_paced_run_sleeps_without_python_s_lock() -> None:
             sys.setswitchinterval(before)
         thread.join()
     assert seen == ["thread", "run"]
+
+
+def test_paced_run_that_is_late_leaves_its_locks_between_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All is due at the first look. The thread that waits for the engine is let in after a few
+    thousand events, and the digest is virtual time's."""
+    with fat_tree_of_flows() as network:
+        network.at(1e-6, lambda: None)
+        network.run(until_s=1e-3)
+        expected = network.totals()
+    assert expected.events > 100_000
+    monkeypatch.setattr(timed, "_CHUNK", 10**9)
+    begun, seen, before = threading.Event(), [], sys.getswitchinterval()
+    with fat_tree_of_flows() as network:
+
+        def look() -> None:
+            begun.set()
+            with network.lock:
+                seen.append(network.now_s)
+
+        thread = threading.Thread(target=look)
+        network.at(1e-6, lambda: (thread.start(), begun.wait()))
+        network.pace(1e-3)
+        try:
+            sys.setswitchinterval(1000)  # so that only the run's own leave gives it Python's lock
+            network.run(until_s=1e-3)
+        finally:
+            sys.setswitchinterval(before)
+        thread.join()
+        assert network.totals().digest == expected.digest
+    assert 1e-6 <= seen[0] < 1e-3
 
 
 def test_ctrl_c_ends_a_paced_run_that_goes_on_afterwards() -> None:

@@ -7,10 +7,11 @@ import ctypes
 from dataclasses import replace
 
 import pytest
-from networks import MTU, PFC_ONLY, chain, star, tree, with_flows
+from networks import MTU, PFC_ONLY, chain, parameters, star, tree, with_flows
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
+from pcn.topologies.compact import compact
 from pcn.topologies.model import Endpoint, FlowSpec
 from pcn.virtualnet import VirtualError
 
@@ -157,6 +158,33 @@ def test_both_variants_mark_the_same_packets(scheme: str, xoff_bytes: float) -> 
     assert seen[0] == seen[1]
     assert 0 < seen[0][1].packets <= 1200
     assert (pauses > 0) == (xoff_bytes == 50e3)
+
+
+def test_class_that_is_held_by_recirculation_keeps_no_other_back() -> None:
+    """While class 3 is paused at s0, whose program sends its packets round, packets of class 5 find
+    the line idle, whenever they come."""
+    seen = []
+    for program, pfc in (("pcn", False), ("pcn_native", True)):
+        topology = replace(compact(senders=2), parameters=parameters(xoff_bytes=50e3))
+        to_r0 = topology.peer("r0", 0)
+        with VirtualNetwork(topology, PFC_ONLY, program=program, pfc=pfc) as network:
+            network.set_link(to_r0.node, to_r0.port, up=False)
+            flows = [FlowSpec(0, "h1", "r0", size_bytes=500_000)]
+            for number in range(1, 40):
+                start_s = 400e-6 + number * 3.21e-6
+                flows.append(
+                    FlowSpec(number, "h0", "r1", start_s=start_s, size_bytes=500, traffic_class=5)
+                )
+            with_flows(network, flows).run(until_s=1e-3)
+            assert network.flows[0].stats().received_packets == 0
+            took_s = {
+                round(1e12 * (stats.complete_s - stats.start_s))
+                for flow in list(network.flows.values())[1:]
+                if (stats := flow.stats()).complete_s is not None and stats.start_s is not None
+            }
+        seen.append(took_s)
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == 1
 
 
 def test_both_variants_of_tcd_mark_alike_behind_a_pause() -> None:

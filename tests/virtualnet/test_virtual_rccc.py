@@ -164,6 +164,54 @@ def test_grant_that_can_t_be_is_refused(np: type[Granting], text: str) -> None:
         network.run(until_s=1e-4)
 
 
+class Raising(Granting):
+    """Raises in its first turn, if it is the second of those that begin; others grant a packet."""
+
+    begun = 0
+
+    def __init__(self, parameters: Parameters) -> None:
+        super().__init__(parameters)
+        Raising.begun += 1
+        self.raises = Raising.begun == 2
+        self.granted = 0
+
+    def on_turn(self, turn: Turn, now_s: float) -> int:
+        if self.raises:
+            raise KeyError("own")
+        self.turn = Turn.ACTIVE
+        self.granted += 1024
+        return self.granted
+
+
+class Demanding(LineRate):
+    """Demands as many bytes at each time."""
+
+    demand_bytes = 10_000
+
+
+@pytest.mark.parametrize("queues", ["nodes", "one"])
+def test_np_that_fails_in_its_turn_leaves_it_to_others(queues: Any) -> None:
+    Raising.begun = 0
+    scheme = Scheme("own", "", "plain", Parameters, Demanding, Raising).configure()
+    with VirtualNetwork(star(3, LINE), scheme, queues=queues) as network:
+        network.survive()
+        with_flows(network, [FlowSpec(i, f"h{i}", "r0") for i in range(3)])
+        network.run(until_s=1e-4)
+        assert list(network.failures) == [(1, "NP")]
+        granted = [flow.np.granted for flow in network.flows.values()]  # type: ignore[attr-defined]
+        assert granted[1] == 0
+        assert min(granted[0], granted[2]) > 50 * 1024
+
+
+def test_host_that_survives_sends_no_grant_that_can_t_be_carried() -> None:
+    scheme = Scheme("own", "", "plain", Parameters, Demanding, OnePacket).configure()
+    with VirtualNetwork(star(1, LINE), scheme) as network:
+        network.survive()
+        with_flows(network, [FlowSpec(1, "h0", "r0")]).run(until_s=1e-5)
+        assert network.unable("r0") > 0
+        assert network.flows[1].stats().cnps_sent == 0
+
+
 class GrantingInC(Granting):
     in_c = str(Path(dcqcn.__file__).parent / "dcqcn_np.c")
 

@@ -190,7 +190,7 @@ struct vn_link_stats {
     uint64_t starved_ps; /* without credits for the longest frame; summed over classes */
     uint64_t lost, repeated; /* by vn_disturb */
     /* where it ends: frames of lossless classes that found more than held_limit inside, after a
-     * PAUSE was lost or late */
+     * PAUSE was lost or late, or where the run survives that (vn_survive) */
     uint64_t overrun;
     uint64_t pause_by_class[VN_CLASSES]; /* `pause`, by the class that is paused */
     uint64_t refused_by_class[VN_CLASSES];
@@ -308,8 +308,8 @@ enum vn_reason vn_run_paced(struct vn_net *, struct vn_pace *);
 /* After the last link: from now on a packet with which no run could go on is lost and counted at
  * its switch, vn_unable, in place of an error that ends the run. Such ones are resubmitted without
  * end, or go through a port without a link so; have more parsed than is stored, or more headers
- * added than a frame may have; are more than the headroom that XOFF leaves (also
- * vn_link_stats.overrun). */
+ * added than a frame may have; are more than the headroom that XOFF leaves, or than a lane's buffer
+ * (vn_link_stats.overrun). */
 int vn_survive(struct vn_context *);
 int64_t vn_unable(const struct vn_context *, uint32_t node);
 

@@ -15,9 +15,12 @@ struct vn_context;
 int vn_rdma(struct vn_context *, PyObject *classes, PyObject *marks, PyObject *turns);
 
 /* For the next vn_run. on_window, if not None, is called after each NP's on_window, with (flow,
- * now_s, window, cnp); on_rate after each method of an RP, with (flow, now_s). `flow` is the item
- * of the list `flows` at the flow's index. */
-void vn_rdma_calls(struct vn_context *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
+ * now_s, window, cnp); on_rate after each method of an RP, with (flow, now_s). on_failure, where
+ * the run survives (vn_survive), with (flow, now_s, of_np, error) for what an RP or NP raised, or
+ * what was called after it: that RP's flow is stopped, that NP isn't called any more. `flow` is the
+ * item of the list `flows` at the flow's index. */
+void vn_rdma_calls(struct vn_context *, PyObject *flows, PyObject *on_window, PyObject *on_rate,
+                   PyObject *on_failure);
 
 enum { VN_NO_GROUP = UINT32_MAX };
 

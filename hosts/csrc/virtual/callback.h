@@ -40,7 +40,7 @@ struct vn_python {
         *names[VN_NAMES]; /* classes; the names as Python strings */
     PyObject *marks[4]; /* of base.py's Mark, by the ECN field's value */
     PyObject *turns[3]; /* of base.py's Turn, by enum np_turn */
-    PyObject *flows, *on_window, *on_rate; /* vn_run's arguments */
+    PyObject *flows, *on_window, *on_rate, *on_failure; /* vn_run's arguments */
 };
 
 /* A method of a flow's NP or RP that is due, with its arguments. */

@@ -70,7 +70,9 @@ struct vn_flow {
     uint32_t waits; /* wait.c: for so many flows */
     uint32_t followers; /* wait.c: an edge; VN_NONE: no flow waits for it */
     bool windowed; /* `transport` isn't NULL */
-    bool waited; /* wait.c: it starts after others */
+    bool waited : 1; /* wait.c: it starts after others */
+    /* it raised, and isn't called any more; set while no other thread runs nodes */
+    bool rp_failed : 1, np_failed : 1;
     bool awaited; /* wait.c: a flow of another host than it arrives at waits for it */
     bool granted; /* its NP grants */
     uint32_t demand; /* the RP's, in WIRE_CREDIT_BYTES */
@@ -277,6 +279,8 @@ static void vn_grants_free(struct vn_context *);
 static void vn_grants_demanded(struct vn_context *, uint32_t flow, enum np_turn);
 /* of the host that the flow arrives at: somebody's turn */
 static void vn_grants_timer(struct vn_context *, uint32_t flow);
+/* One that was given its turn has none: the next NP of its host has it. */
+static void vn_grants_pass(struct vn_context *, uint32_t flow);
 /* After somebody's turn: his NP's decisions. */
 static void vn_grants_made(struct vn_context *, uint32_t flow, uint64_t granted_bytes,
                            double pace_bytes, enum np_turn);

@@ -79,10 +79,20 @@ void vn_grants_timer(struct vn_context *context, uint32_t number)
     }
 }
 
+void vn_grants_pass(struct vn_context *context, uint32_t number)
+{
+    if (!grants_of(context, number)->pending) schedule(context, number, context->now);
+}
+
 void vn_grants_made(struct vn_context *context, uint32_t number, uint64_t granted_bytes,
                     double pace_bytes, enum np_turn turn)
 {
     const struct vn_flow *flow = vn_flow_at(context, number);
+    if (granted_bytes >= VN_MOST_CREDIT && context->unable != NULL) {
+        context->unable[vn_receiver_of(context, flow)]++;
+        vn_grants_pass(context, number);
+        return;
+    }
     if (granted_bytes >= VN_MOST_CREDIT) {
         vn_fail(context, "a flow was granted 2^40 bytes: as much as a grant can carry");
         return;

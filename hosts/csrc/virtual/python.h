@@ -11,7 +11,7 @@ typedef struct _object PyObject;
 extern PyObject _Py_NoneStruct;
 extern PyObject _Py_TrueStruct, _Py_FalseStruct;
 extern struct _typeobject PyTuple_Type;
-extern PyObject *PyExc_OverflowError, *PyExc_TypeError, *PyExc_ValueError;
+extern PyObject *PyExc_Exception, *PyExc_OverflowError, *PyExc_TypeError, *PyExc_ValueError;
 
 void Py_IncRef(PyObject *), Py_DecRef(PyObject *); /* NULL: no effect */
 
@@ -23,7 +23,10 @@ double PyFloat_AsDouble(PyObject *);
 unsigned long long PyLong_AsUnsignedLongLong(PyObject *);
 PyObject *PyErr_Occurred(void);
 void PyErr_Fetch(PyObject **, PyObject **, PyObject **),
-    PyErr_Restore(PyObject *, PyObject *, PyObject *); /* type, value, traceback */
+    PyErr_Restore(PyObject *, PyObject *, PyObject *),
+    PyErr_NormalizeException(PyObject **, PyObject **, PyObject **); /* type, value, traceback */
+int PyErr_ExceptionMatches(PyObject *);
+int PyException_SetTraceback(PyObject *, PyObject *);
 void PyErr_SetString(PyObject *, const char *);
 
 /* borrowed reference */

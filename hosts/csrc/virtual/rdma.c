@@ -53,12 +53,13 @@ int vn_rdma(struct vn_context *context, PyObject *classes, PyObject *marks, PyOb
 }
 
 void vn_rdma_calls(struct vn_context *context, PyObject *flows, PyObject *on_window,
-                   PyObject *on_rate)
+                   PyObject *on_rate, PyObject *on_failure)
 {
     struct vn_python *python = &vn_rdma_of(context)->python;
     python->flows = flows;
     python->on_window = on_window;
     python->on_rate = on_rate;
+    python->on_failure = on_failure;
     context->order.watched = on_window != &_Py_NoneStruct || on_rate != &_Py_NoneStruct;
 }
 
@@ -190,7 +191,8 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
         .rp = rp,
         .np = np,
         .ended = VN_NEVER,
-        .timer = config->timer_ps,
+        /* one in the past is due now, as of an RP's later decisions */
+        .timer = config->timer_ps < context->now ? context->now : config->timer_ps,
         .due_bytes = config->due_bytes,
         .granted = kind->grants != 0,
         .demand = vn_grants_demand(config->demand_bytes),
@@ -227,8 +229,8 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     if (config->packets != 0) context->turns.unfinished++;
     if (kind->last_frame_bytes < rdma->shortest_bytes || number == 0)
         rdma->shortest_bytes = kind->last_frame_bytes;
-    if (config->timer_ps != VN_NEVER) {
-        vn_endpoint_at(context, vn_sender_of(context, flow), config->timer_ps, VN_EV_TIMER,
+    if (flow->timer != VN_NEVER) {
+        vn_endpoint_at(context, vn_sender_of(context, flow), flow->timer, VN_EV_TIMER,
                        VN_ENDPOINT_rdma, number);
     }
     if (config->start_ps == VN_NEVER) return 0; /* see wait.c */

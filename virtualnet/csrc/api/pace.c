@@ -1,6 +1,7 @@
 /* A run in real time divided by k: what is due happens in a batch, then the thread sleeps, without
- * Python's lock and the engine's, until more may be due. All nodes are inside, so no result depends
- * on when a batch comes: the run has virtual time's digest, however late it is. */
+ * Python's lock and the engine's, until more may be due. A batch that takes long leaves both locks
+ * in between to those who wait. All nodes are inside, so no result depends on when a batch comes:
+ * the run has virtual time's digest, however late it is. */
 #include <time.h>
 
 #include "context.h"
@@ -8,6 +9,9 @@
 
 /* From one return to Python, which looks for Ctrl-C and shows progress, to the next. */
 #define LOOK_NS 100000000u
+/* About so long others wait for the locks at most: a client's read takes both a few times. */
+#define SLICE_NS 1000000u
+enum { FIRST_SLICE = 4096, LEAST_SLICE = 64, MOST_SLICE = 1 << 20 }; /* events */
 
 static uint64_t monotonic_ns(void)
 {
@@ -34,18 +38,47 @@ static void note(struct vn_pace *pace, uint64_t events, uint64_t done_ns)
     uint32_t bits = late_ns == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(late_ns);
     pace->late[bits < VN_PACE_BUCKETS ? bits : VN_PACE_BUCKETS - 1] += events;
     if (late_ns > pace->worst_ns) pace->worst_ns = late_ns;
-    pace->batches++;
 }
 
-static void sleep_until(struct vn_pace *pace, uint64_t due_ns)
+/* Leaves the locks until then; a time that is over: to those who wait for them now. */
+static void give_way(struct vn_pace *pace, uint64_t due_ns)
 {
     struct timespec due = {.tv_sec = (time_t)(due_ns / 1000000000u),
                            .tv_nsec = (long)(due_ns % 1000000000u)};
     vn_lock_leave(pace->lock);
     void *state = pace->release();
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL); /* a signal ends it early: good */
+    /* a signal ends it early: good */
+    if (due_ns != 0) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
     vn_lock_take(pace->lock, true); /* first: who has it may need Python's, to leave it */
     pace->acquire(state);
+}
+
+/* What is due, in slices. VN_BUDGET: the budget is spent, or a look is due. */
+static enum vn_reason run_batch(struct vn_net *net, struct vn_pace *pace, uint64_t look_ns)
+{
+    struct vn_context *context = &net->context;
+    uint64_t budget = context->exchange.budget, first = context->events_done, slice = FIRST_SLICE;
+    uint64_t now_ns = monotonic_ns();
+    enum vn_reason reason;
+    for (;;) {
+        uint64_t before = context->events_done, began_ns = now_ns;
+        context->exchange.budget = slice < budget ? slice : budget;
+        reason = vn_run(net);
+        now_ns = monotonic_ns();
+        uint64_t events = context->events_done - before, took_ns = now_ns - began_ns;
+        note(pace, events, now_ns);
+        budget = events < budget ? budget - events : 0;
+        if (reason != VN_BUDGET || budget == 0 || now_ns >= look_ns) break;
+        /* the next one may take as long as this one should have */
+        slice = took_ns == 0 ? MOST_SLICE : events * SLICE_NS / took_ns;
+        if (slice < LEAST_SLICE) slice = LEAST_SLICE;
+        if (slice > MOST_SLICE) slice = MOST_SLICE;
+        give_way(pace, 0);
+        now_ns = monotonic_ns();
+    }
+    pace->batches += context->events_done != first;
+    context->exchange.budget = budget;
+    return reason;
 }
 
 enum vn_reason vn_run_paced(struct vn_net *net, struct vn_pace *pace)
@@ -55,12 +88,11 @@ enum vn_reason vn_run_paced(struct vn_net *net, struct vn_pace *pace)
     uint64_t end_ps = exchange->until_ps, began_ns = monotonic_ns(), now_ns = began_ns;
     enum vn_reason reason;
     for (;;) {
-        uint64_t due_ps = reached_ps(pace, now_ns), before = context->events_done;
+        uint64_t due_ps = reached_ps(pace, now_ns);
         /* The clock is where the run left it, at a time that the caller asked for: not before. */
         if (due_ps < context->now) due_ps = context->now;
         exchange->until_ps = due_ps < end_ps ? due_ps : end_ps;
-        reason = vn_run(net);
-        note(pace, context->events_done - before, monotonic_ns());
+        reason = run_batch(net, pace, began_ns + LOOK_NS);
         if (reason != VN_UNTIL) break; /* what was due isn't over: the next batch goes on with it */
         pace->looked_ns = now_ns;
         if (exchange->until_ps == end_ps) break;
@@ -68,7 +100,7 @@ enum vn_reason vn_run_paced(struct vn_net *net, struct vn_pace *pace)
             reason = exchange->reason = VN_BUDGET;
             break;
         }
-        sleep_until(pace, now_ns + pace->slack_ns);
+        give_way(pace, now_ns + pace->slack_ns);
         now_ns = monotonic_ns();
     }
     exchange->until_ps = end_ps;

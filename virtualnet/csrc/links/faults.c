@@ -146,17 +146,25 @@ void vn_fault_overruns(struct vn_link *port)
     for (uint32_t class = 0; class < VN_CLASSES; class++) port->classes[class].refuses = true;
 }
 
+/* Credits count in whole blocks, and so does `limit` of theirs. They need no such look: a program
+ * that queues a lane's packets in another class ends the run (credit_admitted), unless that
+ * survives. */
+static bool has_room(const struct vn_context *context, const struct vn_class *in, uint64_t limit,
+                     uint32_t bytes)
+{
+    if (vn_is_shared(in)) return vn_share_has_room(context, in, bytes);
+    if (in->lossless == VN_LOSSY ||
+        (in->lossless == VN_FLOW_CONTROL_credits && context->unable == NULL))
+        return true;
+    return in->held_bytes + bytes <= limit;
+}
+
 bool vn_fault_overrun(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t id)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
     const struct vn_class *in = &end->classes[class];
     VN_ASSERT(in->refuses);
-    if (packet->counted) return false;
-    if (vn_is_shared(in) ? vn_share_has_room(context, in, packet->bytes)
-                         : in->lossless != VN_FLOW_CONTROL_pfc ||
-                               in->held_bytes + packet->bytes <= end->limit[class]) {
-        return false;
-    }
+    if (packet->counted || has_room(context, in, end->limit[class], packet->bytes)) return false;
     end->overrun++;
     return true;
 }

@@ -126,6 +126,17 @@ static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t
     return classes;
 }
 
+/* The port looks again when the first blocked class may send; what comes meanwhile in others goes
+ * at once. One event is enough for all looks until then. */
+static void await_unblocked(struct vn_context *context, const struct vn_link *link, uint64_t time,
+                            uint32_t number)
+{
+    struct vn_port_more *more = vn_port_more(link);
+    if (more->unblocked_at > context->now && more->unblocked_at <= time) return;
+    more->unblocked_at = time;
+    vn_at(context, link->node, time, VN_EV_READY, number);
+}
+
 /* A packet has left the queue of a class, whose rate may keep back the next one. */
 static void rest(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t class)
 {
@@ -177,7 +188,7 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
         if (vn_port_of(link)->recirculating != 0)
             classes = without_blocked(link, classes, context->now, &next);
         if (classes == 0) {
-            vn_link_await(context, link, next, number);
+            await_unblocked(context, link, next, number);
             return;
         }
         bool weighted = vn_port_of(link)->weighted;

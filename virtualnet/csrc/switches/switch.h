@@ -76,8 +76,9 @@ struct vn_port_more {
     struct vn_weights *weights; /* NULL: all classes have strict priorities */
     struct vn_watchdog *watchdog; /* NULL: none */
     uint64_t served[VN_CLASSES]; /* packets that left the queue, where `rated` */
-    /* until then the class can't send: a packet of it was recirculated */
-    uint64_t blocked_until[VN_CLASSES];
+    /* until then the class can't send: a packet of it was recirculated; the latest event by which
+     * one can again: only that class waits for it, so it isn't the port's own event */
+    uint64_t blocked_until[VN_CLASSES], unblocked_at;
     /* a packet leaves the class's queue once in this time; 0: at any time ... */
     uint64_t interval[VN_CLASSES];
     uint64_t rests_until[VN_CLASSES]; /* ... that is, not before then, when a VN_EV_READY comes */
