@@ -20,18 +20,9 @@ from pcn.softswitch.several_switches import parse_all
 from pcn.softswitch.values import LOG_LEVELS
 
 log = logging.getLogger("pcn.softswitch")
-GRPC = {
-    "GRPC_VERBOSITY": "NONE",  # its messages would double ours
-    # The thread that takes requests polls the sockets itself: the event engine hands each request
-    # over between three threads, and these wake-ups cost a Write more than the front's
-    # (csrc/front.c).
-    "GRPC_EXPERIMENTS": "-event_engine_listener",
-}
-"""Variables of gRPC, where the environment has none."""
 _SWITCH_S = 0.5e-3
-"""For how long a thread of Python goes on while others wait (Python's own: 5 ms). A Write takes
-turns of several threads, each behind the 16 that may make answers of Reads: with 256 clients that
-take none of their answers the slowest Write was 4.7 and 4.9 s, and is 0.9 and 1.5 s."""
+"""For how long a thread of Python goes on while others wait (Python's own: 5 ms): a primary's Write
+waits for a turn behind the workers that make strangers' answers."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,8 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
             )
             _set_up_logging(options, logger)
-        for name, value in GRPC.items():
-            os.environ.setdefault(name, value)
         from pcn.softswitch.cache.compiler_process import end_compilers
         from pcn.softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 

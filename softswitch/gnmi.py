@@ -18,10 +18,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import grpc
-
 from pcn.base.p4rt import gnmi
 from pcn.softswitch.native import NativeSwitch, PortStats
+from pcn.softswitch.p4runtime.calls import Call, Kind, Method
+from pcn.softswitch.p4runtime.errors import (
+    NOT_FOUND,
+    RESOURCE_EXHAUSTED,
+    UNIMPLEMENTED,
+    RpcError,
+)
 
 SERVICE = "gnmi.gNMI"
 VERSION = "0.10.0"
@@ -47,35 +52,25 @@ _LEAVES: dict[tuple[str, ...], Callable[[int, str, PortStats], int | str]] = {
 
 
 class Gnmi:
-    """Answers for the ports (number, interface) of a switch. `handler` is what a gRPC server
-    takes."""
+    """Answers for the ports (number, interface) of a switch."""
 
     def __init__(self, native: NativeSwitch, ports: Sequence[tuple[int, str]]) -> None:
         self._native = native
         self._ports = ports
 
-    def handler(self) -> grpc.GenericRpcHandler:
-        methods = {
-            "Get": (self._get, "GetRequest"),
-            "Capabilities": (self._capabilities, "CapabilityRequest"),
-        }
-        return grpc.method_handlers_generic_handler(
-            SERVICE,
-            {
-                name: grpc.unary_unary_rpc_method_handler(
-                    function, self._reader(message), lambda answer: answer.SerializeToString()
-                )
-                for name, (function, message) in methods.items()
-            },
-        )
+    def methods(self) -> Iterator[Method]:
+        """Yields the methods that a server has of it."""
+        for name, handler, message in (
+            ("Get", self._get, "GetRequest"),
+            ("Capabilities", self._capabilities, "CapabilityRequest"),
+        ):
+            yield Method(f"/{SERVICE}/{name}", Kind.UNARY, handler, self._reader(message))
 
     def _reader(self, message: str) -> Any:
         # the messages are loaded with the first request
         return lambda data: getattr(gnmi, message).FromString(data)
 
-    def _capabilities(
-        self, _request: gnmi.CapabilityRequest, _context: grpc.ServicerContext
-    ) -> Any:
+    def _capabilities(self, _request: gnmi.CapabilityRequest, _call: Call) -> Any:
         name, organization, version = MODEL
         model = gnmi.ModelData(name=name, organization=organization, version=version)
         encodings = [gnmi.Encoding.JSON, gnmi.Encoding.PROTO]
@@ -83,9 +78,9 @@ class Gnmi:
             supported_models=[model], supported_encodings=encodings, gNMI_version=VERSION
         )
 
-    def _get(self, request: gnmi.GetRequest, context: grpc.ServicerContext) -> Any:
+    def _get(self, request: gnmi.GetRequest, _call: Call) -> Any:
         if request.encoding not in (gnmi.Encoding.JSON, gnmi.Encoding.PROTO):
-            context.abort(grpc.StatusCode.UNIMPLEMENTED, "encodings are JSON and PROTO")
+            raise RpcError(UNIMPLEMENTED, "encodings are JSON and PROTO")
         answer, leaves = gnmi.GetResponse(), 0
         for path in request.path:
             wanted = [*request.prefix.elem, *path.elem]
@@ -95,12 +90,10 @@ class Gnmi:
                 elements[1].key["name"] = interface
                 note.update.add(path=gnmi.Path(elem=elements), val=_value(value, request.encoding))
             if not note.update:
-                _refuse(wanted, context)
+                raise _refusal(wanted)
             leaves += len(note.update)
             if leaves > MAX_LEAVES:
-                context.abort(
-                    grpc.StatusCode.RESOURCE_EXHAUSTED, f"a Get answers at most {MAX_LEAVES} leaves"
-                )
+                raise RpcError(RESOURCE_EXHAUSTED, f"a Get answers at most {MAX_LEAVES} leaves")
         return answer
 
     def _leaves(self, wanted: Sequence[Any]) -> Iterator[tuple[str, tuple[str, ...], int | str]]:
@@ -114,18 +107,15 @@ class Gnmi:
                     yield interface, leaf, value
 
 
-def _refuse(wanted: Sequence[Any], context: grpc.ServicerContext) -> None:
-    """A request without a leaf: an unknown interface or path."""
+def _refusal(wanted: Sequence[Any]) -> RpcError:
+    """Returns why a request has no leaf: an unknown interface or path."""
     names = tuple(element.name for element in wanted)
     known = [(*_ROOT, *leaf) for leaf in _LEAVES]
     text = "/".join(names)
     if any(path[: len(names)] == names for path in known):
-        context.abort(grpc.StatusCode.NOT_FOUND, f"/{text}: no such interface")
+        return RpcError(NOT_FOUND, f"/{text}: no such interface")
     leaves = ", ".join("/".join(leaf) for leaf in _LEAVES)
-    context.abort(
-        grpc.StatusCode.UNIMPLEMENTED,
-        f"/{text}: there is /interfaces/interface/state with {leaves}",
-    )
+    return RpcError(UNIMPLEMENTED, f"/{text}: there is /interfaces/interface/state with {leaves}")
 
 
 def _leaves_of(

@@ -81,12 +81,39 @@ class FrontLimits(ctypes.Structure):
     _fields_ = [
         *[
             (name, ctypes.c_uint32)
-            for name in ("connections", "calls", "unfinished", "unfinished_of_one")
+            for name in ("connections", "calls", "unfinished", "unfinished_of_one", "working")
         ],
         *[
             (name, ctypes.c_uint64)
-            for name in ("bytes", "bytes_of_one", "favoured_bytes", "patience_ns")
+            for name in (
+                "bytes",
+                "bytes_of_one",
+                "favoured_bytes",
+                "parsed",
+                "favoured_parsed",
+                "patience_ns",
+                "room_ns",
+            )
         ],
+    ]
+
+
+class FrontMethod(ctypes.Structure):
+    """struct sw_front_method."""
+
+    _fields_ = [
+        ("path", ctypes.c_char_p),
+        *[(name, ctypes.c_uint32) for name in ("kind", "most", "at_once", "begun")],
+    ]
+
+
+class FrontEvent(ctypes.Structure):
+    """struct sw_front_event."""
+
+    _fields_ = [
+        *[(name, ctypes.c_uint64) for name in ("call", "connection", "deadline_ns")],
+        ("data", ctypes.c_void_p),
+        *[(name, ctypes.c_uint32) for name in ("length", "kind", "method", "idle", "is_private")],
     ]
 
 
@@ -153,9 +180,17 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_set_tick": (ctypes.c_int, [_u32]),
     "sw_tx_count": (_u64, [_u16]),
     "sw_inject": (ctypes.c_int, [_u16, _data, _u32, _text]),
-    "sw_front_favour": (None, [_text, ctypes.c_bool]),
+    "sw_front_adopt": (None, [ctypes.c_int]),
+    "sw_front_next": (ctypes.c_bool, [ctypes.POINTER(FrontEvent)]),
+    "sw_front_active": (ctypes.c_bool, [_u64]),
+    "sw_front_push": (ctypes.c_int, [_u64, _text, _u32, _u64, _u32]),
+    "sw_front_finish": (None, [_u64, _text, _u32, _u32, _text, _text]),
+    "sw_front_abort": (None, [_u64, _u32, _text]),
+    "sw_front_favour": (None, [_u64, ctypes.c_bool]),
     "sw_front_refuse": (None, []),
+    "sw_front_drain": (None, [_u32]),
     "sw_front_close": (None, []),
+    "sw_front_free": (None, []),
     "sw_departed": (ctypes.c_int, [ctypes.POINTER(EventHeader), _data, _u32]),
 }
 
@@ -168,7 +203,8 @@ def declare(library: ctypes.CDLL) -> None:
     library.sw_front_open.argtypes = [
         ctypes.POINTER(ctypes.c_int),
         _u32,
-        _text,
+        ctypes.POINTER(FrontMethod),
+        _u32,
         ctypes.POINTER(FrontLimits),
         _text,
     ]

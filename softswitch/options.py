@@ -17,8 +17,8 @@ from pcn.softswitch.trimming import Trimming
 from pcn.softswitch.values import MAX_PORT, parse_delay
 
 if TYPE_CHECKING:
-    from pcn.softswitch.p4runtime.server import Tls
     from pcn.softswitch.pace import Place
+    from pcn.softswitch.tls_files import Tls
 
 MAX_PACKET_ID: Final = 2**16 - 1
 LEAST_PERIOD_NS: Final = 1000

@@ -25,6 +25,7 @@ from pcn.softswitch.gnmi import Gnmi
 from pcn.softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
 from pcn.softswitch.options import OptionError, Options
 from pcn.softswitch.p4runtime import front
+from pcn.softswitch.p4runtime.limits import CONNECTIONS
 from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.server import Server, ServerError
 from pcn.softswitch.p4runtime.service import Service
@@ -316,13 +317,13 @@ def _offer(
     interfaces = [
         (port, interface) for port, interface in options.interfaces if interface is not None
     ]
-    others = [Gnmi(native, interfaces).handler()]
+    others = [*Gnmi(native, interfaces).methods()]
     services = [
         "p4.v1.P4Runtime",
         gnmi.SERVICE,
         *(["softswitch.ManualClock"] if options.manual_clock else []),
     ]
-    others.append(Reflection(services).handler())
+    others += Reflection(services).methods()
     tls = options.tls()
     server = Server(service, options.grpc_address, tls, others, options.message_bytes)
     stack.callback(_leave, server)
@@ -372,9 +373,13 @@ def _leave(server: Server) -> None:
 
 def _descriptors(switches: Sequence[Options]) -> int:
     """Returns how many descriptors the switches may need."""
-    remote = sum(not options.grpc_address.startswith("unix:") for options in switches)
     ports = sum(len(options.interfaces) for options in switches)
-    return DESCRIPTORS * len(switches) + 2 * ports + front.DESCRIPTORS * front.CONNECTIONS * remote
+    clients = CONNECTIONS * sum(
+        front.TLS_DESCRIPTORS if options.tls_files else front.DESCRIPTORS
+        for options in switches
+        if not options.grpc_address.startswith("unix:")
+    )
+    return DESCRIPTORS * len(switches) + 2 * ports + clients
 
 
 def _add_ports(native: NativeSwitch, options: Options) -> None:

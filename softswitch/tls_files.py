@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pcn.base import inputs
 from pcn.softswitch.errors import OptionError
-
-if TYPE_CHECKING:
-    from pcn.softswitch.p4runtime.server import Tls
 
 TlsFiles: TypeAlias = tuple[Path, Path, Path | None]
 """Certificate, key, the authority of clients' certificates."""
 
 
+class Tls(NamedTuple):
+    """PEM contents. With `client_ca`, clients need a certificate that it signed."""
+
+    certificate: bytes
+    key: bytes
+    client_ca: bytes | None = None
+
+
 def load(files: TlsFiles) -> Tls:
     """Returns what the server needs of them. Raises OptionError."""
-    from pcn.softswitch.p4runtime.server import Tls
-
     certificate, key, authority = files
     return Tls(_read(certificate), _read(key), None if authority is None else _read(authority))
 

@@ -22,16 +22,3 @@ class P4RuntimeStub:
 
     def __init__(self, channel: Any) -> None:
         vars(self).update(rpc.calls(SERVICE, channel))
-
-
-def handler(servicer: object) -> Any:
-    """Returns what a gRPC server needs to serve the methods that a servicer has; the rest is
-    UNIMPLEMENTED."""
-    return rpc.handler(
-        SERVICE,
-        {
-            method.name: getattr(servicer, method.name)
-            for method in SERVICE.methods
-            if hasattr(servicer, method.name)
-        },
-    )

@@ -1,10 +1,10 @@
-/* Clients of any bytes at the front of a gRPC server, without its thread: fuzz_front.py builds
- * and runs it.
+/* Clients of any octets at a gRPC server's front, without its thread: fuzz_front.py builds and
+ * runs it.
  *
- * An input is a row of steps, two octets and what they take: an action and a client (3 bits
- * each), a length. Beside the front stands a second account, by a reader of HTTP/2 of its own,
- * of what the server has got: it may never hold more of unfinished messages than the limits say.
- * After each step the front's sums have to be those of its calls. */
+ * An input is a row of steps, two octets and what they take: an action and a client or worker (4
+ * and 4 bits), a length. Workers take events, answer, and are done in any order. After each step
+ * the front's sums have to be those of its calls, the bounds have to hold, and what a client gets
+ * has to be whole frames of HTTP/2. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <time.h>
@@ -13,42 +13,43 @@ static int clock_of_input(clockid_t clock, struct timespec *now);
 #define clock_gettime clock_of_input
 #include "front.c"
 #undef clock_gettime
+#include "front_answers.c"
+#include "front_begin.c"
+#include "front_calls.c"
+#include "front_clients.c"
+#include "front_frames.c"
+#include "front_queue.c"
 
-enum { CLIENTS = 4, STREAMS = 64, WITH_PADDING = 8 };
+enum { CLIENTS = 4, WORKERS = 4, SOME = 4096, METHODS = 3 };
+enum action { CONNECT, WAIT, FAVOUR, TAKE, HANG_UP, WORK, ANSWER, DONE, SEND };
 
 static const struct sw_front_limits LIMITS = {
     .connections = 3,
     .calls = 6,
     .unfinished = 4,
     .unfinished_of_one = 2,
-    .bytes = 500,
-    .bytes_of_one = 300,
-    .favoured_bytes = 800,
+    .working = 2,
+    .bytes = 2000,
+    .bytes_of_one = 1200,
+    .favoured_bytes = 3000,
+    .parsed = 100,
+    .favoured_parsed = 200,
     .patience_ns = 3000000000,
+    .room_ns = 1000000000,
 };
-
-/* A stream as the server sees it. */
-struct stream {
-    uint32_t id, left;
-    uint8_t length[5], prefix;
-    uint64_t held;
-    bool open;
-};
-
-struct side {
-    int near, far; /* the client's own end, the server's */
-    struct sw_front *front;
-    uint8_t buffer[1 << 17];
-    size_t length;
-    bool preface, headers, broken;
-    uint32_t last_id;
-    struct stream streams[STREAMS];
+static const struct sw_front_method TABLE[METHODS] = {
+    {"/u", SW_FRONT_UNARY, 1500, 1, 0},
+    {"/p", SW_FRONT_PARTS, 200, 2, 2},
+    {"/s", SW_FRONT_STREAM, 300, 2, 0},
 };
 
 static uint64_t clock_ns;
-static struct side sides[CLIENTS];
-static int listening;
-static bool has_favoured; /* in this input: from then on the limits of a primary hold */
+static int near_ends[CLIENTS]; /* the clients' own */
+static struct bytes received[CLIENTS];
+static struct sw_front_event events_of[WORKERS];
+static bool has_event_of[WORKERS];
+static bool has_favoured; /* in this input: connections may then hold what others may not */
+static const uint8_t zeros[SOME];
 
 static int clock_of_input(clockid_t clock, struct timespec *now)
 {
@@ -58,254 +59,209 @@ static int clock_of_input(clockid_t clock, struct timespec *now)
     return 0;
 }
 
-static struct stream *stream_at(struct side *side, uint32_t id)
+static void require(bool condition)
 {
-    for (int i = 0; i < STREAMS; i++) {
-        if (side->streams[i].open && side->streams[i].id == id) return &side->streams[i];
-    }
-    return NULL;
+    if (!condition) abort();
 }
 
-static void open_stream(struct side *side, uint32_t id)
-{
-    for (int i = 0; i < STREAMS; i++) {
-        if (side->streams[i].open) continue;
-        side->streams[i] = (struct stream){.id = id, .open = true};
-        return;
-    }
-    side->broken = true; /* more than the server announces */
-}
+/* ---- what clients get ---- */
 
-static void count(struct stream *stream, const uint8_t *octets, uint32_t length)
+static void read_frames(struct bytes *of)
 {
-    for (uint32_t i = 0; i < length; i++) {
-        stream->held++;
-        if (stream->prefix < 5) {
-            stream->length[stream->prefix++] = octets[i];
-            if (stream->prefix == 5) stream->left = big_endian(stream->length + 1, 4);
-        } else {
-            stream->left--;
-        }
-        if (stream->prefix == 5 && stream->left == 0) stream->held = stream->prefix = 0;
+    while (of->length - of->at >= FRONT_HEAD) {
+        const uint8_t *at = of->data + of->at;
+        uint32_t length = front_number(at, 3), id = front_number(at + 5, 4);
+        require(length <= FRONT_FRAME && at[3] <= CONTINUATION && at[3] != PUSH_PROMISE);
+        bool of_connection = at[3] == SETTINGS || at[3] == PING || at[3] == GOAWAY;
+        require(at[3] == WINDOW_UPDATE || (id == 0) == of_connection);
+        if (of->length - of->at < FRONT_HEAD + length) break;
+        of->at += FRONT_HEAD + length;
     }
 }
 
-/* One whole frame, as RFC 9113 has it; what it forbids breaks the connection, as a server does. */
-static void serve_frame(struct side *side, const uint8_t *frame, uint32_t length)
+static void take_all(int k)
 {
-    uint8_t type = frame[3], flags = frame[4];
-    uint32_t id = stream_of(frame), padding = 0;
-    const uint8_t *payload = frame + HEAD;
-    struct stream *stream = stream_at(side, id);
-    if (side->headers && type != CONTINUATION) side->broken = true;
-    if (type == HEADERS && stream == NULL) {
-        if (id % 2 == 0 || id <= side->last_id) side->broken = true;
-        else open_stream(side, id);
-        side->last_id = id;
-    }
-    if (type == HEADERS || type == CONTINUATION) side->headers = (flags & END_HEADERS) == 0;
-    if (type == DATA && (flags & WITH_PADDING) != 0) {
-        if (length == 0 || payload[0] > length - 1) side->broken = true;
-        else padding = 1u + payload[0];
-    }
-    if (side->broken || stream == NULL) return;
-    if (type == DATA) count(stream, payload + (padding > 0), length - padding);
-    if (type == RST_STREAM || ((type == DATA || type == HEADERS) && (flags & END_STREAM) != 0))
-        stream->open = false;
+    uint8_t some[SOME];
+    ssize_t got;
+    while (near_ends[k] >= 0 && (got = recv(near_ends[k], some, sizeof some, MSG_DONTWAIT)) > 0)
+        require(bytes_append(&received[k], some, (size_t)got));
+    read_frames(&received[k]);
 }
 
-static void serve_side(struct side *side)
+static void hang_up(int k)
 {
-    while (side->far >= 0) {
-        ssize_t got = recv(side->far, side->buffer + side->length,
-                           sizeof side->buffer - side->length, MSG_DONTWAIT);
-        if (got <= 0) {
-            if (got == 0) side->broken = true;
-            break;
-        }
-        side->length += (size_t)got;
-        size_t at = 0;
-        if (!side->preface && side->length >= PREFACE_BYTES) {
-            if (memcmp(side->buffer, PREFACE, PREFACE_BYTES) != 0) abort();
-            side->preface = true;
-            at = PREFACE_BYTES;
-        }
-        while (side->preface && !side->broken && side->length - at >= HEAD) {
-            uint32_t length = big_endian(side->buffer + at, 3);
-            if (length > FRAME) abort(); /* the front lets none pass */
-            if (side->length - at < HEAD + length) break;
-            serve_frame(side, side->buffer + at, length);
-            at += HEAD + length;
-        }
-        memmove(side->buffer, side->buffer + at, side->length - at);
-        side->length -= at;
-        if (side->broken) break;
-    }
-    if (side->broken && side->far >= 0) {
-        close(side->far);
-        side->far = -1;
+    if (near_ends[k] >= 0) close(near_ends[k]);
+    near_ends[k] = -1;
+    bytes_drop(&received[k]);
+}
+
+static void connect_to(struct sw_front *front, int k, bool begins)
+{
+    int pair[2];
+    static const char BEGIN[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
+    hang_up(k);
+    require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
+    near_ends[k] = pair[0];
+    if (front->n_clients >= front->limits.connections && !client_make_room(front)) close(pair[1]);
+    else client_add(front, pair[1], false);
+    /* what no coverage would find: the beginning, with a frame of settings */
+    if (begins && send(pair[0], BEGIN, sizeof BEGIN, MSG_NOSIGNAL) < 0) return;
+}
+
+/* ---- workers ---- */
+
+static void answer(struct sw_front *front, const struct sw_front_event *event, uint8_t how)
+{
+    uint32_t length = (how >> 3) * 30u;
+    switch (how & 7) {
+    case 0: sw_front_finish(front, event->call, zeros, length, 0, "", NULL); break;
+    case 1: sw_front_finish(front, event->call, NULL, 0, how, "a line of 100 %", "AAAA"); break;
+    case 2: sw_front_abort(front, event->call, how, "no"); break;
+    default: sw_front_push(front, event->call, zeros, length, 1000, 3); break;
     }
 }
 
-/* The server's frames: what ends a stream on the way ends it in the account. */
-static void answer(struct side *side, const uint8_t *data, size_t length)
-{
-    if (side->far < 0 || length < 2) return;
-    uint8_t frame[HEAD + 255] = {0, 0, (uint8_t)(length - 2), data[0] & 15, data[1], 0,
-                                 0, 0, data[0] >> 4};
-    memcpy(frame + HEAD, data + 2, length - 2);
-    struct stream *stream = stream_at(side, stream_of(frame));
-    uint8_t type = frame[3];
-    bool ends =
-        type == RST_STREAM || ((type == HEADERS || type == DATA) && (frame[4] & END_STREAM) != 0);
-    if (ends && stream != NULL) stream->open = false;
-    if (send(side->far, frame, HEAD + length - 2, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return;
-}
+/* ---- the front's account ---- */
 
-static void turn(struct sw_front *front)
+struct sums {
+    uint32_t calls, unfinished, begun;
+    uint64_t held, waiting, busy;
+};
+
+static void add(struct sums *sums, const struct call *call)
 {
-    for (int pass_of = 0; pass_of < 8; pass_of++) {
-        struct epoll_event events[EVENTS];
-        int n = epoll_wait(front->epoll, events, EVENTS, 0);
-        for (int i = 0; i < n; i++) serve(front, events[i].data.ptr, events[i].events);
-        look(front);
-        free_gone(front);
-        int fd;
-        while ((fd = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-            int k = 0;
-            while (k < CLIENTS && (sides[k].near < 0 || sides[k].far >= 0 || sides[k].preface)) k++;
-            /* The one that has just begun: the steps begin one client a turn. */
-            if (k == CLIENTS) close(fd);
-            else sides[k].far = fd;
-        }
-        for (int k = 0; k < CLIENTS; k++) serve_side(&sides[k]);
-        if (n == 0) break;
-    }
+    sums->calls++;
+    sums->unfinished += call->unfinished;
+    sums->begun += call->begun;
+    sums->held += call->held;
+    sums->waiting += call->waiting;
+    sums->busy += call->busy ? call->held : 0;
+    uint64_t waiting = 0;
+    for (const struct message *at = call->out.first; at != NULL; at = at->next)
+        waiting += at->length;
+    require(waiting == call->waiting);
+    require(!call->listed == !(call->unfinished || call->held > 0));
+    require(call->waiting == 0 || call->sending);
 }
 
 static void check(const struct sw_front *front)
 {
-    uint32_t calls = 0, unfinished = 0, clients = 0, listed = 0;
-    uint64_t held = 0;
+    struct sums all[2] = {{0}};
+    uint32_t clients = 0, working = 0, begun = 0;
     for (const struct client *client = front->clients; client != NULL; client = client->after) {
-        uint32_t of_client = 0, n_unfinished = 0;
-        uint64_t bytes = 0;
-        for (uint32_t i = 0; client->calls != NULL && i < CALLS; i++) {
-            const struct call *call = &client->calls[i];
-            if (call->id == 0) continue;
-            of_client++;
-            n_unfinished += call->unfinished;
-            bytes += call->held;
+        struct sums of = {0};
+        for (int i = 0; i < FRONT_BUCKETS; i++) {
+            for (struct call *call = client->buckets[i]; call != NULL; call = call->in_bucket) {
+                require(call->client == client && call_by(front, call->handle) == call);
+                add(&of, call);
+                add(&all[client->favoured], call);
+            }
         }
-        if (of_client != client->n_calls || n_unfinished != client->n_unfinished ||
-            bytes != client->held)
-            abort();
-        if (!client->favoured) calls += of_client, unfinished += n_unfinished, held += bytes;
+        require(of.calls == client->n_calls && of.unfinished == client->n_unfinished);
+        require(of.held == client->held && of.waiting == client->waiting);
+        if (!has_favoured) {
+            require(of.held - of.busy <= LIMITS.bytes_of_one && of.waiting <= LIMITS.bytes_of_one);
+            require(of.unfinished <= LIMITS.unfinished_of_one || client->block_id != 0);
+        }
         clients++;
     }
-    for (const struct call *call = front->oldest; call != NULL; call = call->after) listed++;
-    if (calls != front->calls || unfinished != front->unfinished || held != front->held ||
-        clients != front->n_clients)
-        abort();
-    if (listed < unfinished || calls > LIMITS.calls) abort();
-    uint64_t all = 0;
-    for (int k = 0; k < CLIENTS; k++) {
-        uint64_t bytes = 0;
-        for (int i = 0; i < STREAMS; i++)
-            bytes += sides[k].streams[i].open ? sides[k].streams[i].held : 0;
-        if (sides[k].far < 0 || sides[k].broken) continue;
-        if (bytes > (has_favoured ? LIMITS.favoured_bytes : LIMITS.bytes_of_one)) abort();
-        all += bytes;
+    require(clients == front->n_clients && clients <= LIMITS.connections);
+    for (int class = 0; class < 2; class++) {
+        const struct share *share = &front->of[class];
+        require(all[class].calls == share->calls && all[class].unfinished == share->unfinished);
+        require(all[class].held == share->held && all[class].waiting == share->waiting);
+        require(share->working <= LIMITS.working);
+        require(share->parsed <= (class ? LIMITS.favoured_parsed : LIMITS.parsed) ||
+                share->working > 0);
+        working += share->working;
+        for (uint32_t i = 0; i < METHODS; i++) {
+            begun += front->methods[i].begun[class];
+            require(front->methods[i].working[class] <= TABLE[i].at_once);
+        }
     }
-    if (all > LIMITS.bytes + (has_favoured ? LIMITS.favoured_bytes * CLIENTS : 0)) abort();
+    require(begun == all[0].begun + all[1].begun);
+    for (int i = 0; i < WORKERS; i++) working -= has_event_of[i];
+    require(working == 0);
+    if (!has_favoured) {
+        require(all[0].calls <= LIMITS.calls && all[0].unfinished <= LIMITS.unfinished);
+        require(all[0].held - all[0].busy <= LIMITS.bytes && all[0].waiting <= LIMITS.bytes);
+    }
 }
 
-static void connect_side(struct sw_front *front, struct side *side)
+static void turn(struct sw_front *front)
 {
-    int pair[2];
-    if (side->near >= 0) close(side->near);
-    if (side->far >= 0) close(side->far);
-    *side = (struct side){.near = -1, .far = -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) return;
-    side->near = pair[0];
-    if (front->n_clients >= front->limits.connections && !make_room(front)) close(pair[1]);
-    else add_client(front, pair[1]);
+    for (int i = 0; i < 8; i++) {
+        struct epoll_event events[FRONT_EVENTS];
+        int n = epoll_wait(front->epoll, events, FRONT_EVENTS, 0);
+        for (int k = 0; k < n; k++) client_serve(events[k].data.ptr, events[k].events);
+        look(front);
+        clients_free_gone(front);
+        if (n <= 0) break;
+    }
+}
+
+static void step(struct sw_front *front, uint8_t head, const uint8_t *data, uint8_t length)
+{
+    int k = head >> 4 & (CLIENTS - 1);
+    switch (head & 15) {
+    case CONNECT: connect_to(front, k, length > 0); break;
+    case WAIT: clock_ns += (uint64_t)length * 50000000; break;
+    case FAVOUR:
+        has_favoured = true;
+        if (front->clients != NULL) sw_front_favour(front, front->clients->name, length % 2 == 0);
+        break;
+    case TAKE: take_all(k); break;
+    case HANG_UP: hang_up(k); break;
+    case WORK:
+        if (!has_event_of[k]) has_event_of[k] = queue_take(front, &events_of[k]);
+        break;
+    case ANSWER:
+        if (has_event_of[k]) answer(front, &events_of[k], length);
+        break;
+    case DONE:
+        if (has_event_of[k]) queue_done(front, events_of[k].call);
+        has_event_of[k] = false;
+        break;
+    default:
+        if (near_ends[k] >= 0 && send(near_ends[k], data, length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+            break;
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct sw_front *front = calloc(1, sizeof *front);
-    front->limits = LIMITS;
-    front->epoll = epoll_create1(EPOLL_CLOEXEC);
-    front->bell = front->spare = -1;
-    front->path.sun_family = AF_UNIX;
+    struct sw_front *front = make(&LIMITS);
     clock_ns = 1000000000;
     has_favoured = false;
-    pthread_mutex_init(&front->lock, NULL);
-    struct sockaddr_un none = {.sun_family = AF_UNIX};
-    listening = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    front->path_length = sizeof front->path;
-    if (bind(listening, (struct sockaddr *)&none, sizeof none.sun_family) != 0 ||
-        listen(listening, 16) != 0 ||
-        getsockname(listening, (struct sockaddr *)&front->path, &front->path_length) != 0)
-        abort();
-    for (int k = 0; k < CLIENTS; k++) sides[k] = (struct side){.near = -1, .far = -1};
+    front->epoll = epoll_create1(EPOLL_CLOEXEC);
+    front->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    require(add_methods(front, TABLE, METHODS));
+    for (int k = 0; k < CLIENTS; k++) near_ends[k] = -1;
+    for (int k = 0; k < WORKERS; k++) has_event_of[k] = false;
     while (size >= 2) {
-        struct side *side = &sides[data[0] >> 3 & (CLIENTS - 1)];
-        uint8_t action = data[0] & 7;
-        size_t length = data[1];
+        uint8_t head = data[0], length = data[1];
         data += 2, size -= 2;
-        if (length > size) length = size;
-        switch (action) {
-        case 0:
-            connect_side(front, side);
-            turn(front);
-            /* HTTP/2's beginning, which no coverage would find; a length of 0 leaves it out. */
-            if (length > 0 && side->near >= 0 &&
-                send(side->near, PREFACE, PREFACE_BYTES, MSG_NOSIGNAL) < 0)
-                break;
-            length = 0;
-            break;
-        case 1:
-            clock_ns += (uint64_t)length * 50000000;
-            length = 0;
-            break;
-        case 2: answer(side, data, length); break;
-        case 3:
-            if (front->clients != NULL)
-                sw_front_favour(front, front->clients->name, length % 2 == 0);
-            has_favoured = true;
-            length = 0;
-            break;
-        case 4: /* the client takes what there is for it */
-            if (side->near >= 0) {
-                uint8_t some[4096];
-                while (recv(side->near, some, sizeof some, MSG_DONTWAIT) > 0) continue;
-            }
-            length = 0;
-            break;
-        case 5:
-            if (side->near >= 0) close(side->near);
-            side->near = -1;
-            length = 0;
-            break;
-        default:
-            if (side->near >= 0 && send(side->near, data, length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-                break;
-        }
-        data += length, size -= length;
+        bool has_data = (head & 15) >= SEND;
+        if (has_data && length > size) length = (uint8_t)size;
+        step(front, head, data, length);
+        if (has_data) data += length, size -= length;
         turn(front);
         check(front);
     }
-    for (int k = 0; k < CLIENTS; k++) {
-        if (sides[k].near >= 0) close(sides[k].near);
-        if (sides[k].far >= 0) close(sides[k].far);
+    for (int k = 0; k < CLIENTS; k++) hang_up(k);
+    while (front->clients != NULL) client_end(front->clients);
+    clients_free_gone(front);
+    for (int k = 0; k < WORKERS; k++) {
+        if (has_event_of[k]) queue_done(front, events_of[k].call);
+        has_event_of[k] = false;
     }
-    while (front->clients != NULL) end_client(front->clients);
-    free_gone(front);
-    if (front->calls != 0 || front->unfinished != 0 || front->held != 0 || front->oldest != NULL)
-        abort();
-    close(listening);
+    check(front);
+    struct sw_front_event event;
+    while (queue_take(front, &event)) { /* only ends are left */
+        require(event.kind == SW_FRONT_END);
+        queue_done(front, event.call);
+    }
+    require(front->n_calls == 0 && front->oldest == NULL);
     free_front(front);
     return 0;
 }

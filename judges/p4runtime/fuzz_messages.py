@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "judges")]
@@ -46,15 +46,19 @@ from pcn.base.p4rt import p4i, p4r  # noqa: E402
 
 # What is imported in the block tells libFuzzer where it goes.
 with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullcontext():
+    from p4rt_outlet import ListOutlet
+
     from pcn.softswitch.codegen.build import build_runtime
     from pcn.softswitch.native import NativeSwitch, load_library
     from pcn.softswitch.p4runtime.checked_config import verify
     from pcn.softswitch.p4runtime.entities import Forwarding
+    from pcn.softswitch.p4runtime.errors import BatchError, RpcError
     from pcn.softswitch.p4runtime.pipeline import Pipeline
     from pcn.softswitch.p4runtime.service import Service
 
 CORPUS, PROGRAMS = Corpus(Path(__file__).with_name("corpus")), programs()
 ELECTION = p4r.Uint128(low=1)
+CALL: Any = None  # of which methods use nothing but of streams
 KINDS: tuple[type[Message], ...] = (
     p4r.WriteRequest,
     p4r.ReadRequest,
@@ -62,26 +66,6 @@ KINDS: tuple[type[Message], ...] = (
     p4r.GetForwardingPipelineConfigRequest,
     p4r.CapabilitiesRequest,
 )
-
-
-class RefusedError(Exception):
-    """What `abort` raises."""
-
-
-class Context:
-    """What the service uses of gRPC's ServicerContext."""
-
-    def abort(self, code: Any, message: str) -> NoReturn:
-        raise RefusedError(code, message)
-
-    def is_active(self) -> bool:
-        return True
-
-    def set_trailing_metadata(self, metadata: Any) -> None:
-        pass
-
-    def add_callback(self, callback: Any) -> bool:
-        return True
 
 
 class Target:
@@ -103,50 +87,48 @@ class Target:
         service = Service(self._native, self._pipeline, 1, CPU_PORT)
         with self._stream(service) as hear:
             for message in messages(data):
-                with suppress(RefusedError):
+                with suppress(RpcError, BatchError):
                     self._call(service, hear, message)
         state = self._pipeline.state
         assert state is not None
         for field in p4r.Entity.DESCRIPTOR.fields:
             if field.name not in ("extern_entry", *ARRAYS):
                 everything = p4r.ReadRequest(device_id=1, entities=[p4r.Entity(**{field.name: {}})])
-                list(service.Read(everything, Context()))  # type: ignore[arg-type]
+                list(service.Read(everything, CALL))
         self._inputs += 1
         if self._inputs % REPLAYED == 0:
             self._write_elsewhere(state)
 
     def _call(self, service: Service, hear: Any, message: Message) -> None:
-        context: Any = Context()
         if isinstance(message, p4r.WriteRequest):
             message.device_id, message.role = 1, ""
             message.election_id.CopyFrom(ELECTION)
-            service.Write(message, context)
+            service.Write(message, CALL)
         elif isinstance(message, p4r.ReadRequest):
             message.device_id = 1
-            list(service.Read(message, context))
+            list(service.Read(message, CALL))
         elif isinstance(message, p4r.StreamMessageRequest):
             hear(message)
         elif isinstance(message, p4r.GetForwardingPipelineConfigRequest):
-            service.GetForwardingPipelineConfig(message, context)
+            service.GetForwardingPipelineConfig(message, CALL)
         elif isinstance(message, p4r.CapabilitiesRequest):
-            service.Capabilities(message, context)
+            service.Capabilities(message, CALL)
 
     def _stream(self, service: Service) -> Any:
         """The primary controller's stream, without the thread that reads it."""
         from contextlib import contextmanager
 
         from pcn.softswitch.p4runtime.arbitration import Session
-        from pcn.softswitch.p4runtime.errors import RpcError
 
         @contextmanager
         def opened() -> Iterator[Any]:
-            session = Session()
+            session = Session(ListOutlet())
             first = p4r.MasterArbitrationUpdate(device_id=1, election_id=ELECTION)
-            service._hear(session, p4r.StreamMessageRequest(arbitration=first))
+            service.hear(session, p4r.StreamMessageRequest(arbitration=first))
 
             def hear(message: p4r.StreamMessageRequest) -> None:
                 with suppress(RpcError):  # ends a stream; here it goes on
-                    service._hear(session, message)
+                    service.hear(session, message)
 
             yield hear
 

@@ -1,7 +1,7 @@
 """A switch that strangers hold: what it grows by, and how long its primary waits.
 
-    strangers.py [--seconds S] [--kinds KIND,...]     120 s a kind without it, so ten minutes; one
-                                                      line a kind
+    strangers.py [--seconds S] [--kinds KIND,...]     120 s a kind without it, so a quarter of an
+                                                      hour; one line a kind
 
 For each kind, 256 strangers hold a new switch, a connection each, which they make anew as soon as
 it is closed. The 257th client is the primary: it writes every half second, and every five seconds a
@@ -31,7 +31,15 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/p4runtime")]
 
 from p4rt_client import Client, RefusedError  # noqa: E402
 from p4rt_process import Process  # noqa: E402
-from p4rt_stranger import WINDOW_UPDATE, Stranger, frame  # noqa: E402
+from p4rt_stranger import (  # noqa: E402
+    END_HEADERS,
+    HEADERS,
+    SETTINGS,
+    WINDOW_UPDATE,
+    Stranger,
+    frame,
+    headers as header_block,
+)
 from p4rt_switch import PROGRAMS, load  # noqa: E402
 
 from pcn.base.p4rt import p4r  # noqa: E402
@@ -116,12 +124,43 @@ def slow(stranger: Stranger | None, port: int, number: int) -> Stranger:
     return stranger
 
 
+def windows(stranger: Stranger | None, port: int, number: int) -> Stranger:
+    """Streams whose messages are answered, by clients that give no window for it."""
+    if stranger is None:
+        stranger = Stranger(port)
+        stranger.send(frame(SETTINGS, 0, 0, struct.pack("!HI", 4, 0)))
+    packet = p4r.StreamMessageRequest(packet=p4r.PacketOut(payload=b"x")).SerializeToString()
+    for _ in range(CALLS - (len(stranger._rooms) - len(stranger.ended))):
+        stranger.give(
+            stranger.call("StreamChannel"), b"\0" + struct.pack("!I", len(packet)) + packet
+        )
+    return stranger
+
+
+def hpack(stranger: Stranger | None, port: int, number: int) -> Stranger:
+    """Blocks of headers each of whose octets stands for an entry of nearly 4 KB; then blocks of
+    calls that there isn't room for."""
+    if stranger is not None and stranger.ended:
+        for _ in range(200):
+            stranger.call("None")
+        return stranger
+    stranger = stranger or Stranger(port)
+    entry = b"\x40\x01x\x7f" + bytes([(4000 - 127) % 128 | 128, (4000 - 127) // 128])
+    kept = header_block("None") + entry + bytes(4000)
+    stranger.send(frame(HEADERS, END_HEADERS, 1, kept))
+    stranger.send(frame(HEADERS, END_HEADERS, 3, header_block("None") + b"\xbe" * 16_000))
+    stranger._next = 5
+    return stranger
+
+
 KINDS: dict[str, Callable[[Stranger | None, int, int], Stranger]] = {
     "idle": idle,
     "headers": headers,
     "half": half,
     "streams": streams,
     "slow": slow,
+    "windows": windows,
+    "hpack": hpack,
 }
 
 

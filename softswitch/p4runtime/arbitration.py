@@ -9,14 +9,12 @@ requires.
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pcn.base.p4rt import any_pb, p4r, rpc_status
+from pcn.softswitch.p4runtime.calls import DONE, Outlet, Pushed
 from pcn.softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     FAILED_PRECONDITION,
@@ -26,12 +24,13 @@ from pcn.softswitch.p4runtime.errors import (
     PERMISSION_DENIED,
     RESOURCE_EXHAUSTED,
     RpcError,
+    status_of,
 )
 from pcn.softswitch.p4runtime.roles import Scope, scope_of
 
 log = logging.getLogger(__name__)
 
-MAX_SESSIONS = 64  # that have claimed a role; each holds two threads
+MAX_SESSIONS = 64  # that have claimed a role
 MAX_SILENT = 16  # that have claimed none yet
 MAX_OF_CONNECTION = 16
 MAX_WAITING = (
@@ -42,19 +41,13 @@ BACKUP_WAITING_BYTES = 1 << 20  # for others, which get no packets
 MAX_ROLES = 1024  # roles that were given an election id, which has to be kept
 MAX_ROLE_NAME = 1024  # bytes
 MAX_ROLE_CONFIG = 64 << 10  # bytes
-LAST_WORD_S = 10.0  # a client that did not read its stream may take so long to take its status
 
 
 class Session:
-    """One StreamChannel: the messages that wait to be sent on it, and the identity that its client
-    claims.
+    """One StreamChannel: where its messages go, and the identity that its client claims."""
 
-    `cut` ends the stream whatever its client does: a status waits for the client to read it.
-    `peer`: its connection, by gRPC's name.
-    """
-
-    def __init__(self, cut: Callable[[], object] = lambda: None, peer: str = "") -> None:
-        self.peer = peer
+    def __init__(self, outlet: Outlet) -> None:
+        self.peer, self.is_private = outlet.peer, outlet.is_private
         self.since_s = time.monotonic()
         self.primary = False
         self.role: str | None = None  # until its first arbitration
@@ -62,35 +55,25 @@ class Session:
         self.error: RpcError | None = None
         self.closed = False
         self.left = False  # the role, for good
-        self._cut = cut
+        self._outlet = outlet
         self._drops = False
-        self._queue: queue.SimpleQueue[tuple[p4r.StreamMessageResponse, int] | None] = (
-            queue.SimpleQueue()
-        )
-        self._lock = threading.Lock()  # of what is closed, and of the number below
-        self._waiting_bytes = 0
+        self._lock = threading.Lock()  # of what is closed
 
     def send(self, message: p4r.StreamMessageResponse) -> None:
-        """Queues a message that must arrive: if there is no room for it, the stream ends with
-        RESOURCE_EXHAUSTED."""
-        if self._queued(message):
+        """Sends a message that must arrive: if there is no room for it, the stream ends with
+        RESOURCE_EXHAUSTED, and what waits is gone."""
+        if self._push(message):
             return
         error = RpcError(
             RESOURCE_EXHAUSTED, "the client does not read its stream: too much waits for it"
         )
         if self._close(error):
             log.warning("a stream ends: its client does not read it")
-            with suppress(queue.Empty):
-                while True:
-                    self._queue.get_nowait()
-            self._queue.put(None)
-            timer = threading.Timer(LAST_WORD_S, self._cut)
-            timer.daemon = True
-            timer.start()
+            self._outlet.abort(error)
 
     def offer(self, message: p4r.StreamMessageResponse) -> None:
-        """Queues a message that may be lost, and is where the client does not keep up."""
-        if not self._queued(message):
+        """Sends a message that may be lost, and is where the client does not keep up."""
+        if not self._push(message):
             if not self._drops:
                 log.warning(
                     "a client does not read its stream: packets and digests for it are dropped"
@@ -100,31 +83,13 @@ class Session:
     def close(self, error: RpcError | None = None) -> None:
         """Ends the stream once what waits is sent; with an error, that is its status."""
         if self._close(error):
-            self._queue.put(None)
+            self._outlet.finish(DONE if error is None else status_of(error))
 
-    def outgoing(self) -> Iterator[p4r.StreamMessageResponse]:
-        """Yields the messages to send, until the session is closed."""
-        while (item := self._queue.get()) is not None:
-            message, size = item
-            with self._lock:
-                self._waiting_bytes -= size
-            yield message
-
-    def _queued(self, message: p4r.StreamMessageResponse) -> bool:
-        """Returns whether there is room for a message, which then waits to be sent, or the stream
-        has ended anyway."""
-        size = message.ByteSize()
-        with self._lock:
-            if self.closed:
-                return True
-            most = (
-                MAX_WAITING_BYTES if self.primary else min(BACKUP_WAITING_BYTES, MAX_WAITING_BYTES)
-            )
-            if self._queue.qsize() >= MAX_WAITING or self._waiting_bytes + size > most:
-                return False
-            self._waiting_bytes += size
-            self._queue.put((message, size))
-        return True
+    def _push(self, message: p4r.StreamMessageResponse) -> bool:
+        """Returns whether there was room for a message, or the stream has ended anyway."""
+        most = MAX_WAITING_BYTES if self.primary else min(BACKUP_WAITING_BYTES, MAX_WAITING_BYTES)
+        pushed = self._outlet.push(message.SerializeToString(), most, MAX_WAITING)
+        return pushed is not Pushed.REFUSED
 
     def _close(self, error: RpcError | None) -> bool:
         """Returns whether it was open."""

@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from typing import Any
 
-import grpc
-
-from pcn.base import rpc
 from pcn.softswitch.clock_messages import SERVICE, Frame, Moment
 from pcn.softswitch.native import NativeError
+from pcn.softswitch.p4runtime.calls import LARGEST, Call, Method, methods
 from pcn.softswitch.p4runtime.clock import Clock
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
 from pcn.softswitch.values import MAX_PORT
 
 
-def handler(clock: Clock) -> Any:
-    """Returns what a gRPC server needs to serve a clock."""
+def clock_methods(clock: Clock) -> Iterable[Method]:
+    """Returns the methods that a server has of a clock. `Send` has frames, many of them."""
     servicer = _Servicer(clock)
-    return rpc.handler(SERVICE, {"Advance": servicer.advance, "Send": servicer.send})
+    handlers = {"Advance": servicer.advance, "Send": servicer.send}
+    return methods(SERVICE, handlers, most={"Send": LARGEST})
 
 
 class _Servicer:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    def advance(self, request: Any, context: grpc.ServicerContext) -> Any:
-        self._check(request.port, context)
+    def advance(self, request: Any, call: Call) -> Any:
+        self._check(request.port)
         try:
             return self._moment(
-                self._clock.advance(request.ns, request.port, request.frames, context.is_active)
+                self._clock.advance(request.ns, request.port, request.frames, call.is_active)
             )
         except OverflowError as error:
-            context.abort(grpc.StatusCode.OUT_OF_RANGE, str(error))
+            raise RpcError(OUT_OF_RANGE, str(error)) from None
 
-    def send(self, request: Any, context: grpc.ServicerContext) -> Any:
+    def send(self, request: Any, _call: Call) -> Any:
         for frame in request.frames:
-            self._check(frame.port, context)
+            self._check(frame.port)
         try:
             return self._moment(
                 self._clock.inject((frame.port, frame.data) for frame in request.frames)
@@ -43,14 +44,11 @@ class _Servicer:
         except NativeError as error:
             if error.code not in (errno.ENODEV, errno.EMSGSIZE):
                 raise
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            raise RpcError(INVALID_ARGUMENT, str(error)) from None
 
-    def _check(self, port: int, context: grpc.ServicerContext) -> None:
+    def _check(self, port: int) -> None:
         if port > MAX_PORT:
-            context.abort(
-                grpc.StatusCode.INVALID_ARGUMENT,
-                f"there is no port {port}: they are 0 to {MAX_PORT}",
-            )
+            raise RpcError(INVALID_ARGUMENT, f"there is no port {port}: they are 0 to {MAX_PORT}")
 
     def _moment(self, ns: int) -> Any:
         frames = [

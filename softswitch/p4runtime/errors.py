@@ -6,16 +6,14 @@ Source: P4Runtime specification, "Error Reporting Messages" and "Write RPC: Erro
 
 from __future__ import annotations
 
+import binascii
 import errno
 from collections.abc import Sequence
-from typing import NoReturn
-
-import grpc
+from typing import NamedTuple
 
 from pcn.base.p4rt import p4r, rpc_code, rpc_status
 from pcn.softswitch.native import NativeError
 
-DETAILS_KEY = "grpc-status-details-bin"
 # Receivers accept 8 KiB of metadata by default; of a larger status they would get nothing but
 # RESOURCE_EXHAUSTED.
 DETAILS_ROOM = 7 * 1024
@@ -35,8 +33,6 @@ ABORTED: int = rpc_code.ABORTED
 INTERNAL: int = rpc_code.INTERNAL
 UNKNOWN: int = rpc_code.UNKNOWN
 
-_BY_NUMBER = {status.value[0]: status for status in grpc.StatusCode}
-
 _BY_ERRNO = {
     errno.EEXIST: ALREADY_EXISTS,
     errno.ENOSPC: RESOURCE_EXHAUSTED,
@@ -49,6 +45,15 @@ _BY_ERRNO = {
     errno.EPERM: PERMISSION_DENIED,
     errno.EACCES: PERMISSION_DENIED,
 }
+
+
+class Status(NamedTuple):
+    """How a call ends: a google.rpc code, a line, and a google.rpc.Status as HTTP/2's headers have
+    it (base64); None: there is none."""
+
+    code: int
+    message: str = ""
+    details: bytes | None = None
 
 
 class RpcError(Exception):
@@ -87,18 +92,15 @@ def from_native(error: NativeError) -> RpcError:
     return RpcError(_BY_ERRNO.get(error.code, INTERNAL), str(error))
 
 
-def abort_rpc(context: grpc.ServicerContext, error: RpcError) -> NoReturn:
-    """Ends an RPC with an RPC-wide error, which has no details. Always raises."""
-    context.abort(_BY_NUMBER[error.code], error.message)
-    raise error  # not reached: abort raises
-
-
-def abort_batch(context: grpc.ServicerContext, error: BatchError) -> NoReturn:
-    """Ends an RPC with UNKNOWN and one p4.v1.Error a batch element. Always raises.
+def status_of(error: RpcError | BatchError) -> Status:
+    """Returns how a call ends: with an RPC-wide error, which has no details; or with UNKNOWN and
+    one p4.v1.Error a batch element.
 
     Messages of later errors are dropped where all of them would not fit into a client's default
     metadata limit.
     """
+    if isinstance(error, RpcError):
+        return Status(error.code, error.message)
     status = rpc_status.Status(code=UNKNOWN, message=str(error)[:MESSAGE_ROOM])
     room = DETAILS_ROOM
     for outcome in error.outcomes:
@@ -107,6 +109,5 @@ def abort_batch(context: grpc.ServicerContext, error: BatchError) -> NoReturn:
         detail = status.details.add()
         detail.Pack(outcome)
         room -= detail.ByteSize()
-    context.set_trailing_metadata(((DETAILS_KEY, status.SerializeToString()),))
-    context.abort(grpc.StatusCode.UNKNOWN, status.message)
-    raise error  # not reached: abort raises
+    packed = binascii.b2a_base64(status.SerializeToString(), newline=False).rstrip(b"=")
+    return Status(UNKNOWN, status.message, packed)

@@ -1,10 +1,4 @@
-"""What clients reach of a server before it has read a request: connections, calls, bytes of
-messages that aren't whole.
-
-gRPC holds all of a message, of any call that awaits one, and passes it on when it is there; it
-takes connections and lets none go. So csrc/front.c takes them, and passes bytes on to a socket of
-gRPC's that no other process can open.
-"""
+"""The sockets of a server, and csrc/front.c, which speaks HTTP/2 and gRPC with their clients."""
 
 from __future__ import annotations
 
@@ -13,135 +7,183 @@ import errno
 import os
 import resource
 import socket
-from collections.abc import Callable, Sequence
+import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from pcn.softswitch.native_types import FrontLimits
+from pcn.base import owner_only
+from pcn.softswitch.native_types import FrontEvent, FrontMethod
+from pcn.softswitch.p4runtime.calls import Call, Method
+from pcn.softswitch.p4runtime.limits import CONNECTIONS, front_limits
 
-CONNECTIONS: Final = 256
-CALLS: Final = 512  # of all strangers: clients that are no role's primary
-UNFINISHED: Final = 32  # calls of strangers whose request isn't whole: each may hold a worker
-UNFINISHED_OF_CONNECTION: Final = 8
-BYTES: Final = 64 << 20  # of strangers' messages that aren't whole
-BYTES_OF_CONNECTION: Final = 20 << 20
-SPARE_BYTES: Final = 4 << 20  # of a connection, beside its largest message
-PATIENCE_S: Final = 10.0
 BACKLOG: Final = 256
-DESCRIPTORS: Final = 3  # of a connection that has sent anything
+DESCRIPTORS: Final = 1  # of a connection
+TLS_DESCRIPTORS: Final = 3
 OTHER_DESCRIPTORS: Final = 256
 LEAST_CONNECTIONS: Final = 16
 _ERROR_BYTES: Final = 256
-_NAME: Final = "unix-abstract:"
+_UNIX: Final = "unix:"
 _ABSENT: Final = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}  # as ::1 on a machine without IPv6
-
-
-def peer_of(context: object) -> str:
-    """Returns gRPC's name of a call's connection; empty: it comes from this process."""
-    peer: Callable[[], str] = getattr(context, "peer", str)
-    return peer()
-
-
-def is_private(peer: str) -> bool:
-    """Returns whether a connection is to a socket that the switch's own user alone may open."""
-    return not peer or peer.startswith("unix:")
-
-
-def is_bounded(peer: str) -> bool:
-    """Returns whether a connection is a front's, or this user's."""
-    return is_private(peer) or peer.startswith(_NAME)
 
 
 class FrontError(Exception):
     """The address can't be taken; the message is the reason."""
 
 
+class Listeners:
+    """The sockets of an address: HOST:PORT (port 0: any free one), or unix:PATH, which this user
+    alone may open. They listen from the beginning. `port`: the number; of a path 1. Raises
+    FrontError."""
+
+    def __init__(self, address: str) -> None:
+        self._process = os.getpid()
+        self._path: tuple[Path, int, int] | None = None
+        if address.startswith(_UNIX):
+            path = address.removeprefix(_UNIX).removeprefix("//")
+            self.sockets, self.port = [_unix(path)], 1
+            status = Path(path).stat()
+            self._path = (Path.cwd() / path, status.st_dev, status.st_ino)
+        else:
+            self.sockets = _internet(address)
+            self.port = self.sockets[0].getsockname()[1]
+
+    def close(self) -> None:
+        """Closes sockets that no front has taken; a path that is still this socket's is free again,
+        unless this is a child of the process that serves it."""
+        for sock in self.sockets:
+            sock.close()
+        path, self._path = self._path, None
+        if path is not None and self._process == os.getpid():
+            with suppress(OSError):
+                status = path[0].lstat()
+                if (status.st_dev, status.st_ino) == path[1:]:
+                    path[0].unlink()
+
+
 class Front:
-    """Takes connections to HOST:PORT, from `start` on; `port`: its number. Raises FrontError."""
+    """Serves methods at sockets, which are its own from now on. Any thread may call any method. In
+    a child of this process it does nothing. Raises FrontError."""
 
-    def __init__(self, library: ctypes.CDLL, address: str, message_bytes: int) -> None:
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        sockets: Sequence[socket.socket],
+        methods: Sequence[Method],
+        connections: int,
+        message_bytes: int,
+    ) -> None:
         self._library = library
-        self._listening = _listening(address)
-        self.port: int = self._listening[0].getsockname()[1]
-        self._favoured: set[str] = set()
-        self._handle: int | None = None
-        self._target = -1
-        self._limits = FrontLimits(
-            connections=_connections(),
-            calls=CALLS,
-            unfinished=UNFINISHED,
-            unfinished_of_one=UNFINISHED_OF_CONNECTION,
-            bytes=max(BYTES, 4 * message_bytes),
-            bytes_of_one=max(BYTES_OF_CONNECTION, message_bytes + SPARE_BYTES),
-            favoured_bytes=4 * message_bytes,
-            patience_ns=round(PATIENCE_S * 1e9),
+        self._favoured: set[int] = set()
+        numbers = (ctypes.c_int * max(1, len(sockets)))(*(sock.fileno() for sock in sockets))
+        table = (FrontMethod * len(methods))(
+            *(
+                FrontMethod(
+                    path=method.path.encode(),
+                    kind=method.kind,
+                    most=min(method.most, message_bytes),
+                    at_once=method.at_once,
+                    begun=method.begun,
+                )
+                for method in methods
+            )
         )
-
-    def listen(self, add: Callable[[str], int]) -> int:
-        """Returns what `add` makes of the address of a Unix socket, on which a server is to listen;
-        0: it doesn't."""
-        # Not by tempfile, with whose modules a switch has 10 MB more.
-        folder = Path(os.environ.get("TMPDIR") or "/tmp") / f"pcn-{os.urandom(8).hex()}"
-        try:
-            folder.mkdir(0o700)
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError as error:
-            raise FrontError(f"no folder for a socket: {folder}: {error.strerror}") from None
-        try:  # by the descriptor: the path may be longer than a socket's can be
-            added = add(f"unix:/proc/self/fd/{handle}/s")
-            if added:
-                self._target = os.open("s", os.O_PATH | os.O_CLOEXEC, dir_fd=handle)
-            return added
-        finally:  # the socket has no name then: nothing is left, however the process ends
-            with suppress(FileNotFoundError):
-                os.unlink("s", dir_fd=handle)
-            os.close(handle)
-            folder.rmdir()
-
-    def start(self) -> None:
-        """Takes connections. Raises FrontError."""
-        listening = (ctypes.c_int * len(self._listening))(
-            *(sock.fileno() for sock in self._listening)
-        )
+        limits = front_limits(connections, message_bytes)
         error = ctypes.create_string_buffer(_ERROR_BYTES)
-        path = f"/proc/self/fd/{self._target}".encode()
-        self._handle = self._library.sw_front_open(
-            listening, len(self._listening), path, ctypes.byref(self._limits), error
+        self._handle: int = library.sw_front_open(
+            numbers, len(sockets), table, len(methods), ctypes.byref(limits), error
         )
         if not self._handle:
             raise FrontError(error.value.decode("utf-8", "replace"))
-        for sock in self._listening:
+        for sock in sockets:
             sock.detach()
 
-    def favour(self, peers: set[str]) -> None:
-        """These connections, by gRPC's names of them, and no others, are primaries'. One thread at
-        a time calls it."""
-        if self._handle:
-            for peer in peers ^ self._favoured:
-                self._library.sw_front_favour(
-                    self._handle, peer.removeprefix(_NAME).encode(), peer in peers
-                )
-            self._favoured = set(peers)
+    def adopt(self, sock: socket.socket) -> None:
+        """Serves a connected socket as a stranger's."""
+        self._library.sw_front_adopt(self._handle, sock.detach())
+
+    def next(self, event: FrontEvent) -> bool:
+        """Waits for the next event; the work at the one before is done. False: the front is
+        closed."""
+        return bool(self._library.sw_front_next(self._handle, ctypes.byref(event)))
+
+    def call(self, event: FrontEvent) -> Call:
+        """Returns the call of an event."""
+        return Call(
+            self._library,
+            self._handle,
+            event.call,
+            event.connection,
+            event.deadline_ns,
+            is_private=bool(event.is_private),
+        )
+
+    def favour(self, peers: set[int]) -> None:
+        """These connections, and no others, are primaries'. One thread at a time calls it."""
+        for peer in peers ^ self._favoured:
+            self._library.sw_front_favour(self._handle, peer, peer in peers)
+        self._favoured = set(peers)
 
     def refuse(self) -> None:
-        """Takes no more connections."""
-        if self._handle:
-            self._library.sw_front_refuse(self._handle)
+        """Takes no more connections and calls."""
+        self._library.sw_front_refuse(self._handle)
+
+    def drain(self, seconds: float) -> None:
+        """Waits until all calls have ended, at most these seconds."""
+        self._library.sw_front_drain(self._handle, round(1000 * seconds))
 
     def close(self) -> None:
-        """Ends all connections."""
-        handle, self._handle = self._handle, None
-        if handle:
-            self._library.sw_front_close(handle)
-        for sock in self._listening:
-            sock.close()
-        target, self._target = self._target, -1
-        if target >= 0:
-            os.close(target)
+        """Ends all connections; workers get no more events."""
+        self._library.sw_front_close(self._handle)
+
+    def free(self) -> None:
+        """After `close`, when no thread calls a method any more."""
+        self._library.sw_front_free(self._handle)
 
 
-def _listening(address: str) -> Sequence[socket.socket]:
+def connections(descriptors: int) -> int:
+    """Returns the number of connections that there may be, each with this number of descriptors, by
+    those that the process may still open: some are for its work."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return CONNECTIONS
+    used = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    free = (soft - used - OTHER_DESCRIPTORS) // descriptors
+    return max(LEAST_CONNECTIONS, min(CONNECTIONS, free))
+
+
+def _unix(path: str) -> socket.socket:
+    """Returns the socket of a path. What an ended process has left there makes room."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with suppress(FileNotFoundError):
+            if stat.S_ISSOCK(Path(path).lstat().st_mode) and not _is_served(path):
+                Path(path).unlink()
+        with owner_only.unshared():
+            sock.bind(path)
+        sock.listen(BACKLOG)
+    except OSError:
+        sock.close()
+        raise FrontError(
+            "its folder is missing or another user's, or there is a file of this name"
+        ) from None
+    return sock
+
+
+def _is_served(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            return False
+        except OSError:
+            pass
+    return True
+
+
+def _internet(address: str) -> list[socket.socket]:
     """Returns the sockets of an address: those of all its host's numbers, on one port."""
     host, _, port = address.removeprefix("ipv4:").removeprefix("ipv6:").rpartition(":")
     try:
@@ -172,15 +214,3 @@ def _listening(address: str) -> Sequence[socket.socket]:
                 sock.close()
             raise FrontError(error.strerror or str(error)) from None
     return sockets
-
-
-def _connections() -> int:
-    """Returns how many there may be, by the descriptors that the process may still open: some are
-    for its work."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return CONNECTIONS
-    used = sum(1 for _ in Path("/proc/self/fd").iterdir())
-    return max(
-        LEAST_CONNECTIONS, min(CONNECTIONS, (soft - used - OTHER_DESCRIPTORS) // DESCRIPTORS)
-    )

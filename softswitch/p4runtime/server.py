@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass
-from functools import partial
-from queue import SimpleQueue
+from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import grpc
+from google.protobuf.message import DecodeError
 
-from pcn.base import owner_only
-from pcn.base.p4rt import p4r_grpc
-from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, MAX_SILENT
-from pcn.softswitch.p4runtime.front import CONNECTIONS, UNFINISHED, Front, FrontError
-from pcn.softswitch.p4runtime.limits import READS_AT_ONCE, WRITES_AT_ONCE, Limits
+from pcn.softswitch.native_types import FrontEvent
+from pcn.softswitch.p4runtime.calls import DONE, Call, Kind, Method, Pushed, Stream
+from pcn.softswitch.p4runtime.errors import (
+    INTERNAL,
+    INVALID_ARGUMENT,
+    RESOURCE_EXHAUSTED,
+    BatchError,
+    RpcError,
+    status_of,
+)
+from pcn.softswitch.p4runtime.front import (
+    DESCRIPTORS,
+    TLS_DESCRIPTORS,
+    Front,
+    FrontError,
+    Listeners,
+    connections,
+)
+from pcn.softswitch.p4runtime.limits import WORKING, check_memory
 from pcn.softswitch.p4runtime.service import Service
 from pcn.softswitch.values import MESSAGE_BYTES
 
-# A stream holds one as long as it lives, a Read as long as it is read, a Write while others are at
-# work, and a request until it is whole; the rest is for the other methods, and for primaries.
-WORKERS = MAX_SESSIONS + MAX_SILENT + 2 * READS_AT_ONCE + WRITES_AT_ONCE + UNFINISHED + 64
-CALLS = 128  # of one connection at once; a client's further ones wait at the client
-WINDOW = 64 << 10  # bytes that a call may send before its request is awaited
-HANDSHAKE_MS = 5000
-READ_AT_ONCE = 256 << 10  # bytes, for which each connection has room
+if TYPE_CHECKING:
+    from pcn.softswitch.tls_files import Tls
+
+WORKERS = 2 * WORKING  # strangers' calls have half of them, and primaries' the other half
 STOP_S = 2.0  # what RPCs under way get to finish, and what workers then get
+MESSAGE, HALF, ROOM, END = range(4)  # enum sw_front_event_kind
 
 log = logging.getLogger(__name__)
 
@@ -38,21 +47,13 @@ class ServerError(Exception):
     """The server cannot listen."""
 
 
-@dataclass(frozen=True)
-class Tls:
-    """PEM contents. With `client_ca`, clients need a certificate that it signed."""
-
-    certificate: bytes
-    key: bytes
-    client_ca: bytes | None = None
-
-
 class Server:
-    """Serves a Service, and what `others` handle, at `address` (HOST:PORT, port 0: any free one; or
-    unix:PATH, which the switch's own user alone may open). A context manager. `message_bytes`: of
-    the largest request.
+    """Serves a Service, and the methods of `others`, at `address` (HOST:PORT, port 0: any free one;
+    or unix:PATH, which the switch's own user alone may open). A context manager. `message_bytes`:
+    of the largest request.
 
-    Leaving it waits for RPCs in progress, for a limited time: `busy` is set if one still runs.
+    It listens from the beginning, and takes connections once it is entered. Leaving it waits for
+    RPCs in progress, for a limited time: `busy` is set if one still runs.
 
     Raises ServerError.
     """
@@ -62,93 +63,63 @@ class Server:
         service: Service,
         address: str,
         tls: Tls | None = None,
-        others: Sequence[grpc.GenericRpcHandler] = (),
+        others: Iterable[Method] = (),
         message_bytes: int = MESSAGE_BYTES,
     ) -> None:
-        self._service = service
-        self._ended: threading.Event | None = None
-        self._pool = _Pool(WORKERS)
-        self._limits = Limits(message_bytes, service.primary_peers)
-        self._message_bytes = message_bytes
+        self._service, self._message_bytes = service, message_bytes
         self.busy = False
-        self._server = grpc.server(
-            self._pool,
-            interceptors=[self._limits],
-            options=[
-                (
-                    "grpc.so_reuseport",
-                    0,
-                ),  # or a second switch would share the port and each get some of the clients
-                ("grpc.max_receive_message_length", message_bytes),
-                ("grpc.max_concurrent_streams", CALLS),
-                (
-                    "grpc.max_allowed_incoming_connections",
-                    2 * CONNECTIONS,
-                ),  # which a front keeps below
-                ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
-                ("grpc.http2.bdp_probe", 0),  # or the window grows with what a client sends
-                ("grpc.http2.lookahead_bytes", WINDOW),
-                ("grpc.experimental.tcp_max_read_chunk_size", READ_AT_ONCE),
-                ("grpc.keepalive_permit_without_calls", 1),
-                ("grpc.http2.min_ping_interval_without_data_ms", 5000),
-            ],
-        )
-        self._server.add_generic_rpc_handlers((p4r_grpc.handler(service),))
+        self._ended = False
+        self._methods = [*service.methods(), *others]
         if service.clock:
             # late: no switch on the live clock waits for it
-            from pcn.softswitch.p4runtime.clock_service import (
-                handler,
-            )
+            from pcn.softswitch.p4runtime.clock_service import clock_methods
 
-            self._server.add_generic_rpc_handlers((handler(service.clock),))
-        self._server.add_generic_rpc_handlers(tuple(others))
+            self._methods += clock_methods(service.clock)
         self._front: Front | None = None
+        self._workers: list[threading.Thread] = []
+        self._starting = threading.Lock()
+        self._streams: dict[int, Stream] = {}
+        self._parts: dict[int, Iterator[Any]] = {}
+        self._gate: Any = None
         try:
-            self.port = self._listen(address, tls)
+            self._listeners = Listeners(address)
         except FrontError as error:
-            self._pool.shutdown()
             raise ServerError(f"cannot listen on {address}: {error}") from None
-        if not self.port:
-            self._pool.shutdown()
-            faults = "the address is in use, or not this machine's"
-            if address.startswith("unix:"):
-                faults = "its folder is missing or another user's, or there is a file of this name"
-            if tls is not None:
-                faults += ", or its PEM files are bad"
-            raise ServerError(f"cannot listen on {address}: {faults}")
+        if tls is not None:
+            from pcn.softswitch.p4runtime.tls import Gate, TlsError  # late: few switches have it
+
+            try:
+                self._gate = Gate(tls, self._listeners.sockets)
+            except TlsError as error:
+                self._listeners.close()
+                raise ServerError(f"cannot listen on {address}: {error}") from None
+        self.port = self._listeners.port
         self.address = (
             address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{self.port}"
         )
 
-    def _listen(self, address: str, tls: Tls | None) -> int:
-        """Returns the port; 0: it can't listen."""
-        try:
-            with owner_only.unshared():  # of a Unix socket: it listens as soon as it is made
-                if tls is None and address.startswith("unix:"):
-                    return int(self._server.add_insecure_port(address))
-                if tls is None:
-                    self._front = Front(self._service.library, address, self._message_bytes)
-                    self._service.on_primaries = self._front.favour
-                    return (
-                        self._front.port
-                        if self._front.listen(self._server.add_insecure_port)
-                        else 0
-                    )
-                credentials = grpc.ssl_server_credentials(
-                    [(tls.key, tls.certificate)],
-                    root_certificates=tls.client_ca,
-                    require_client_auth=tls.client_ca is not None,
-                )
-                return int(self._server.add_secure_port(address, credentials))
-        except RuntimeError:
-            return 0
-
     def __enter__(self) -> Server:
-        self._service.start()
-        self._limits.start()
-        self._server.start()
-        if self._front is not None:
-            self._front.start()
+        number = connections(DESCRIPTORS if self._gate is None else TLS_DESCRIPTORS)
+        sockets = self._listeners.sockets if self._gate is None else []
+        try:
+            front = Front(
+                self._service.library, sockets, self._methods, number, self._message_bytes
+            )
+        except FrontError as error:
+            self._listeners.close()
+            raise ServerError(f"cannot listen on {self.address}: {error}") from None
+        self._front = front
+        self._service.on_primaries = front.favour
+        try:
+            self._service.start()
+            self._add_worker()
+        except RuntimeError:
+            self.end()
+            front.close()
+            front.free()
+            raise ServerError("the system gives the switch no threads") from None
+        if self._gate is not None:
+            self._gate.start(front.adopt, number)
         return self
 
     def __exit__(
@@ -157,71 +128,116 @@ class Server:
         error: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
-        self.end().wait(2 * STOP_S)
-        self._limits.stop()
-        if self._front is not None:
-            self._front.close()
-        ending = threading.Thread(target=self._pool.shutdown, daemon=True)  # waits for the workers
+        self.end()
+        front = self._front
+        if front is None:
+            return
+        front.drain(STOP_S)
+        if self._gate is not None:
+            self._gate.stop()
+        front.close()
+        ending = threading.Thread(target=self._join, daemon=True)
         ending.start()
         ending.join(STOP_S)
         self.busy = ending.is_alive()
+        if not self.busy:  # else a worker still has it
+            front.free()
 
-    def end(self) -> threading.Event:
-        """Begins to end: no new RPCs. The event is set when those under way have ended."""
-        if self._ended is None:
-            if self._front is not None:
-                self._front.refuse()
-            self._service.stop()
-            self._ended = self._server.stop(STOP_S)
-        return self._ended
+    def end(self) -> None:
+        """Begins to end: no new RPCs."""
+        if self._ended:
+            return
+        self._ended = True
+        if self._gate is not None:
+            self._gate.refuse()
+        if self._front is not None:
+            self._front.refuse()
+        self._listeners.close()
+        self._service.stop()
 
+    # ---- workers ----
 
-class _Pool(Executor):
-    """Runs calls in threads that it starts as they are needed, up to a number. It makes do with
-    those that it has where the system gives no more: gRPC's own thread would end of the error, and
-    the server be deaf.
-
-    No caller awaits a result, so a call has no future, with a lock and a condition."""
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._threads: list[threading.Thread] = []
-        self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
-        self._idle = threading.Semaphore(0)
-        self._started = Future[Any]()
-        self._started.set_result(None)
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Returns a future that is done already. gRPC's thread alone calls it."""
-        self._calls.put(partial(fn, *args, **kwargs))
-        if not self._idle.acquire(blocking=False) and len(self._threads) < self._workers:
-            self._add_worker()
-        return self._started
+    def _join(self) -> None:
+        for worker in self._workers:
+            worker.join()
 
     def _add_worker(self) -> None:
-        worker = threading.Thread(target=self._work, name="p4runtime", daemon=True)
-        try:
-            worker.start()
-        except RuntimeError:
-            if not self._threads:
-                raise
-            log.warning(
-                "the system gives the switch no more threads: it goes on with those that it has"
-            )
-            return
-        self._threads.append(worker)
+        """One waits for events while others work, up to WORKERS."""
+        with self._starting:
+            if len(self._workers) >= WORKERS or self._ended:
+                return
+            worker = threading.Thread(target=self._work, name="p4runtime", daemon=True)
+            try:
+                worker.start()
+            except RuntimeError:
+                if not self._workers:
+                    raise
+                log.warning(
+                    "the system gives the switch no more threads: it goes on with those that it has"
+                )
+                return
+            self._workers.append(worker)
 
     def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
+        front, event = self._front, FrontEvent()
+        assert front is not None
+        while front.next(event):
+            if not event.idle:
+                self._add_worker()
+            call = front.call(event)
             try:
-                call()
+                self._handle(event, self._methods[event.method], call)
+            except (RpcError, BatchError) as error:
+                call.finish(status_of(error))
+            except MemoryError:
+                call.finish(status_of(RpcError(RESOURCE_EXHAUSTED, "the switch is out of memory")))
             except Exception:
                 log.exception("a call failed")
-            del call  # with its message
-            self._idle.release()
+                call.finish(
+                    status_of(RpcError(INTERNAL, "the call failed: the log has the reason"))
+                )
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        for _ in self._threads:
-            self._calls.put(None)
-        for worker in self._threads if wait else ():
-            worker.join()
+    def _handle(self, event: FrontEvent, method: Method, call: Call) -> None:
+        """Raises RpcError and BatchError, with which the call ends."""
+        if event.kind == END:
+            self._parts.pop(event.call, None)
+            if stream := self._streams.pop(event.call, None):
+                stream.gone()
+        elif event.kind == ROOM:
+            if parts := self._parts.pop(event.call, None):
+                self._send_parts(call, parts)
+        elif method.kind == Kind.STREAM:
+            known = self._streams.get(event.call)
+            if known is None:  # it begins with its first message
+                known = self._streams[event.call] = method.handler(call)
+            if event.kind == HALF:
+                known.half_close()
+            else:
+                known.hear(_request(event, method))
+        elif method.kind == Kind.PARTS:
+            self._send_parts(call, method.handler(_request(event, method), call))
+        else:
+            answer = method.handler(_request(event, method), call)
+            call.finish(DONE, answer.SerializeToString())
+
+    def _send_parts(self, call: Call, parts: Iterator[Any]) -> None:
+        """Sends what the client has room for. The rest is made when it has more."""
+        for part in parts:
+            pushed = call.push(part.SerializeToString())
+            if pushed is Pushed.FULL:
+                self._parts[call.handle] = parts
+                return
+            if pushed is Pushed.REFUSED:
+                raise RpcError(RESOURCE_EXHAUSTED, "too much waits for clients: try again")
+            if pushed is Pushed.GONE:
+                return
+        call.finish(DONE)
+
+
+def _request(event: FrontEvent, method: Method) -> Any:
+    """Returns a request or a stream's message. Raises RpcError."""
+    check_memory()
+    try:
+        return method.parse(ctypes.string_at(event.data, event.length) if event.length else b"")
+    except DecodeError as error:
+        raise RpcError(INVALID_ARGUMENT, f"the message can't be parsed: {error}") from error

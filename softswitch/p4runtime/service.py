@@ -10,13 +10,11 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-import grpc
-
-from pcn.base.p4rt import p4r
+from pcn.base.p4rt import p4r, p4r_grpc
 from pcn.softswitch.native import (
     EVENT_FENCE,
     EVENT_LOG,
@@ -26,6 +24,7 @@ from pcn.softswitch.native import (
 )
 from pcn.softswitch.p4runtime import batches, packetio
 from pcn.softswitch.p4runtime.arbitration import MAX_OF_CONNECTION, MAX_SILENT, Arbitration, Session
+from pcn.softswitch.p4runtime.calls import LARGEST, Call, Method, Outlet, methods
 from pcn.softswitch.p4runtime.clock import Clock
 from pcn.softswitch.p4runtime.errors import (
     ABORTED,
@@ -34,12 +33,9 @@ from pcn.softswitch.p4runtime.errors import (
     PERMISSION_DENIED,
     RESOURCE_EXHAUSTED,
     UNIMPLEMENTED,
-    BatchError,
     RpcError,
-    abort_batch,
-    abort_rpc,
 )
-from pcn.softswitch.p4runtime.front import is_private, peer_of
+from pcn.softswitch.p4runtime.limits import READS, STREAM_BYTES
 from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.roles import Scope
 
@@ -87,9 +83,9 @@ class Service:
         """`engine`: of a switch whose packets and time are an engine's, what orders it and us."""
         self._native = native
         self.library = native.library
-        self.on_primaries: Callable[[set[str]], None] = lambda peers: None
+        self.on_primaries: Callable[[set[int]], None] = lambda peers: None
         """Is called with the connections that have primaries, whenever they change."""
-        self._primary_peers: set[str] = set()
+        self._primary_peers: set[int] = set()
         self._pipeline = pipeline
         self._log = logging.getLogger(f"pcn.softswitch.{device_id}")
         self._cpu_port = cpu_port
@@ -119,50 +115,55 @@ class Service:
                 self._native.fence(0)  # wakes it
             self._pump.join()
 
+    def methods(self) -> Iterable[Method]:
+        """Returns the methods of P4Runtime, which raise RpcError and BatchError."""
+        handlers: dict[str, Callable[..., Any]] = {
+            "Write": self.Write,
+            "Read": self.Read,
+            "SetForwardingPipelineConfig": self.SetForwardingPipelineConfig,
+            "GetForwardingPipelineConfig": self.GetForwardingPipelineConfig,
+            "Capabilities": self.Capabilities,
+            "StreamChannel": self.StreamChannel,
+        }
+        most = {
+            "Write": LARGEST,
+            "SetForwardingPipelineConfig": LARGEST,
+            "StreamChannel": STREAM_BYTES,
+        }
+        return methods(p4r_grpc.SERVICE, handlers, most=most, begun={"Read": READS})
+
     # ---- unary RPCs ----
 
-    def Write(self, request: p4r.WriteRequest, context: grpc.ServicerContext) -> p4r.WriteResponse:  # noqa: N802
-        try:
-            with self._lock:
-                scope = self._check_writer(request)
-                state = self._state()
-                succeeded = batches.write(state, request.updates, request.atomicity, scope)
-                self._pipeline.record(succeeded.updates)
-                if succeeded.error:
-                    raise succeeded.error
-        except RpcError as error:
-            abort_rpc(context, error)
-        except BatchError as error:
-            abort_batch(context, error)
+    def Write(self, request: p4r.WriteRequest, call: Call) -> p4r.WriteResponse:  # noqa: N802
+        with self._lock:
+            scope = self._check_writer(request)
+            state = self._state()
+            succeeded = batches.write(state, request.updates, request.atomicity, scope)
+            self._pipeline.record(succeeded.updates)
+            if succeeded.error:
+                raise succeeded.error
         return p4r.WriteResponse()
 
-    def Read(  # noqa: N802
-        self, request: p4r.ReadRequest, context: grpc.ServicerContext
-    ) -> Iterator[p4r.ReadResponse]:
-        try:
+    def Read(self, request: p4r.ReadRequest, call: Call) -> Iterator[p4r.ReadResponse]:  # noqa: N802
+        with self._turn, self._lock:
+            self._arbitration.check_device(request.device_id)
+            state = self._state()
+            reading = batches.Reading(
+                state, request.entities, self._arbitration.scope(request.role)
+            )
+            parts = reading.take()
+        yield from reading.responses(parts)
+        while not reading.done:
             with self._turn, self._lock:
-                self._arbitration.check_device(request.device_id)
-                state = self._state()
-                reading = batches.Reading(
-                    state, request.entities, self._arbitration.scope(request.role)
-                )
+                if state is not self._pipeline.state:
+                    raise RpcError(ABORTED, "the pipeline has changed while it was read")
                 parts = reading.take()
             yield from reading.responses(parts)
-            while not reading.done and context.is_active():
-                with self._turn, self._lock:
-                    if state is not self._pipeline.state:
-                        raise RpcError(ABORTED, "the pipeline has changed while it was read")
-                    parts = reading.take()
-                yield from reading.responses(parts)
-            if reading.error:
-                raise reading.error
-        except RpcError as error:
-            abort_rpc(context, error)
-        except BatchError as error:
-            abort_batch(context, error)
+        if reading.error:
+            raise reading.error
 
     def SetForwardingPipelineConfig(  # noqa: N802
-        self, request: p4r.SetForwardingPipelineConfigRequest, context: grpc.ServicerContext
+        self, request: p4r.SetForwardingPipelineConfigRequest, call: Call
     ) -> p4r.SetForwardingPipelineConfigResponse:
         try:
             with self._lock:
@@ -170,19 +171,16 @@ class Service:
             self._configure(request)
         except RpcError as error:
             self._log.warning("pipeline refused: %s", error.message)
-            abort_rpc(context, error)
+            raise
         return p4r.SetForwardingPipelineConfigResponse()
 
     def GetForwardingPipelineConfig(  # noqa: N802
-        self, request: p4r.GetForwardingPipelineConfigRequest, context: grpc.ServicerContext
+        self, request: p4r.GetForwardingPipelineConfigRequest, call: Call
     ) -> p4r.GetForwardingPipelineConfigResponse:
         response = p4r.GetForwardingPipelineConfigResponse()
-        try:
-            with self._lock:
-                self._arbitration.check_device(request.device_id)
-                config = self._pipeline.config
-        except RpcError as error:
-            abort_rpc(context, error)
+        with self._lock:
+            self._arbitration.check_device(request.device_id)
+            config = self._pipeline.config
         if config is None:
             return response
         wanted = request.response_type
@@ -196,13 +194,10 @@ class Service:
         return response
 
     def Capabilities(  # noqa: N802
-        self, request: p4r.CapabilitiesRequest, context: grpc.ServicerContext
+        self, request: p4r.CapabilitiesRequest, call: Call
     ) -> p4r.CapabilitiesResponse:
-        try:
-            if getattr(request, "device_id", 0):
-                self._arbitration.check_device(request.device_id)
-        except RpcError as error:
-            abort_rpc(context, error)
+        if getattr(request, "device_id", 0):
+            self._arbitration.check_device(request.device_id)
         return p4r.CapabilitiesResponse(p4runtime_api_version=API_VERSION)
 
     # ---- this process ----
@@ -237,32 +232,18 @@ class Service:
 
     # ---- streams ----
 
-    def StreamChannel(  # noqa: N802
-        self, request_iterator: Iterator[p4r.StreamMessageRequest], context: grpc.ServicerContext
-    ) -> Iterator[p4r.StreamMessageResponse]:
-        session = Session(getattr(context, "cancel", lambda: None), peer_of(context))
-        try:
-            with self._lock:
-                self._admit(session)
-        except RpcError as error:
-            abort_rpc(context, error)
-        try:
-            if not context.add_callback(session.close):
-                session.close()  # the client is gone already
-            self._start_reader(session, request_iterator)
-            yield from session.outgoing()
-        finally:
-            with self._lock:
-                self._leave(session)
-        if session.error:
-            abort_rpc(context, session.error)
+    def StreamChannel(self, outlet: Outlet) -> Channel:  # noqa: N802
+        session = Session(outlet)
+        with self._lock:
+            self._admit(session)
+        return Channel(self, session)
 
     def _admit(self, session: Session) -> None:
         """Takes a stream among the open ones. Silent ones make room. Raises RpcError."""
         if self._ending.is_set():
             raise RpcError(RESOURCE_EXHAUSTED, "the switch is ending")
         if (
-            not is_private(session.peer)
+            not session.is_private
             and sum(s.peer == session.peer for s in self._open) >= MAX_OF_CONNECTION
         ):
             raise RpcError(
@@ -292,36 +273,15 @@ class Service:
         self._primary_peers = {session.peer for session, _ in self._arbitration.primaries()}
         self.on_primaries(self._primary_peers)
 
-    def primary_peers(self) -> set[str]:
-        """Returns the connections, by gRPC's names, that have a role's primary."""
+    def primary_peers(self) -> set[int]:
+        """Returns the connections that have a role's primary."""
         return self._primary_peers
 
-    def _start_reader(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
-        reader = threading.Thread(
-            target=self._listen, args=(session, requests), name="p4runtime-stream", daemon=True
-        )
-        try:
-            reader.start()
-        except RuntimeError:
-            session.close(
-                RpcError(RESOURCE_EXHAUSTED, "the system gives the switch no more threads")
-            )
-
-    def _listen(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
-        """Reads a stream until it ends, in a separate thread: gRPC's iterators block."""
-        try:
-            for request in requests:
-                if session.closed:
-                    return
-                self._hear(session, request)
-            session.close()
-        except RpcError as error:
-            session.close(error)
-        except MemoryError:
-            session.close(RpcError(RESOURCE_EXHAUSTED, "the switch is out of memory"))
-        except Exception as error:  # gRPC raises a bare Exception where the stream was cancelled
-            self._log.debug("a stream ended: %r", error)
-            session.close()
+    def leave(self, session: Session) -> None:
+        """A stream has ended."""
+        session.close()
+        with self._lock:
+            self._leave(session)
 
     def _arbitrate(self, session: Session, claim: p4r.MasterArbitrationUpdate) -> None:
         """Takes a claim, and ends the session whose place it takes. Raises RpcError."""
@@ -332,7 +292,8 @@ class Service:
         if late is not None:
             self._dismiss(late)
 
-    def _hear(self, session: Session, request: p4r.StreamMessageRequest) -> None:
+    def hear(self, session: Session, request: p4r.StreamMessageRequest) -> None:
+        """Takes a stream's message. Raises RpcError, which ends the stream."""
         which = request.WhichOneof("update")
         if which == "arbitration":
             with self._lock:
@@ -503,3 +464,25 @@ class Service:
         self._log.info(
             "%s took %.0f ms", Request.Action.Name(action), 1000 * (time.monotonic() - started)
         )
+
+
+class Channel:
+    """A session as its server's stream: its client's messages, in order."""
+
+    def __init__(self, service: Service, session: Session) -> None:
+        self._service = service
+        self._session = session
+
+    def hear(self, request: p4r.StreamMessageRequest) -> None:
+        if self._session.closed:
+            return
+        try:
+            self._service.hear(self._session, request)
+        except RpcError as error:
+            self._session.close(error)
+
+    def half_close(self) -> None:
+        self._session.close()
+
+    def gone(self) -> None:
+        self._service.leave(self._session)

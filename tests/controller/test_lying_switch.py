@@ -48,7 +48,20 @@ class _Endless:
 def served(servicer: object) -> Iterator[str]:
     """Yields the address."""
     server = grpc.server(ThreadPoolExecutor(4))
-    server.add_generic_rpc_handlers((p4r_grpc.handler(servicer),))
+    handlers = {}
+    if isinstance(servicer, _Endless):
+        handlers["Read"] = grpc.unary_stream_rpc_method_handler(
+            servicer.Read, p4r.ReadRequest.FromString, p4r.ReadResponse.SerializeToString
+        )
+    if isinstance(servicer, _Rising):
+        handlers["StreamChannel"] = grpc.stream_stream_rpc_method_handler(
+            servicer.StreamChannel,
+            p4r.StreamMessageRequest.FromString,
+            p4r.StreamMessageResponse.SerializeToString,
+        )
+    server.add_generic_rpc_handlers(
+        (grpc.method_handlers_generic_handler("p4.v1.P4Runtime", handlers),)
+    )
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     yield f"127.0.0.1:{port}"

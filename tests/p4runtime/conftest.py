@@ -4,7 +4,6 @@ on Thrift."""
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +14,10 @@ from p4rt_client import Client, Names
 from p4rt_switch import PROGRAMS, Program, Switch, load, running_switch
 from p4rt_thrift import Bmv2
 
-from pcn.softswitch import cli
 from pcn.softswitch.clock import ManualClock
 from pcn.softswitch.codegen.build import build_runtime
 from pcn.softswitch.native import load_library
 
-os.environ.update(cli.GRPC)  # servers in this process are like the command's
 # some share its messages and target
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "judges/p4runtime"))
 

@@ -119,6 +119,8 @@ class Stranger:
         elif kind == PING and not flags & 1:
             self.send(frame(PING, 1, 0, payload))
         elif kind == RST_STREAM:
-            self.ended[number] = f"reset {int.from_bytes(payload, 'big')}"
+            code = int.from_bytes(payload, "big")
+            if code or number not in self.ended:  # an answer before the request's end: NO_ERROR
+                self.ended[number] = f"reset {code}"
         elif kind in (DATA, HEADERS) and flags & END_STREAM:
             self.ended.setdefault(number, "answered")

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import grpc
 import pytest
 from p4rt_client import Client, RefusedError
+from p4rt_outlet import ListOutlet
 from p4rt_switch import Program, Switch
 
 from pcn.base.p4rt import p4r, rpc_code
@@ -43,7 +44,7 @@ def write_code(client: Client) -> grpc.StatusCode | None:
 
 
 def stream() -> Session:
-    return Session(lambda: None)
+    return Session(ListOutlet())
 
 
 def claim(election_id: int) -> p4r.MasterArbitrationUpdate:
@@ -51,9 +52,10 @@ def claim(election_id: int) -> p4r.MasterArbitrationUpdate:
 
 
 def test_ended_stream_leaves_its_id_to_the_next_claim() -> None:
-    """gRPC's callback has closed the stream; its thread has yet to leave, and does so behind the
-    new claim."""
-    arbitration, old, backup, new = Arbitration(1), stream(), stream(), stream()
+    """Its client hasn't taken all of it yet; it leaves behind the new claim."""
+    arbitration, old, new = Arbitration(1), stream(), stream()
+    outlet = ListOutlet()
+    backup = Session(outlet)
     arbitration.update(old, claim(10))
     arbitration.update(backup, claim(5))
     old.close()
@@ -63,7 +65,7 @@ def test_ended_stream_leaves_its_id_to_the_next_claim() -> None:
     assert arbitration.is_primary(new)
     with pytest.raises(RpcError, match="election id 10 is in use"):
         arbitration.update(backup, claim(10))
-    codes = [message.arbitration.status.code for message in waiting(backup)]
+    codes = [message.arbitration.status.code for message in outlet.messages()]
     assert codes == [rpc_code.ALREADY_EXISTS, rpc_code.NOT_FOUND, rpc_code.ALREADY_EXISTS]
 
 
@@ -87,19 +89,14 @@ def test_ended_stream_takes_no_place() -> None:
 def test_refused_claim_leaves_no_ended_primary() -> None:
     """Calls on a connection that had a primary aren't a primary's any longer."""
     service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)  # type: ignore[arg-type]
-    primary, stranger = Session(lambda: None, "first"), Session(lambda: None, "second")
-    service._hear(primary, p4r.StreamMessageRequest(arbitration=claim(10)))
-    assert service.primary_peers() == {"first"}
+    primary, stranger = Session(ListOutlet(1)), Session(ListOutlet(2))
+    service.hear(primary, p4r.StreamMessageRequest(arbitration=claim(10)))
+    assert service.primary_peers() == {1}
     primary.close()
     foreign = p4r.MasterArbitrationUpdate(device_id=2)
     with pytest.raises(RpcError, match="not 2"):
-        service._hear(stranger, p4r.StreamMessageRequest(arbitration=foreign))
+        service.hear(stranger, p4r.StreamMessageRequest(arbitration=foreign))
     assert service.primary_peers() == set()
-
-
-def waiting(session: Session) -> list[p4r.StreamMessageResponse]:
-    session.close()
-    return list(session.outgoing())
 
 
 def test_the_highest_election_id_wins(clients: list[Client]) -> None:

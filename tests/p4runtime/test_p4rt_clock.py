@@ -155,7 +155,7 @@ def test_what_is_refused(manual_switch: Switch, clock: ManualClock, empty_switch
 
 def test_advance_ends_where_its_client_has_gone(manual_switch: Switch, clock: ManualClock) -> None:
     """A packet generator makes a step of each microsecond; the others' calls don't wait for 73
-    years of them, of which a connection that isn't a primary's may have two."""
+    years of them, of which a connection that isn't a primary's may have one at work."""
     manual_switch.native.generate(3, 1000, [1])
     takes, gives = Span, Moment
     with grpc.insecure_channel(f"127.0.0.1:{manual_switch.port}") as channel:
@@ -164,11 +164,7 @@ def test_advance_ends_where_its_client_has_gone(manual_switch: Switch, clock: Ma
         )
         calls = [call.future(takes(ns=2**61)) for _ in range(20)]
         waiting.wait_until(lambda: manual_switch.native.now_ns > 0, "time to move")
-        waiting.wait_until(
-            lambda: sum(call.done() for call in calls) == 18, "those that are too many"
-        )
-        refused = [call.code() for call in calls if call.done()]
-        assert refused == [grpc.StatusCode.RESOURCE_EXHAUSTED] * 18
+        assert not any(call.done() for call in calls)
     assert clock.now_ns < 2**61
 
 

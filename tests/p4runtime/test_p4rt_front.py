@@ -3,7 +3,8 @@ calls go on."""
 
 from __future__ import annotations
 
-import os
+import ctypes
+import multiprocessing
 import resource
 import signal
 import socket
@@ -11,6 +12,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -32,9 +34,17 @@ from p4rt_stranger import (
 )
 from p4rt_switch import Program, Switch
 
-from pcn.base.p4rt import p4r, rpc_code
-from pcn.softswitch.p4runtime import arbitration, front, service
+from pcn.base.p4rt import p4r, p4r_grpc, rpc_code
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.native_types import FrontEvent
+from pcn.softswitch.p4runtime import arbitration, front, limits, service
+from pcn.softswitch.p4runtime.front import Front, Listeners
+from pcn.softswitch.p4runtime.pipeline import Pipeline
+from pcn.softswitch.p4runtime.server import Server
+from pcn.softswitch.p4runtime.service import Service
 from pcn.softswitch.values import MESSAGE_BYTES
+
+CONTEXT = multiprocessing.get_context("fork")
 
 P4RUNTIME = (
     "Write",
@@ -50,6 +60,15 @@ OTHERS = (
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 )
 LARGE = b"\0" + struct.pack("!I", MESSAGE_BYTES - 1000)
+
+
+PACKET = p4r.PacketOut(payload=b"x")
+"""Of one who isn't primary: the stream goes on, and has an error."""
+
+
+def stream_message(**update: Any) -> bytes:
+    data = p4r.StreamMessageRequest(**update).SerializeToString()
+    return b"\0" + struct.pack("!I", len(data)) + data
 
 
 def resident() -> int:
@@ -102,7 +121,7 @@ def test_calls_whose_request_never_comes_hold_up_no_one(
     def bounded() -> bool:
         for stranger in strangers:
             stranger.listen()
-        return sum(30 - len(stranger.ended) for stranger in strangers) <= front.UNFINISHED
+        return sum(30 - len(stranger.ended) for stranger in strangers) <= limits.UNFINISHED
 
     waiting.wait_until(bounded, "calls to end")
     assert not any(stranger.closed for stranger in strangers), "the connections go on"
@@ -121,7 +140,7 @@ def test_bytes_of_messages_that_never_end_are_bounded(
     for _ in range(20):
         for stranger, number in calls:
             stranger.give(number, chunk)
-    assert resident() - before < 2 * front.BYTES, "what Python holds of a message comes on top"
+    assert resident() - before < 2 * limits.BYTES, "what Python holds of a message comes on top"
     serves(client, switch)
 
 
@@ -138,7 +157,7 @@ def test_whole_large_requests_of_strangers_are_bounded(
             while not stranger.closed and number not in stranger.ended and sent < len(body):
                 sent += stranger.give(number, body[sent:])
         client.write()
-    assert resident() - before < 4 * front.BYTES
+    assert resident() - before < 4 * limits.BYTES
 
 
 def test_primary_sends_a_large_configuration_beside_strangers(
@@ -159,7 +178,7 @@ def test_oldest_call_of_the_connection_that_holds_most_ends(
     greedy, modest = strangers[:2]
     few = modest.call("Write")
     modest.give(few, LARGE)
-    numbers = [greedy.call("Write") for _ in range(front.UNFINISHED_OF_CONNECTION + 1)]
+    numbers = [greedy.call("Write") for _ in range(limits.UNFINISHED_OF_CONNECTION + 1)]
 
     def ended() -> bool:
         greedy.listen()
@@ -178,7 +197,7 @@ def test_idle_connections_make_room(
     with ExitStack() as stack:
         silent = [
             stack.enter_context(Stranger(switch.port, begin=number % 2 == 0))
-            for number in range(front.CONNECTIONS + 40)
+            for number in range(limits.CONNECTIONS + 40)
         ]
         serves(client, switch)
 
@@ -196,7 +215,7 @@ def test_silent_streams_make_room(
 ) -> None:
     for stranger in strangers:
         for _ in range(arbitration.MAX_OF_CONNECTION + 1):
-            stranger.call("StreamChannel")
+            stranger.give(stranger.call("StreamChannel"), stream_message(packet=PACKET))
     serves(client, switch)
 
 
@@ -212,9 +231,10 @@ def test_stream_of_the_connection_with_most_silent_ones_makes_room(
 
     with Client(switch.port, election_id=1) as newcomer:
         newcomer._stream = newcomer.stub.StreamChannel(iter(newcomer._requests.get, None))
-        newcomer.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
+        newcomer.send(packet=PACKET)
+        newcomer.receive()
         for _ in range(4):
-            stranger.call("StreamChannel")
+            stranger.give(stranger.call("StreamChannel"), stream_message(packet=PACKET))
         waiting.wait_until(ended, "one of the stranger's streams to make room")
         newcomer.arbitrate()
 
@@ -257,7 +277,7 @@ def test_frames_that_are_too_long_end_their_connection(client: Client, switch: S
 def test_frame_that_pads_more_than_it_has_ends_its_connection(
     client: Client, switch: Switch
 ) -> None:
-    """What is padded right goes on: gRPC ends its call, as it takes no padding."""
+    """What is padded right goes on."""
     for padding, closed in (
         (b"\x09" + bytes(5 + 9), False),
         (b"\x09" + bytes(8), True),
@@ -325,15 +345,34 @@ def test_descriptors_are_left_for_the_work() -> None:
         process.end(signal.SIGKILL)
 
 
-def test_nothing_of_the_front_is_left_on_disk(switch: Switch, client: Client) -> None:
-    targets = [Path(os.path.realpath(link)) for link in Path("/proc/self/fd").iterdir()]
-    sockets = [
-        Path(str(path).removesuffix(" (deleted)"))
-        for path in targets
-        if str(path).endswith("/s (deleted)")
-    ]
-    assert sockets
-    assert not any(path.exists() or path.parent.exists() for path in sockets)
+def test_child_leaves_its_parents_front_alone(library: ctypes.CDLL, tmp_path: Path) -> None:
+    """A fork that ends the server, as one does that unwinds its stack: nothing of the parent's is
+    closed, freed or waited for, and its socket keeps its place."""
+    path = tmp_path / "s"
+    with NativeSwitch(library) as native:
+        native.start()
+        pipeline = Pipeline(native, library)
+        service = Service(native, pipeline, 1, 0)
+        with Server(service, f"unix:{path}") as server, grpc.insecure_channel(f"unix:{path}") as c:
+            stub = p4r_grpc.P4RuntimeStub(c)
+            stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
+            child = CONTEXT.Process(target=_end, args=(server._front, server._listeners))
+            child.start()
+            child.join(waiting.LIMIT_S)
+            assert child.exitcode == 0
+            assert path.is_socket()
+            stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
+        assert not path.exists()
+        pipeline.close()
+
+
+def _end(front: Front, listeners: Listeners) -> None:
+    assert not front.next(FrontEvent())
+    front.refuse()
+    front.drain(waiting.LIMIT_S)
+    front.close()
+    front.free()
+    listeners.close()
 
 
 FRAMES = st.builds(

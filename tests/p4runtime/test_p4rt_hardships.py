@@ -26,7 +26,8 @@ from p4rt_switch import PROGRAMS, Program, running_switch
 
 from pcn.base.p4rt import p4r, rpc_code
 from pcn.softswitch.codegen.build import build_program, build_runtime
-from pcn.softswitch.p4runtime import server, service
+from pcn.softswitch.p4runtime import service
+from pcn.softswitch.p4runtime.server import ServerError
 
 
 @pytest.fixture
@@ -276,38 +277,23 @@ def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]) ->
 
 
 def test_server_goes_on_with_its_workers_when_the_system_gives_no_more(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    workers, started, going, ended = (
-        server._Pool(3),
-        threading.Event(),
-        threading.Event(),
-        threading.Semaphore(0),
-    )
-
-    def wait() -> None:
-        started.set()
-        going.wait(WAIT_S)
-        ended.release()
-
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", refuse)
-        with pytest.raises(RuntimeError):
-            server._Pool(3).submit(wait)
-    workers.submit(wait)
-    assert started.wait(WAIT_S)
-    with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", refuse)
-        workers.submit(wait)
-    assert "the system gives the switch no more threads" in caplog.text
-    workers.submit(int, "no number")
-    going.set()
-    for _ in range(2):
-        assert ended.acquire(timeout=WAIT_S)
-    workers.submit(wait)
-    assert ended.acquire(timeout=WAIT_S)
-    workers.shutdown()
-    assert "a call failed" in caplog.text
+        with pytest.raises(ServerError, match="no threads"), running_switch(library):
+            pass
+    with running_switch(library) as switch, Client(switch.port) as client:
+        with monkeypatch.context() as patched:
+            start = threading.Thread.start
+            patched.setattr(
+                threading.Thread,
+                "start",
+                lambda thread: refuse(thread) if thread.name == "p4runtime" else start(thread),
+            )
+            client.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=WAIT_S)
+            assert "the system gives the switch no more threads" in caplog.text
+        client.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=WAIT_S)

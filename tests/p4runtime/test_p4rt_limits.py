@@ -3,6 +3,7 @@ on."""
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import resource
 import signal
@@ -17,11 +18,12 @@ import pytest
 import waiting
 from hypothesis import given, strategies as st
 from p4rt_client import Client, Names, RefusedError
+from p4rt_outlet import ListOutlet
 from p4rt_process import Process
-from p4rt_switch import Switch
+from p4rt_switch import Switch, running_switch
 
 from pcn.base.p4rt import p4r, stratum
-from pcn.softswitch.p4runtime import arbitration, batches, limits, service
+from pcn.softswitch.p4runtime import arbitration, batches, limits
 from pcn.softswitch.p4runtime.arbitration import Arbitration, Session
 from pcn.softswitch.p4runtime.errors import NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
 
@@ -109,30 +111,6 @@ def test_unread_stream_ends(
     assert client.arbitrate(3).status.code == 0
 
 
-def test_stream_is_cut_off_where_even_its_status_is_not_read(
-    switch: Switch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Its place is another's then."""
-    monkeypatch.setattr(arbitration, "MAX_WAITING_BYTES", 1 << 20)
-    monkeypatch.setattr(arbitration, "LAST_WORD_S", 0.05)
-    monkeypatch.setattr(service, "MAX_SILENT", 1)
-    with Client(switch.port) as stranger:
-        flood(stranger, "claims", caplog)
-
-        def free() -> bool:
-            with Client(switch.port) as client:
-                return _arbitrates(client)
-
-        waiting.wait_until(free, "the place to be free")
-
-
-def _arbitrates(client: Client) -> bool:
-    with suppress(RefusedError):
-        client.arbitrate()
-        return True
-    return False
-
-
 @given(st.lists(st.integers(0, 3000), max_size=40), st.integers(0, 10))
 def test_session_holds_what_it_may(sizes: list[int], taken: int) -> None:
     """A model of the queue: messages that fit wait in their order; the first that doesn't ends the
@@ -140,10 +118,9 @@ def test_session_holds_what_it_may(sizes: list[int], taken: int) -> None:
     patch = pytest.MonkeyPatch()
     patch.setattr(arbitration, "MAX_WAITING", 8)
     patch.setattr(arbitration, "MAX_WAITING_BYTES", 10_000)
-    patch.setattr(arbitration, "LAST_WORD_S", 3600)
     try:
-        session, messages = Session(), []
-        outgoing = session.outgoing()
+        outlet, messages = ListOutlet(), []
+        session = Session(outlet)
         for number, size in enumerate(sizes):
             message = p4r.StreamMessageResponse(packet=p4r.PacketIn(payload=bytes(size)))
             fits = (
@@ -153,13 +130,14 @@ def test_session_holds_what_it_may(sizes: list[int], taken: int) -> None:
             session.send(message)
             assert session.closed is not fits
             if not fits:
-                assert session.error is not None
-                assert session.error.code == RESOURCE_EXHAUSTED
-                assert list(outgoing) == [], "what waited is gone"
+                assert outlet.status is not None
+                assert outlet.status.code == RESOURCE_EXHAUSTED
+                assert not outlet.waiting, "what waited is gone"
                 return
             messages.append(message)
             if number < taken:
-                assert next(outgoing) is messages.pop(0)
+                assert outlet.messages()[0] == messages.pop(0)
+                del outlet.waiting[0]
     finally:
         patch.undo()
 
@@ -206,7 +184,11 @@ def test_roles_are_kept_as_long_as_they_mean_something(
 
     A step of a session that has a role already ends it.
     """
-    arbitrator, sessions, marked = Arbitration(1), {n: Session() for n in range(4)}, set[str]()
+    arbitrator, sessions, marked = (
+        Arbitration(1),
+        {n: Session(ListOutlet()) for n in range(4)},
+        set[str](),
+    )
     for number, name, election_id in steps:
         session = sessions[number]
         if session.role is not None:
@@ -216,7 +198,7 @@ def test_roles_are_kept_as_long_as_they_mean_something(
             )
             # read before the stream ended; it means nothing any more
             arbitrator.update(session, late)
-            sessions[number] = Session()
+            sessions[number] = Session(ListOutlet())
             continue
         claim = p4r.MasterArbitrationUpdate(device_id=1, role=p4r.Role(name=name))
         if election_id is not None:
@@ -245,11 +227,21 @@ def test_requests_larger_than_the_limit_are_refused(processes: Any) -> None:
             lambda: client.read(table_entry=table),
         ):
             with pytest.raises(
-                RefusedError, match=r"larger than max \(10\d+ vs. 1000000\)"
+                RefusedError, match=r"a message of 10\d+ bytes is larger than 1000000"
             ) as failure:
                 call()
             assert failure.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert client.get_pipeline() is None
+    assert process.end() == 0
+
+
+def test_option_permits_larger_requests(processes: Any) -> None:
+    process = processes("--grpc-max-message-size", "32MB")
+    with Client(process.port) as client:
+        client.arbitrate()
+        with pytest.raises(RefusedError) as failure:
+            client.insert(table_entry=p4r.TableEntry(table_id=1, metadata=bytes(20_000_000)))
+        assert failure.value.code is grpc.StatusCode.FAILED_PRECONDITION, "it has no pipeline"
     assert process.end() == 0
 
 
@@ -285,13 +277,14 @@ def _nothing(until: threading.Event) -> Iterator[bytes]:
     yield from ()
 
 
-def test_request_that_does_not_come_holds_no_worker(
-    client: Client, switch: Switch, monkeypatch: pytest.MonkeyPatch
+def test_request_that_does_not_come_is_cut_off(
+    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More calls than there are workers, none of which sends its message: each ends, and others are
     answered."""
     monkeypatch.setattr(limits, "PEER_S", 0.05)
     with ExitStack() as stack:
+        switch = stack.enter_context(running_switch(library))
         calls, gone = [], threading.Event()
         stack.callback(gone.set)
         for _ in range(2):
@@ -301,7 +294,8 @@ def test_request_that_does_not_come_holds_no_worker(
         for call in calls:
             waiting.wait_until(call.done, "the switch to end the call")
             assert call.code() in (grpc.StatusCode.CANCELLED, grpc.StatusCode.RESOURCE_EXHAUSTED)
-    client.write()
+        client = stack.enter_context(Client(switch.port))
+        assert client.arbitrate().status.code == 0
 
 
 def test_messages_of_errors_are_short(client: Client, names: Names) -> None:

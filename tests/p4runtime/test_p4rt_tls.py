@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -14,12 +15,13 @@ import finsy as fy
 import grpc
 import needs
 import pytest
-from p4rt_client import Client, RefusedError
+from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
-from p4rt_switch import PROGRAMS, unpacked
+from p4rt_switch import PROGRAMS, load, unpacked
 
 from pcn.base.p4rt import rpc_code
 from pcn.softswitch.options import parse
+from pcn.softswitch.p4runtime import tls
 
 
 class Authority:
@@ -208,8 +210,7 @@ def test_server_listens_only_on_this_machine_by_default() -> None:
 def test_calls_without_a_request_hold_up_no_primary(
     authority: Authority, server_files: list[str]
 ) -> None:
-    """gRPC takes connections with TLS: workers that await a stranger's request are bounded, a
-    primary's apart."""
+    """As without TLS."""
     never = threading.Event()
     with switch(*server_files) as port, ExitStack() as stack:
         stack.callback(never.set)
@@ -226,3 +227,28 @@ def test_calls_without_a_request_hold_up_no_primary(
 def _awaited(event: threading.Event) -> Iterator[bytes]:
     event.wait()
     yield from ()
+
+
+def test_silent_connections_make_room(authority: Authority, server_files: list[str]) -> None:
+    """More than may shake hands at once, and some that end in the middle: clients get in."""
+    with switch(*server_files) as port, ExitStack() as stack:
+        silent = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            for _ in range(tls.HANDSHAKES + 20)
+        ]
+        silent[-1].shutdown(socket.SHUT_WR)
+        assert outcome(port, credentials(authority)) == rpc_code.OK
+        silent[0].settimeout(WAIT_S)
+        assert silent[0].recv(1) == b"", "the oldest has made room"
+
+
+def test_large_configuration_and_answer_pass(authority: Authority, server_files: list[str]) -> None:
+    """Of 15 MB each way, in many records."""
+    program = load(PROGRAMS / "bench")
+    padded = program.json + b" " * (15_000_000 - len(program.json))
+    with switch(*server_files) as port, Client(port, tls=credentials(authority)) as client:
+        client.arbitrate()
+        client.set_pipeline(program.info, padded)
+        config = client.get_pipeline()
+        assert config is not None
+        assert config.p4_device_config == padded

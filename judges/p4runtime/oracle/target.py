@@ -3,18 +3,21 @@ gRPC."""
 
 from __future__ import annotations
 
+import binascii
 import contextlib
 import queue
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import grpc
 import p4rt_bmv2
+from p4rt_outlet import ListOutlet
 
 from oracle.programs import Program
 from pcn.base.p4rt import p4r, p4r_grpc, rpc_status
+from pcn.softswitch.p4runtime.errors import BatchError, RpcError, status_of
 
 DETAILS = "grpc-status-details-bin"
 WAIT_S = 60
@@ -46,37 +49,23 @@ class Target(Protocol):
         """Ends it."""
 
 
-def answer(code: grpc.StatusCode, message: str, packed: bytes) -> Answer:
+def answer(code: int, message: str, packed: bytes) -> Answer:
     """The content of a status."""
     errors = []
     for detail in rpc_status.Status.FromString(packed).details:
         error = p4r.Error()
         detail.Unpack(error)
         errors.append(error)
-    return Answer(code.value[0], tuple(errors), message)
+    return Answer(code, tuple(errors), message)
 
 
 # ---- in this process ----
 
 
-class _AbortError(Exception):
-    """What `abort` raises."""
-
-
-class _Context:
-    """What the service uses of gRPC's ServicerContext."""
-
-    def __init__(self) -> None:
-        self.packed = b""
-
-    def abort(self, code: grpc.StatusCode, message: str) -> NoReturn:
-        raise _AbortError(code, message)
-
-    def is_active(self) -> bool:
-        return True
-
-    def set_trailing_metadata(self, metadata: Iterable[tuple[str, bytes]]) -> None:
-        self.packed = dict(metadata).get(DETAILS, b"")
+def _answer(error: RpcError | BatchError) -> Answer:
+    status = status_of(error)
+    packed = binascii.a2b_base64((status.details or b"") + b"==")
+    return answer(status.code, status.message, packed)
 
 
 class Embedded:
@@ -95,7 +84,7 @@ class Embedded:
         self._native.start()
         self.service: Any = Service(self._native, self._pipeline, 1, 255)
         first = p4r.MasterArbitrationUpdate(device_id=1, election_id=p4r.Uint128(low=1))
-        self.service._hear(Session(), p4r.StreamMessageRequest(arbitration=first))
+        self.service.hear(Session(ListOutlet()), p4r.StreamMessageRequest(arbitration=first))
         self._loaded: tuple[str, Any] = ("", None)
 
     def load(self, program: Program) -> None:
@@ -107,22 +96,20 @@ class Embedded:
         self._pipeline.commit(self._loaded[1])
 
     def write(self, request: p4r.WriteRequest) -> Answer:
-        context = _Context()
         try:
-            self.service.Write(request, context)
-        except _AbortError as error:
-            return answer(*error.args, context.packed)
+            self.service.Write(request, None)
+        except (RpcError, BatchError) as error:
+            return _answer(error)
         return Answer(0)
 
     def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
-        context, entities = _Context(), []
+        entities: list[p4r.Entity] = []
         try:
-            for response in self.service.Read(
-                p4r.ReadRequest(device_id=1, entities=queries), context
-            ):
+            request = p4r.ReadRequest(device_id=1, entities=queries)
+            for response in self.service.Read(request, None):
                 entities += response.entities
-        except _AbortError as error:
-            return entities, answer(*error.args, context.packed)
+        except (RpcError, BatchError) as error:
+            return entities, _answer(error)
         return entities, Answer(0)
 
     def close(self) -> None:
@@ -164,7 +151,7 @@ class Remote:
             self._stub.Write(request, timeout=WAIT_S)
         except grpc.RpcError as error:
             packed = dict(error.trailing_metadata() or ()).get(DETAILS, b"")
-            return answer(error.code(), error.details() or "", packed)
+            return answer(error.code().value[0], error.details() or "", packed)
         return Answer(0)
 
     def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
@@ -176,7 +163,7 @@ class Remote:
                 entities += response.entities
         except grpc.RpcError as error:
             packed = dict(error.trailing_metadata() or ()).get(DETAILS, b"")
-            return entities, answer(error.code(), error.details() or "", packed)
+            return entities, answer(error.code().value[0], error.details() or "", packed)
         return entities, Answer(0)
 
     def close(self) -> None:
