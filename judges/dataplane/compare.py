@@ -1,6 +1,6 @@
 """The data-plane tests on the embedded switch and on the engine of virtual time: what each case
 sent, received and counted, and when, to the bit. Both have simple_switch's rules by the same text
-(softswitch/csrc/rules.h), and queues, schedulers and time of their own.
+(softswitch/csrc/rules.h), and each has its own queues, schedulers and time.
 
     compare.py                                  all cases of pcn.p4
     compare.py --program pcn_time np_ecn pause  these files

@@ -153,10 +153,9 @@ static bool has_room(const struct vn_context *context, const struct vn_class *in
                      uint32_t bytes)
 {
     if (vn_is_shared(in)) return vn_share_has_room(context, in, bytes);
-    if (in->lossless == VN_LOSSY ||
-        (in->lossless == VN_FLOW_CONTROL_credits && context->unable == NULL))
-        return true;
-    return in->held_bytes + bytes <= limit;
+    bool bounded = in->lossless == VN_FLOW_CONTROL_pfc ||
+                   (in->lossless == VN_FLOW_CONTROL_credits && context->unable != NULL);
+    return !bounded || in->held_bytes + bytes <= limit;
 }
 
 bool vn_fault_overrun(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t id)
