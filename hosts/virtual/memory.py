@@ -1,4 +1,4 @@
-"""The memory that a network in virtual time takes, told before it is taken: the engine's structs,
+"""The memory that a network in virtual time takes, known before it is taken: the engine's structs,
 by their sizes, and of Python's objects beside them, as measured.
 
 Measured on Clos networks of 1,024 to 98,304 hosts (2026-11-30, CPython 3.11, PCN's program), as the

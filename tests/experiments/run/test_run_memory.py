@@ -1,4 +1,4 @@
-"""The memory that a run says it needs, beside what it takes; and a run that the machine hasn't the
+"""The memory that a run states, beside what it takes; and a run that the machine hasn't the
 memory for."""
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def resident(name):
 
 virtual.run_virtual(plan("star", {"count": 20}), Quiet())  # what all runs load is there
 plan = plan(sys.argv[1], json.loads(sys.argv[2]))
-told, before = memory.total(run_memory.of_run(plan)), resident("VmRSS")
+stated, before = memory.total(run_memory.of_run(plan)), resident("VmRSS")
 recording = virtual.run_virtual(plan, Quiet())
-print(told, resident("VmHWM") - before)
+print(stated, resident("VmHWM") - before)
 """
 
 
@@ -53,14 +53,14 @@ print(told, resident("VmHWM") - before)
         ("fat-tree", {"k": 12, "count": 2000}),
     ],
 )
-def test_run_takes_the_memory_that_it_says(topology: str, values: dict[str, Any]) -> None:
-    """Within a seventh, by the process's largest resident size; each is a process of its own."""
+def test_run_takes_the_memory_that_it_states(topology: str, values: dict[str, Any]) -> None:
+    """Within a seventh, by the process's largest resident size; each has a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", TAKES, topology, json.dumps(values)],
         capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3],
     )  # fmt: skip
-    told, taken = map(float, done.stdout.split())
-    assert told == pytest.approx(taken, rel=0.15)
+    stated, taken = map(float, done.stdout.split())
+    assert stated == pytest.approx(taken, rel=0.15)
 
 
 def test_run_without_the_memory_is_refused_with_nothing_left_behind(
