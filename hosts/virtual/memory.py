@@ -63,7 +63,8 @@ class Memory:
         """Returns what packets need that are inside the network at once: of each host that sends
         as many as leave it in the longest round trip at its rate, and at most all that it sends."""
         frame = wire.data_bytes(payload_bytes, False, False)
-        rtt_s = topology.max_rtt_s(frame)
+        # parts of a network that no link joins have no round trip between them
+        rtt_s = 0.0 if topology.hosts_apart() else topology.max_rtt_s(frame)
         sent: dict[str, float] = {}
         for flow in flows:
             size = math.inf if flow.size_bytes is None else flow.size_bytes

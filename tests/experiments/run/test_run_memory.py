@@ -15,7 +15,9 @@ from pcn.base import memory
 from pcn.experiments import runner
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual.memory import Memory
 from pcn.topologies.clos import clos
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
 
 TAKES = """
 import json, sys
@@ -83,3 +85,19 @@ def test_network_without_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) 
         memory.MemoryShortError, match=r"512 hosts, 56 switches: some \d+ MB of memory are needed"
     ):
         VirtualNetwork(clos(), find_scheme("pcn").configure({}))
+
+
+def test_packets_grow_with_what_hosts_send_up_to_a_round_trip() -> None:
+    topology = clos(pods=2)
+    flows = [[FlowSpec(1, "h0", "h1", size_bytes=size)] for size in (1000, 10_000, 10**8, 10**9)]
+    few, more, most, still = (Memory().packets(topology, flow, 1000).size for flow in flows)
+    assert few < more < most == still
+
+
+def test_parts_of_a_network_that_no_link_joins_have_packets() -> None:
+    names = ["h0", "h1", "h2", "h3"]
+    ends = [(name, f"s{i // 2}", i % 2 + 1) for i, name in enumerate(names)]
+    links = [Link(Endpoint(h, 0), Endpoint(s, port), 1e9, 1e-6) for h, s, port in ends]
+    switches = (Switch("s0", 1), Switch("s1", 2))
+    topology = Topology("apart", make_hosts(names), switches, tuple(links))
+    assert Memory().packets(topology, [FlowSpec(1, "h0", "h1")], 1000).size > 0
