@@ -23,7 +23,7 @@ class Need(NamedTuple):
 
 
 class MemoryShortError(LabError):
-    """The memory that something needs isn't there."""
+    """The memory that something needs is missing."""
 
 
 def total(needs: Sequence[Need]) -> float:
@@ -68,7 +68,7 @@ def _limits() -> Iterator[float]:
 
 
 def _of_groups() -> Iterator[float]:
-    """Yields what is left of the limit of each control group (version 2) that the process is in.
+    """Yields the rest of the limit of each control group (version 2) that the process is in.
     Files that were read are given back when memory is needed."""
     lines = (_PROC / "self/cgroup").read_text().splitlines()
     paths = [line[3:].strip("/") for line in lines if line.startswith("0::")]

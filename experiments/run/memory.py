@@ -1,4 +1,4 @@
-"""The memory that a run in virtual time needs, told before it is taken: a network, its flows, and
+"""The memory that a run in virtual time needs, stated before it is taken: a network, flows, and
 what is recorded of them, as measured (docs/virtualnet.md)."""
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.records import most_samples
 from pcn.hosts.virtual.memory import Memory
 
-TOLD_FROM = 1e9
-"""Bytes from which on a run says what it needs."""
+STATED_FROM = 1e9
+"""Bytes from which on a run states what it needs."""
 _OF_PORT, _OF_HOST = 6, 1
 """Values that are sampled of a switch's port, of most programs, and of a host's."""
 _OF_SOURCE, _OF_RECORD, _OF_FLOW = 700, 1_100, 350

@@ -122,7 +122,7 @@ def _require_memory(plan: Plan, progress: RunProgress) -> None:
     there."""
     needs = run_memory.of_run(plan)
     size = memory.total(needs)
-    if size >= run_memory.TOLD_FROM:
+    if size >= run_memory.STATED_FROM:
         parts = ", ".join(f"{need.what} {memory.size_text(need.size)}" for need in needs)
         progress.note(f"the run needs some {memory.size_text(size)} of memory: {parts}")
     memory.require(

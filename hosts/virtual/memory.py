@@ -1,4 +1,4 @@
-"""The memory that a network in virtual time takes, told before it is taken: the engine's structs,
+"""The memory that a network in virtual time takes, known before it is taken: the engine's structs,
 by their sizes, and of Python's objects beside them, as measured.
 
 Measured on Clos networks of 1,024 to 98,304 hosts (2026-11-30, CPython 3.11, PCN's program), as the
@@ -63,7 +63,8 @@ class Memory:
         """Returns what packets need that are inside the network at once: of each host that sends
         as many as leave it in the longest round trip at its rate, and at most all that it sends."""
         frame = wire.data_bytes(payload_bytes, False, False)
-        rtt_s = topology.max_rtt_s(frame)
+        # parts of a network that no link joins have no round trip between them
+        rtt_s = 0.0 if topology.hosts_apart() else topology.max_rtt_s(frame)
         sent: dict[str, float] = {}
         for flow in flows:
             size = math.inf if flow.size_bytes is None else flow.size_bytes

@@ -1,4 +1,4 @@
-"""The memory that a run says it needs, beside what it takes; and a run that the machine hasn't the
+"""The memory that a run states, beside what it takes; and a run that the machine hasn't the
 memory for."""
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pcn.base import memory
 from pcn.experiments import runner
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual.memory import Memory
 from pcn.topologies.clos import clos
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
 
 TAKES = """
 import json, sys
@@ -39,9 +41,9 @@ def resident(name):
 
 virtual.run_virtual(plan("star", {"count": 20}), Quiet())  # what all runs load is there
 plan = plan(sys.argv[1], json.loads(sys.argv[2]))
-told, before = memory.total(run_memory.of_run(plan)), resident("VmRSS")
+stated, before = memory.total(run_memory.of_run(plan)), resident("VmRSS")
 recording = virtual.run_virtual(plan, Quiet())
-print(told, resident("VmHWM") - before)
+print(stated, resident("VmHWM") - before)
 """
 
 
@@ -53,14 +55,14 @@ print(told, resident("VmHWM") - before)
         ("fat-tree", {"k": 12, "count": 2000}),
     ],
 )
-def test_run_takes_the_memory_that_it_says(topology: str, values: dict[str, Any]) -> None:
-    """Within a seventh, by the process's largest resident size; each is a process of its own."""
+def test_run_takes_the_memory_that_it_states(topology: str, values: dict[str, Any]) -> None:
+    """Within a seventh, by the process's largest resident size; each has a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", TAKES, topology, json.dumps(values)],
         capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3],
     )  # fmt: skip
-    told, taken = map(float, done.stdout.split())
-    assert told == pytest.approx(taken, rel=0.15)
+    stated, taken = map(float, done.stdout.split())
+    assert stated == pytest.approx(taken, rel=0.15)
 
 
 def test_run_without_the_memory_is_refused_with_nothing_left_behind(
@@ -83,3 +85,19 @@ def test_network_without_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) 
         memory.MemoryShortError, match=r"512 hosts, 56 switches: some \d+ MB of memory are needed"
     ):
         VirtualNetwork(clos(), find_scheme("pcn").configure({}))
+
+
+def test_packets_grow_with_what_hosts_send_up_to_a_round_trip() -> None:
+    topology = clos(pods=2)
+    flows = [[FlowSpec(1, "h0", "h1", size_bytes=size)] for size in (1000, 10_000, 10**8, 10**9)]
+    few, more, most, still = (Memory().packets(topology, flow, 1000).size for flow in flows)
+    assert few < more < most == still
+
+
+def test_parts_of_a_network_that_no_link_joins_have_packets() -> None:
+    names = ["h0", "h1", "h2", "h3"]
+    ends = [(name, f"s{i // 2}", i % 2 + 1) for i, name in enumerate(names)]
+    links = [Link(Endpoint(h, 0), Endpoint(s, port), 1e9, 1e-6) for h, s, port in ends]
+    switches = (Switch("s0", 1), Switch("s1", 2))
+    topology = Topology("apart", make_hosts(names), switches, tuple(links))
+    assert Memory().packets(topology, [FlowSpec(1, "h0", "h1")], 1000).size > 0
