@@ -21,9 +21,7 @@ from pcn.p4net.arp import Arp
 from pcn.p4net.entries import Written, write
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.steps import Queue
-from pcn.softswitch.coverage.counts import Counts, Covered, merged
 from pcn.softswitch.embed.switch import EmbeddedSwitch
-from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Switch
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.frames import Arrived
@@ -34,6 +32,8 @@ from pcn.virtualnet.timed import TimedNetwork
 if TYPE_CHECKING:
     from pcn.p4net.ping import Ping
     from pcn.p4net.tcp import Connection
+    from pcn.softswitch.coverage.counts import Counts, Covered
+    from pcn.softswitch.trace.decoder import Step
 
 FRAME_BYTES = 2048
 """The longest frame, with the headers that programs add."""
@@ -68,7 +68,11 @@ class VirtualP4(TimedNetwork):
         covered: bool = False,
     ) -> None:
         self.value = value
-        self._counts = [Counts() for _ in value.topology.switches] if covered else []
+        self._counts: list[Counts] = []
+        if covered:
+            from pcn.softswitch.coverage.counts import Counts  # it reads programs: a start's sixth
+
+            self._counts = [Counts() for _ in value.topology.switches]
         self._strict = strict
         self._trace = trace
         self.connections: list[Connection] = []
@@ -174,6 +178,8 @@ class VirtualP4(TimedNetwork):
     def coverage(self) -> list[Covered]:
         """Returns what of each program packets ran through so far, merged over switches; nothing,
         unless the network is `covered`."""
+        from pcn.softswitch.coverage.counts import merged  # late, as above
+
         for switch in self._virtual_switches.values() if self._counts else ():
             switch.native.collect()
         return merged(program for counts in self._counts for program in counts.covered())
