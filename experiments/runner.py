@@ -26,7 +26,8 @@ from pcn.experiments.results.run_result import ResultFolder, RunResult, numbers
 from pcn.experiments.run.execute import Live, Paced, execute
 from pcn.experiments.run.progress import Logged, RunProgress, Watcher
 from pcn.experiments.run.versions import digests, outside_files, provenance
-from pcn.hosts.algorithms import Scheme, find_scheme, schemes
+from pcn.hosts import algorithms
+from pcn.hosts.algorithms import Scheme, find_scheme
 from pcn.p4src.manifest import stale
 from pcn.topologies import extras
 
@@ -173,7 +174,7 @@ def parameters(scenario: str, scheme: str | None = None) -> dict[Parameter, list
     with the schemes that have it. Raises ExperimentError."""
     experiment = find_scenario(scenario)
     by_parameter: dict[Parameter, list[str]] = {}
-    for name in scheme_parameters.scheme_names(scheme) if scheme else schemes:
+    for name in scheme_parameters.scheme_names(scheme) if scheme else algorithms.schemes:
         for parameter in experiment.parameters(name):
             by_parameter.setdefault(parameter, []).append(name)
     return by_parameter

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import ControlPlane, TableEntry
@@ -20,8 +20,7 @@ from pcn.p4net.errors import P4NetError
 from pcn.topologies.tree import Node
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A line of a file. `at`: the line, or the value, whose line is counted when it is needed."""
 
     path: Path
@@ -47,8 +46,7 @@ class Write:
     update: p4r.Update
 
 
-@dataclass(frozen=True)
-class Insert:
+class Insert(NamedTuple):
     """An entry of a table by the program's names, which an InProcessSwitch reads without a message
     between."""
 
@@ -119,20 +117,28 @@ def carry_out(
 def _insert(switch: ControlPlane, steps: Sequence[Insert]) -> None:
     if not steps:
         return
-    prepared = []
-    for step in steps:
-        try:
-            prepared.append(switch.prepare([step.entry]))
-        except SwitchError as error:
-            raise step.place.fail(str(error)) from None
     try:
-        switch.insert_prepared(prepared)
+        prepared = switch.prepare([step.entry for step in steps])
+    except SwitchError:
+        _fail_at_first(switch, steps)
+        raise
+    try:
+        switch.insert_prepared([prepared])
     except WriteError as error:
         refused, reason = error.refused[0]
         place = next(step.place for step in steps if step.entry is refused)
         raise place.fail(f"{switch.name}: table entry: {reason}") from None
     except SwitchError as error:
         raise steps[0].place.fail(str(error)) from None
+
+
+def _fail_at_first(switch: ControlPlane, steps: Iterable[Insert]) -> None:
+    """Raises P4NetError with the place of the first entry that can't be prepared."""
+    for step in steps:
+        try:
+            switch.prepare([step.entry])
+        except SwitchError as error:
+            raise step.place.fail(str(error)) from None
 
 
 def _carry_out(

@@ -7,6 +7,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pcn.base.errors import nearest
@@ -21,6 +22,7 @@ MOST_PRIORITY = 2**31 - 1
 _Named = TypeVar("_Named")
 
 
+@lru_cache(maxsize=4096)  # switches of a network have the same addresses in their entries
 def number(text: str, width: int) -> int | str:
     """Returns the value of `text` in a field of `width` bits; the text itself where the program
     translates the field (width 0). Raises ValueError."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pcn.base.frames import MAX_FRAME
 from pcn.base.p4rt import p4r
@@ -21,13 +21,15 @@ from pcn.p4net.entries import Written, write
 from pcn.p4net.hosts import HostNetwork
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.steps import Queue
-from pcn.softswitch.coverage.counts import Counts, Covered, merged
 from pcn.softswitch.embed.switch import EmbeddedSwitch
-from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Switch
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import CLASSES, NO_QUEUE
 from pcn.virtualnet.switch import VirtualSwitch, load, room_for
+
+if TYPE_CHECKING:
+    from pcn.softswitch.coverage.counts import Counts, Covered
+    from pcn.softswitch.trace.decoder import Step
 
 FRAME_BYTES = 2048
 """The longest frame, with the headers that programs add."""
@@ -60,7 +62,11 @@ class VirtualP4(HostNetwork):
         strict: bool = True,
         covered: bool = False,
     ) -> None:
-        self._counts = [Counts() for _ in value.topology.switches] if covered else []
+        self._counts: list[Counts] = []
+        if covered:
+            from pcn.softswitch.coverage.counts import Counts  # it reads programs
+
+            self._counts = [Counts() for _ in value.topology.switches]
         self._strict = strict
         self._trace = trace
         self.switches: dict[str, ControlPlane] = {}
@@ -140,6 +146,8 @@ class VirtualP4(HostNetwork):
     def coverage(self) -> list[Covered]:
         """Returns what of each program packets ran through so far, merged over switches; nothing,
         unless the network is `covered`."""
+        from pcn.softswitch.coverage.counts import merged  # late, as above
+
         for switch in self._virtual_switches.values() if self._counts else ():
             switch.native.collect()
         return merged(program for counts in self._counts for program in counts.covered())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pcn.softswitch.native_types import CounterCell, MeterCell
@@ -61,7 +62,13 @@ def addition(
     n_key = (len(key) + 7) // 8
     head = _ADDITION.pack(table, n_key, mask is not None, prefix, priority, action, len(args), 0)
     keys = key.ljust(8 * n_key, b"\0") + (b"" if mask is None else mask.ljust(8 * n_key, b"\0"))
-    return head + keys + struct.pack(f"={len(args)}Q", *args)
+    return head + keys + _words_of(len(args)).pack(*args)
+
+
+@lru_cache(maxsize=64)
+def _words_of(n: int) -> struct.Struct:
+    """Returns the form of `n` arguments: to read it anew takes as long as to pack them."""
+    return struct.Struct(f"={n}Q")
 
 
 class NativeState:

@@ -176,8 +176,17 @@ class Node:
             raise self.fail("a list is wanted here: each element on its own line, after `- `")
         if len(self.tree) < least:
             raise self.fail("the list is empty")
-        faults = self.faults
-        return _all(read, [Node(part, faults, self, i, i) for i, part in enumerate(self.tree)])
+        if read is Node.text and all(isinstance(part, str) for part in self.tree):
+            return tuple(map(str, self.tree))  # type: ignore[arg-type]  # as `read` makes them
+        results, bad = [], False
+        for i, part in enumerate(self.tree):
+            try:
+                results.append(read(Node(part, self.faults, self, i, i)))
+            except FaultError:
+                bad = True
+        if bad:
+            raise FaultError
+        return tuple(results)
 
     def entries(self, read_key: Callable[[str], T], read: Callable[[Node], Any]) -> dict[T, Any]:
         """Returns a mapping with keys of one kind."""
@@ -190,7 +199,7 @@ class Node:
                 bad = True
                 continue
             try:
-                entries[key] = read(self._value(place, name))
+                entries[key] = self._read(read, place, name)
             except FaultError:
                 bad = True
         if bad:
@@ -204,7 +213,7 @@ class Node:
         are like no known one are no faults, and get the first place of each there."""
         places = self._places()
         bad = False
-        for name, place in places.items():
+        for name, place in places.items() if not places.keys() <= known.keys() else ():
             if name not in known:
                 fault = f"{self._under(name)}: no such field; {nearest(name, list(known))}"
                 if strange is not None and not is_near(name, known):
@@ -221,7 +230,7 @@ class Node:
                     bad = True
                 continue
             try:
-                result[name] = how.read(self._value(places[name], name))
+                result[name] = self._read(how.read, places[name], name)
             except FaultError:
                 bad = True
         if bad:
@@ -249,8 +258,12 @@ class Node:
         or stands twice."""
         if not isinstance(self.tree, MappingOf):
             raise self.fail("a mapping is wanted here: `name: value`, each on its own line")
+        pairs = self.tree.pairs
+        places = {key: place for place, (key, _) in enumerate(pairs) if key.__class__ is str}
+        if len(places) == len(pairs):
+            return places  # as JSON's are, if they are right
         places = dict[str, int]()
-        for place, (tree, _) in enumerate(self.tree.pairs):
+        for place, (tree, _) in enumerate(pairs):
             key = str(tree) if isinstance(tree, str) else self._key(place, "?").text()
             if key in places:
                 before = self._key(places[key], key)
@@ -266,25 +279,20 @@ class Node:
         assert isinstance(self.tree, MappingOf)
         return Node(self.tree.pairs[place][1], self.faults, self, 2 * place + 1, name)
 
+    def _read(self, read: Callable[[Node], T], place: int, name: str) -> T:
+        """Returns what `read` makes of a pair's value; of a text that is wanted as it is without a
+        Node, which would take as long as all else of it."""
+        tree = self.tree.pairs[place][1]  # type: ignore[union-attr]  # of a mapping
+        if read is Node.text and isinstance(tree, str):
+            return str(tree)  # type: ignore[return-value]  # as `read` makes it
+        return read(Node(tree, self.faults, self, 2 * place + 1, name))
+
     def _under(self, name: str) -> str:
         name, where = shortened(name, _LONGEST_KEY), self.where
         return f"{where}.{name}" if where else name
 
 
 _CONSTANTS = {None: "null", True: "true", False: "false"}
-
-
-def _all(read: Callable[[Node], T], nodes: list[Node]) -> tuple[T, ...]:
-    """Returns what `read` makes of each, or notes all their faults."""
-    results, bad = [], False
-    for node in nodes:
-        try:
-            results.append(read(node))
-        except FaultError:
-            bad = True
-    if bad:
-        raise FaultError
-    return tuple(results)
 
 
 def shortened(text: str, most: int) -> str:

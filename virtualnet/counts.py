@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, Final, TypeVar
 
 CLASSES: Final = 8
@@ -28,12 +29,14 @@ def structure(counts: type) -> list[tuple[str, Any]]:
 
 def counted(counts: type[_Counts], raw: ctypes.Structure) -> _Counts:
     """Returns what a struct of `structure` holds; times in s."""
-    return counts(
-        *(
-            _number(getattr(raw, _c_name(entry.name, entry.type)), entry.type)
-            for entry in fields(counts)  # type: ignore[arg-type]
-        )
-    )
+    names: Any = _c_fields(counts)  # type: ignore[arg-type]  # classes are hashable
+    return counts(*(_number(getattr(raw, name), kind) for name, kind in names))
+
+
+@cache  # a large network has thousands of links
+def _c_fields(counts: type) -> list[tuple[str, object]]:
+    """Returns the names in the struct of a dataclass of counts, with its fields' types."""
+    return [(_c_name(entry.name, entry.type), entry.type) for entry in fields(counts)]
 
 
 def _c_name(name: str, annotation: object) -> str:

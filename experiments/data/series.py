@@ -59,6 +59,8 @@ class Series:
     `s1->s0`."""
 
     _columns: dict[tuple[str, str], _Column] = field(default_factory=dict)
+    _ordered: Array | None = field(default=None, repr=False, compare=False)
+    """The latest times that were found in order: thousands of columns have the same array."""
 
     def add(self, time_s: float, entity: str, metric: str, value: float) -> None:
         column = self._columns.get((entity, metric)) or self._column(entity, metric)
@@ -95,7 +97,8 @@ class Series:
         times, values = (
             arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
         )
-        if (times[1:] >= times[:-1]).all():
+        if times is self._ordered or (times[1:] >= times[:-1]).all():
+            self._ordered = times
             return times, values
         order = np.argsort(times, kind="stable")
         return times[order], values[order]

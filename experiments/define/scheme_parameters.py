@@ -19,7 +19,8 @@ from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter, Value, assignment
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
-from pcn.hosts.algorithms import Rule, SchemeError, find_scheme, schemes
+from pcn.hosts import algorithms
+from pcn.hosts.algorithms import Rule, SchemeError, find_scheme
 from pcn.hosts.algorithms.parameters import describe
 from pcn.hosts.recommended import network_facts, recommended, recommended_at_ports
 from pcn.topologies.model import Topology
@@ -262,14 +263,14 @@ def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Param
         return parameters
     if name in scenario.elsewhere:
         raise ExperimentError(f"no parameter {name!r}: {scenario.elsewhere[name]}")
-    if others := [*_named(scenario, tuple(schemes), name)]:
+    if others := [*_named(scenario, tuple(algorithms.schemes), name)]:
         raise ExperimentError(
             f"{name} is a parameter of {', '.join(others)}: no such scheme runs here. Leave it "
             f"out, or add --scheme {others[0]}"
         )
     known = [
         parameter.name
-        for scheme in (*chosen, *schemes)
+        for scheme in (*chosen, *algorithms.schemes)
         for parameter in scenario.parameters(scheme)
     ]
     listed = f"`pcn run {scenario.name} --list` lists them"

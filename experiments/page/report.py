@@ -38,7 +38,7 @@ from pcn.experiments.results.documents import html, section
 from pcn.experiments.results.judged_run import Result, by_scheme
 from pcn.experiments.results.summary import goodput_bps
 from pcn.experiments.results.utilisation import utilisation
-from pcn.hosts.algorithms import schemes
+from pcn.hosts.algorithms import known_scheme
 from pcn.softswitch.cache.objects import BuildError, cache_dir, digest, keep, read_intact
 from pcn.topologies import extras, lossless
 from pcn.topologies.model import Topology
@@ -181,7 +181,7 @@ def render(
 
 def scheme_title(scheme: str) -> str:
     """Returns what the page calls a scheme: `PCN: Photonic Congestion Notification (NSDI'20)`."""
-    known = schemes.get(scheme)
+    known = known_scheme(scheme)
     name = label(scheme)
     summary = known.summary.removesuffix(f": {name}") if known else name
     return summary if summary.startswith(name) else f"{name}: {summary}"

@@ -23,7 +23,7 @@ from .base import (
     Window,
     window_phase,
 )
-from .discovery import find_scheme, names
+from .discovery import find_scheme, known_scheme, names
 from .scheme import Configured, Rule, Scheme, SchemeError
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ __all__ = [
     "Turn",
     "Window",
     "find_scheme",
+    "known_scheme",
     "names",
     "schemes",
     "window_phase",

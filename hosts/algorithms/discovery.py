@@ -65,12 +65,8 @@ def _in_file(name: str) -> Iterator[Scheme]:
 def find_scheme(text: str) -> Scheme:
     """Finds a scheme by name or file, or with another program. Raises SchemeError, which lists the
     existing schemes."""
-    if (stem := text.replace("-", "_")) in _files():
-        for scheme in _in_file(stem):
-            if scheme.name == text:
-                return scheme
-    if text in _schemes():
-        return _schemes()[text]
+    if known := known_scheme(text):
+        return known
     base, at, program = text.partition("@")
     if at:
         return _register(_with_program(find_scheme(base), program))
@@ -88,6 +84,16 @@ def find_scheme(text: str) -> Scheme:
         if point.name == text:
             return _register(_from_entry_point(point))
     raise SchemeError(f"there is no scheme {text!r}; {nearest(text, names(), 'pcn scheme list')}")
+
+
+def known_scheme(name: str) -> Scheme | None:
+    """Returns ours of this name, without loading the others, or one from outside that was found
+    before; None: there is none."""
+    if (stem := name.replace("-", "_")) in _files():
+        for scheme in _in_file(stem):
+            if scheme.name == name:
+                return scheme
+    return _schemes().get(name)
 
 
 def names() -> list[str]:

@@ -106,7 +106,7 @@ class Session:
         self.multicast: dict[int, tuple[int, ...]] = {}  # by group: handles of nodes
         self.mirrors: set[int] = set()
         self.value_sets: dict[str, tuple[int, ...]] = {}  # by name: members
-        self._place = Place.__new__(Place)
+        self._place: Place  # of the present command: `at`
 
     def at(self, place: Place) -> None:
         """The next command stands there."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pcn.softswitch.cache.compiler_process import BuildError, LimitError
 from pcn.softswitch.cache.objects import (
@@ -34,6 +34,8 @@ from pcn.softswitch.cache.objects import (
 if TYPE_CHECKING:
     from pcn.softswitch.program.model import Program
 
+T = TypeVar("T")
+
 __all__ = [
     "CSRC",
     "BuildError",
@@ -42,6 +44,7 @@ __all__ = [
     "build_source",
     "cache_dir",
     "compiler",
+    "kept",
     "read_program",
 ]
 
@@ -121,25 +124,42 @@ def read_program(json_text: str) -> tuple[Program, Callable[[], None]]:
     """Returns the program of BMv2's JSON, and what keeps it beside its shared object, to be called
     once it is built: a program that is refused leaves nothing. To read it anew takes eight times as
     long, for each switch of a network. Raises ProgramError."""
+
+    def read() -> Program:
+        from pcn.softswitch.program.load import load_program  # late, as above
+
+        return load_program(json_text)
+
+    return kept("program", json_text, read)
+
+
+def kept(
+    kind: str,
+    source: str,
+    make: Callable[[], T],
+    version: Callable[[], str] = lambda: "",
+    loaded_version: str = "",
+) -> tuple[T, Callable[[], None]]:
+    """Returns what `make` does of a program's text `source`, or what the cache keeps of an earlier
+    call, and a function that keeps it there. Beside the program's loader `version` decides about
+    it: of the sources now; `loaded_version`: of those that this process has."""
     import pickle  # late: a switch that compiles at its start needs none
 
-    identity = f"{_FOUND} {sys.implementation.cache_tag}\n{json_text}"
-    name = f"program-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.pickle"
+    identity = f"{_FOUND} {loaded_version} {sys.implementation.cache_tag}\n{source}"
+    name = f"{kind}-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.pickle"
     with suppress(BuildError):  # as an installation with compiled objects needs no cache
         if (state := read_intact(cache_dir() / name)) is not None:
-            program: Program = pickle.loads(state)  # no other user writes there, as with objects
-            return program, lambda: None
-    from pcn.softswitch.program.load import load_program  # late, as above
-
-    loaded = load_program(json_text)
+            known: T = pickle.loads(state)  # no other user writes there, as with objects
+            return known, lambda: None
+    value = make()
 
     @cache
     def keep_it() -> None:
-        if _generator() == _FOUND:
+        if _generator() == _FOUND and version() == loaded_version:
             with suppress(BuildError, RecursionError):  # the latter of expressions that are deep
-                keep(cache_dir() / name, pickle.dumps(loaded))
+                keep(cache_dir() / name, pickle.dumps(value))
 
-    return loaded, keep_it
+    return value, keep_it
 
 
 def build_source(text: str, extra_flags: Sequence[str] = ()) -> Path:

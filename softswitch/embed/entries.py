@@ -46,10 +46,11 @@ class _Field(NamedTuple):
 
 
 class _ActionReader(NamedTuple):
-    """`params`: the place and the width of each, by name."""
+    """`params`: the place and the width of each, by name. `wide`: one has several words."""
 
     action: Action
     params: Mapping[str, tuple[int, int]]
+    wide: bool
 
 
 class _SetReader(NamedTuple):
@@ -98,11 +99,10 @@ class EntryReader:
                 words[place] = _exact(argument, width)
         except (ValueError, KeyError, TypeError):
             return None
-        params = action.action.params
-        if any(param.words != 1 for param in params):
+        if action.wide:
             words = [
                 word
-                for param, number in zip(params, words, strict=True)
+                for param, number in zip(action.action.params, words, strict=True)
                 for word in to_words(number, param.words)
             ]
         return insertion(reader.table, key, Call(action.action, tuple(words)))
@@ -165,7 +165,8 @@ def _action_reader(names: Any, table: Table) -> _ActionReader | None:
     if any(param.strings is not None for param in action.params):
         return None
     places = {param.id: (place, param.width) for place, param in enumerate(action.params)}
-    return _ActionReader(action, {param.name: places[param.id] for param in names.params})
+    wide = any(param.words != 1 for param in action.params)
+    return _ActionReader(action, {param.name: places[param.id] for param in names.params}, wide)
 
 
 def _key(reader: _TableReader, match: Mapping[str, Any]) -> Key:
@@ -181,10 +182,9 @@ def _key(reader: _TableReader, match: Mapping[str, Any]) -> Key:
             lows[place], prefix = _lpm(pattern, field.width)
         else:
             lows[place] = _exact(pattern, field.width)
-    key = b"".join(
-        _low(low, field).to_bytes(field.size, "big")
-        for low, field in zip(lows, reader.fields, strict=True)
-    )
+    key = b""
+    for low, field in zip(lows, reader.fields, strict=True):
+        key += (_low(field) if low is None else low).to_bytes(field.size, "big")
     return Key(key, None, prefix, 0)
 
 
@@ -203,12 +203,11 @@ def _lpm(pattern: Any, width: int) -> tuple[int, int]:
     return int.from_bytes(start, "big"), prefix
 
 
-def _low(low: int | None, field: _Field) -> int:
-    if low is None:
-        if not field.lpm:
-            raise ValueError("an exact field is missing")
-        return 0
-    return low
+def _low(field: _Field) -> int:
+    """Returns what a field has that an entry leaves out. Raises ValueError."""
+    if not field.lpm:
+        raise ValueError("an exact field is missing")
+    return 0
 
 
 def _exact(number: Any, width: int) -> int:

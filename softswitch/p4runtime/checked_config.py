@@ -12,23 +12,33 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from pcn.base.p4rt import p4r
-from pcn.softswitch.codegen.build import BuildError, build_program, read_program
+from pcn.softswitch.cache.objects import digest
+from pcn.softswitch.codegen.build import BuildError, build_program, kept, read_program
 from pcn.softswitch.native import NativeSwitch
-from pcn.softswitch.p4runtime import binding
 from pcn.softswitch.p4runtime.entities import Forwarding
 from pcn.softswitch.p4runtime.errors import INTERNAL, INVALID_ARGUMENT, RpcError
 from pcn.softswitch.p4runtime.schema import Schema
 from pcn.softswitch.program.errors import ProgramError
-from pcn.softswitch.program.model import Program
+
+if TYPE_CHECKING:
+    from pcn.softswitch.program.model import Program
 
 LENGTH_DELIMITED = 2  # protobuf's wire type of bytes and messages
+
+
+def _sources() -> str:
+    """Returns what decides about a schema besides the program and its p4info: this folder."""
+    return digest(sorted(Path(__file__).parent.glob("*.py")))
+
+
+_LOADED = _sources()
 
 
 @dataclass(frozen=True)
@@ -61,8 +71,7 @@ def verify(
         )
     try:
         text = device_data(config.p4_device_config).decode("utf-8")
-        program, keep = loaded(text)
-        schema = binding.bind(config.p4info, program)
+        schema, keep = _schema(config, text)
         built = build_program(text, inplace=inplace, traced=traced, covered=covered)
         keep()
         return Verified(config, schema, text, built)
@@ -70,6 +79,31 @@ def verify(
         raise RpcError(INVALID_ARGUMENT, f"p4_device_config: {error}") from error
     except BuildError as error:
         raise RpcError(INTERNAL, f"the program could not be compiled: {error}") from error
+
+
+def _schema(
+    config: p4r.ForwardingPipelineConfig, json_text: str
+) -> tuple[Schema, Callable[[], None]]:
+    """Returns the schema of a configuration with this JSON, and what keeps it: a switch that finds
+    it in the cache loads neither the program nor what reads and binds one. Raises ProgramError,
+    RpcError."""
+    programs: list[Callable[[], None]] = []
+
+    def bind() -> Schema:
+        from pcn.softswitch.p4runtime import binding  # late: most starts find what it makes
+
+        program, keep_program = loaded(json_text)
+        programs.append(keep_program)
+        return binding.bind(config.p4info, program)
+
+    info = config.p4info.SerializeToString(deterministic=True).hex()
+    schema, keep_schema = kept("schema", f"{info}\n{json_text}", bind, _sources, _LOADED)
+
+    def keep() -> None:
+        for keep_each in (*programs, keep_schema):
+            keep_each()
+
+    return schema, keep
 
 
 def of_json(text: str, *, traced: bool = False, covered: bool = False) -> Verified:

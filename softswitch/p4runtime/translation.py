@@ -35,9 +35,14 @@ class Strings:
     def __init__(self, width: int, fixed: Iterable[tuple[bytes, int]] = ()) -> None:
         self._width = width
         self._lock = threading.Lock()  # packets and requests come in on several threads
-        self._numbers = dict(fixed)
+        self._fixed = dict(fixed)
+        self._numbers = dict(self._fixed)
         self._texts = {number: text for text, number in self._numbers.items()}
         self._free = (1 << width) - 1
+
+    def __reduce__(self) -> tuple[type[Strings], tuple[int, tuple[tuple[bytes, int], ...]]]:
+        """Returns what makes those of a schema that is kept: the fixed strings alone."""
+        return Strings, (self._width, tuple(self._fixed.items()))
 
     def number(self, text: bytes, label: str, *, known: bool = False) -> int:
         """Returns the number of a string. Raises RpcError: NOT_FOUND if it has to be `known` and

@@ -7,6 +7,7 @@ import ctypes
 import hashlib
 import json
 import os
+import pickle
 import platform
 import shutil
 import subprocess
@@ -31,8 +32,10 @@ from pcn.softswitch.cache.objects import (
     intact,
 )
 from pcn.softswitch.codegen.build import build_program, read_program
-from pcn.softswitch.p4runtime.checked_config import verify
+from pcn.softswitch.p4runtime.checked_config import of_json, verify
 from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.p4runtime.schema import Schema
+from pcn.softswitch.p4runtime.translation import Strings
 from pcn.softswitch.program.errors import ProgramError, UnsupportedProgram
 from pcn.softswitch.program.model import Program
 from pcn.virtualnet.native import engine
@@ -341,6 +344,60 @@ def test_program_that_its_p4info_does_not_fit_leaves_nothing(cache: Path) -> Non
     with pytest.raises(RpcError, match="nothing of what the p4info describes"):
         verify(config)
     assert not list(cache.glob("*"))
+
+
+VERIFY = """
+import sys
+from pcn.base.p4rt import p4r
+from pcn.softswitch.p4runtime.checked_config import loaded, verify
+from pcn.softswitch.p4runtime.described import describe
+config = p4r.ForwardingPipelineConfig(p4_device_config=sys.argv[1].encode())
+config.p4info.CopyFrom(describe(loaded(sys.argv[1])[0]))
+config.p4info.pkg_info.name = sys.argv[2]
+schema = verify(config).schema
+print(schema.p4info == config.p4info, "pcn.softswitch.p4runtime.binding" in sys.modules)
+"""
+
+
+def test_kept_schema_is_read_without_binding_its_program(checkout: Path) -> None:
+    """Until its p4info, its program, or the sources that decide about it are others."""
+
+    def reads(number: int, name: str) -> bool:
+        words = [sys.executable, "-c", VERIFY, program(number), name]
+        equal, bound = subprocess.run(
+            words, cwd=checkout.parents[1], check=True, capture_output=True, text=True
+        ).stdout.split()
+        assert equal == "True"
+        return bound == "False"
+
+    assert [reads(1, "a"), reads(1, "a"), reads(1, "b"), reads(2, "a")] == [
+        False, True, False, False,
+    ]  # fmt: skip
+    for name in ("p4runtime/schema.py", "program/limits.py"):
+        add(checkout / name, "\n# changed\n")
+        assert [reads(2, "a"), reads(2, "a")] == [False, True], name
+
+
+def kept_schema() -> Schema:
+    return verify(of_json(program()).config).schema
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_kept_schema_is_bound_anew(damage: Callable[[Path], object], cache: Path) -> None:
+    first = kept_schema()
+    (cached,) = cache.glob("schema-*")
+    damage(cached)
+    assert kept_schema() == first
+    assert intact(cached)
+
+
+def test_kept_strings_are_the_fixed_ones_alone() -> None:
+    strings = Strings(8, [(b"host", 1)])
+    strings.number(b"spine", "port")
+    kept = pickle.loads(pickle.dumps(strings))
+    assert kept.number(b"host", "port", known=True) == 1
+    with pytest.raises(RpcError, match="nothing is called 'spine'"):
+        kept.number(b"spine", "port", known=True)
 
 
 def test_system_without_blake2_hashes_sources_too(monkeypatch: pytest.MonkeyPatch) -> None:
