@@ -5,29 +5,15 @@ longer nothing does, so that several share a core, and signals reach Python."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from pcn.virtualnet.parts import OtherProcessError
 
-_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
-"""Where launchers of Open MPI, and of MPICH and its kin, tell processes how many they are."""
 _LETTER, _END = 1, 2
 _SPINS = 200
 """Looks without a pause: an exchange within a machine takes some microseconds."""
 _SHORTEST_S, _LONGEST_S = 20e-6, 2e-3
-
-
-def processes() -> int:
-    """Returns how many processes the launcher has started together with this one, itself counted;
-    1: no launcher has."""
-    for name in _SIZES:
-        text = os.environ.get(name, "")
-        if text.isascii() and text.isdecimal():
-            return int(text)
-    return 1
 
 
 class World:
@@ -37,6 +23,8 @@ class World:
         import mpi4py
 
         mpi4py.rc.thread_level = "single"
+        # a process that fails doesn't wait for the others: the launcher ends them
+        mpi4py.rc.finalize = False
         from mpi4py import MPI
 
         self._mpi = MPI
@@ -96,6 +84,10 @@ class World:
             if i != self.number
         ]
 
+    def close(self) -> None:
+        """Ends MPI, when all is over. A process that ends without it has failed."""
+        self._mpi.Finalize()
+
     def _take(self, source: int, tag: int) -> bytes:
         # of the message that Iprobe has found: its status has the length
         letter = bytearray(self._status.Get_count(self._mpi.BYTE))
@@ -113,13 +105,3 @@ class World:
         if looks >= _SPINS:
             time.sleep(min(_SHORTEST_S * 2 ** min((looks - _SPINS) // 20, 10), _LONGEST_S))
         return looks + 1
-
-
-_OPEN: list[World] = []
-
-
-def world() -> Any:
-    """Returns the world, which is opened once in a process. Raises ImportError without mpi4py."""
-    if not _OPEN:
-        _OPEN.append(World())
-    return _OPEN[0]

@@ -61,6 +61,14 @@ class PartStats:
     waited_s: float
     lookahead_s: float
 
+    def __str__(self) -> str:
+        return (
+            f"Several processes: {self.exchanges:,} exchanges in {self.rounds:,} rounds, of which "
+            f"the parts with most to do had {self.longest_events:,} events; this one had "
+            f"{self.events:,}, sent {self.frames_out:,} frames over its cuts, {self.bytes_out:,} "
+            f"bytes with clocks and sums, and waited {self.waited_s:.3g} s."
+        )
+
 
 def partition(
     topology: Topology, n: int, library: ctypes.CDLL | None = None

@@ -562,6 +562,11 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     # ---- of several processes ----
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes share it."""
+        return self._part is not None
+
     def holds(self, node: str) -> bool:
         """Returns whether the node's state is in this process: of a network in one, all are."""
         return self._part is None or self._part.holds(node)

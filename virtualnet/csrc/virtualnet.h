@@ -207,7 +207,7 @@ struct vn_deadlock {
 };
 /* Between runs. `members` has room for eight entries a link; they are link * 8 + class, those of
  * the circle first. Not for output buffers. */
-int vn_deadlock(const struct vn_context *, struct vn_deadlock *, uint32_t *members);
+int vn_deadlock(struct vn_context *, struct vn_deadlock *, uint32_t *members);
 
 /* A sampler records the values of its sources at equal intervals. */
 enum vn_source {
