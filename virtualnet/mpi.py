@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from pcn.base import mpirun
+from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.parts import OtherProcessError
 
 _LETTER, _END = 1, 2
@@ -17,7 +19,8 @@ _SHORTEST_S, _LONGEST_S = 20e-6, 2e-3
 
 
 class World:
-    """All processes that were started together. Raises ImportError without mpi4py."""
+    """All processes that were started together. Raises VirtualError where mpi4py has no MPI, or
+    another one than the launcher's."""
 
     def __init__(self) -> None:
         import mpi4py
@@ -25,13 +28,23 @@ class World:
         mpi4py.rc.thread_level = "single"
         # a process that fails doesn't wait for the others: the launcher ends them
         mpi4py.rc.finalize = False
-        from mpi4py import MPI
-
+        try:
+            from mpi4py import MPI
+        except (ImportError, RuntimeError) as error:
+            raise VirtualError(
+                f"mpi4py finds no MPI library ({error}): install mpirun's (Debian: libopenmpi3)"
+            ) from None
         self._mpi = MPI
         self._world = MPI.COMM_WORLD
         self.number: int = self._world.Get_rank()
         self.n: int = self._world.Get_size()
         self._status = MPI.Status()
+        if self.n != mpirun.processes():
+            raise VirtualError(
+                f"mpi4py sees {self.n} of the {mpirun.processes()} processes that mpirun has "
+                f"started: it has another MPI ({MPI.Get_library_version().partition(',')[0]}); "
+                "install mpi4py for mpirun's"
+            )
 
     def exchange(self, letters: Sequence[memoryview]) -> list[bytes]:
         """See Transport."""

@@ -342,6 +342,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         """Writes every frame that leaves `node` by `port` to a pcap file, from now until the
         network is closed; the time stamps, in nanoseconds, are simulated time. `close` fails if the
         file can't be written. Raises VirtualError."""
+        self._only_in_one("a capture is one process's file")
         try:
             descriptor = owner_only.output(path)
         except (OSError, owner_only.NotPrivateError) as error:

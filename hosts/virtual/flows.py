@@ -448,11 +448,19 @@ _PLACE_OF_START, _PLACE_OF_LINKS = 5, 14
 """In native.FLOW_CONFIG."""
 
 
+_RP_EVENTS = (
+    "on_start", "on_cnp", "on_cnm", "on_ack", "on_loss", "on_grant", "on_timer", "on_bytes_sent",
+)  # fmt: skip
+
+
 def calls_python(rp: ReactionPoint, np: NotificationPoint) -> bool:
     """Returns whether an end has methods in Python that a run calls."""
-    silent = np.period_s is None and not _wants_marked(np) and not np.grants
-    return not isinstance(rp, CompiledReactionPoint) or not (
-        silent or isinstance(np, CompiledNotificationPoint)
+    np_silent = np.period_s is None and not _wants_marked(np) and not np.grants
+    rp_silent = rp.timer_s is None and all(
+        getattr(type(rp), name) is getattr(ReactionPoint, name) for name in _RP_EVENTS
+    )
+    return not (rp_silent or isinstance(rp, CompiledReactionPoint)) or not (
+        np_silent or isinstance(np, CompiledNotificationPoint)
     )
 
 

@@ -39,8 +39,9 @@ static struct suspect *suspect_of(const struct suspects *all, uint32_t link, uin
     return index == 0 ? NULL : &all->at[index - 1];
 }
 
-/* Whether the class's gate is closed where the link starts; and when it was told so, plus 1, by
- * where it ends or starts; 0: it wasn't. Another process's port is open, and was told nothing. */
+/* Whether the class's gate is closed where the link starts, as another process's never is; and
+ * since when, plus 1: where the link ends said so, but credits' shortage is where it starts. 0: it
+ * isn't, or another process has that end. */
 static bool is_closed(const struct vn_context *context, uint32_t number, uint32_t class)
 {
     const struct vn_link *link = vn_link_of(context, number);
@@ -50,6 +51,7 @@ static bool is_closed(const struct vn_context *context, uint32_t number, uint32_
 static uint64_t told_at(const struct vn_context *context, uint32_t number, uint32_t class)
 {
     const struct vn_link *link = vn_link_of(context, number);
+    if (!vn_here(context, link->paid ? link->node : link->to)) return 0;
     return vn_flow_control_of(link)->stopped_since(context, number, class) + 1;
 }
 

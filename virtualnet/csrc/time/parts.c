@@ -18,6 +18,7 @@ struct letter {
     uint32_t kind, phase, n, failed; /* n: of what follows */
     uint64_t now; /* when it failed */
     uint32_t fault, zero;
+    uint64_t barrier; /* of a PHASE */
     uint64_t bits;
     struct vn_event event;
     struct vn_moment moment;
@@ -239,7 +240,8 @@ static bool in_step(struct vn_context *context, const struct letter *own, uint32
     const struct letter *letter = (const void *)mail->at;
     if (mail->bytes >= sizeof *letter && letter->number == own->number &&
         (own->number != 0 || letter->failed || letter->bits == own->bits) &&
-        (letter->failed || (letter->kind == own->kind && letter->phase == own->phase)))
+        (letter->failed || (letter->kind == own->kind && letter->phase == own->phase &&
+                            letter->barrier == own->barrier)))
         return true;
     vn_fail(context,
             "process %u is at another step of the run than process %u: do both have the "
@@ -339,6 +341,7 @@ bool vn_parts_exchange(struct vn_context *context, uint32_t phase)
     struct letter own = {.number = parts->stats.exchanges,
                          .kind = PHASE,
                          .phase = phase,
+                         .barrier = context->turns.barrier,
                          .failed = context->failed,
                          .now = context->now,
                          .fault = parts->fault,

@@ -1,4 +1,7 @@
-"""Transports between the parts of a network, for tests: threads of a process, without MPI."""
+"""The parts of a network as threads of one process: they exchange the letters of processes, and
+need neither MPI nor cores. To count what cores would bring (bench/parts.py), and for tests.
+
+Threads take turns by Python's lock, which one has while its part runs."""
 
 from __future__ import annotations
 
@@ -10,25 +13,22 @@ from typing import TypeVar
 from pcn.virtualnet.parts import OtherProcessError
 
 _T = TypeVar("_T")
+_Boxes = list[list["queue.Queue[bytes | OtherProcessError]"]]
+_LIMIT_S = 600.0
+"""For a letter: what takes longer hangs."""
 
 
 class ThreadTransport:
-    """One of `n`; `boxes[i][j]` has what i sent to j."""
+    """See Transport. `boxes[i][j]` has what i has sent to j."""
 
-    def __init__(
-        self, number: int, n: int, boxes: list[list[queue.Queue[bytes | OtherProcessError]]]
-    ) -> None:
+    def __init__(self, number: int, n: int, boxes: _Boxes) -> None:
         self.number, self.n = number, n
         self._boxes = boxes
-        self.letters: list[list[bytes]] = []
-        """All that it has sent."""
 
     def exchange(self, letters: Sequence[memoryview]) -> list[bytes]:
-        sent = [bytes(letter) for letter in letters]
-        self.letters.append(sent)
-        for i, letter in enumerate(sent):
+        for i, letter in enumerate(letters):
             if i != self.number:
-                self._boxes[self.number][i].put(letter)
+                self._boxes[self.number][i].put(bytes(letter))
         return [
             b"" if i == self.number else self._take(self._boxes[i][self.number])
             for i in range(self.n)
@@ -41,18 +41,16 @@ class ThreadTransport:
 
     @staticmethod
     def _take(box: queue.Queue[bytes | OtherProcessError]) -> bytes:
-        letter = box.get(timeout=60)
+        letter = box.get(timeout=_LIMIT_S)
         if isinstance(letter, OtherProcessError):
             raise letter
         return letter
 
 
 def in_threads(n: int, run: Callable[[ThreadTransport], _T]) -> list[_T]:
-    """Runs it in `n` threads, each with its transport. Returns what each has returned; raises the
-    error of the first that raised on its own."""
-    boxes: list[list[queue.Queue[bytes | OtherProcessError]]] = [
-        [queue.Queue() for _ in range(n)] for _ in range(n)
-    ]
+    """Calls `run` in `n` threads, each with its transport. Returns what each has returned; raises
+    the error of the first that has raised by itself."""
+    boxes: _Boxes = [[queue.Queue() for _ in range(n)] for _ in range(n)]
     results: dict[int, _T] = {}
     errors: dict[int, BaseException] = {}
 
@@ -64,7 +62,7 @@ def in_threads(n: int, run: Callable[[ThreadTransport], _T]) -> list[_T]:
             errors[number] = error
             transport.give_up(f"process {number}: {error}")
 
-    threads = [threading.Thread(target=part, args=(number,)) for number in range(n)]
+    threads = [threading.Thread(target=part, args=(number,), daemon=True) for number in range(n)]
     for thread in threads:
         thread.start()
     for thread in threads:
