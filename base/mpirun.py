@@ -1,4 +1,4 @@
-"""What `mpirun` says to a process by its environment: how many it has started, which this is."""
+"""What `mpirun` leaves in a process's environment: how many it has started, and which this is."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ run. Not a test.
 from __future__ import annotations
 
 import argparse
+import pickle
 import resource
 import time
 from collections.abc import Sequence
@@ -47,6 +48,12 @@ class Measured:
     bare_mb: float
     start_mb: float
     most_mb: float
+
+    def __str__(self) -> str:
+        return (
+            f"run {self.cpu_s:.2f} s of CPU, looks for letters among them; {self.bare_mb:.0f} MB "
+            f"without a network, {self.start_mb:.0f} before the run, {self.most_mb:.0f} at most"
+        )
 
 
 def memory_mb() -> float:
@@ -115,26 +122,19 @@ def main() -> None:
         from pcn.virtualnet.mpi import World
 
         world = World()
-    of = measure(topology, flows, arguments.duration, world)
-    number = 0 if world is None else world.number
+    own = measure(topology, flows, arguments.duration, world)
     if world is None:
-        print(
-            f" 1 process: {of.events:,} events, {of.hops:,} hops, digest {of.digest:016x}; run "
-            f"{of.cpu_s:.2f} s of CPU; {of.bare_mb:.0f} MB without a network, {of.start_mb:.0f} MB "
-            f"before the run, {of.most_mb:.0f} MB at most"
-        )
+        print(f"one process: {own.events:,} events, digest {own.digest:016x}; {own}")
         return
-    letter = memoryview(
-        f"    process {number}: {of.stats.events:,} events; run {of.cpu_s:.2f} s of CPU with looks "
-        f"for letters, waited {of.stats.waited_s:.2f} s; sent {of.stats.bytes_out / 1e6:.2f} MB; "
-        f"{of.bare_mb:.0f} MB without a network, {of.start_mb:.0f} MB before the run, "
-        f"{of.most_mb:.0f} MB at most".encode()
+    letter = memoryview(pickle.dumps(own))
+    letters = world.exchange(
+        [letter if i == 0 != world.number else letter[:0] for i in range(world.n)]
     )
-    letters = world.exchange([letter] * world.n)
-    letters[number] = bytes(letter)
-    if number == 0:
-        print(line(world.n, [of], arguments.duration))
-        print("\n".join(text.decode() for text in letters), flush=True)
+    if world.number == 0:
+        parts = [own, *map(pickle.loads, letters[1:])]
+        print(line(world.n, parts, arguments.duration))
+        for number, of in enumerate(parts):
+            print(f"    process {number}: {of.stats.events:,} events; {of}", flush=True)
     world.close()
 
 

@@ -245,8 +245,9 @@ def _command(arguments: list[str]) -> int:
             "mpirun starts the parts of one `pcn run`: other commands are for one process"
         )
     from pcn.experiments.run import processes
+    from pcn.experiments.run.virtual import carry_out_part
 
-    return processes.lead(command)
+    return processes.lead(command, carry_out_part)
 
 
 def _known_errors() -> tuple[type[Exception], ...]:

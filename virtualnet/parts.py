@@ -1,6 +1,6 @@
-"""One network that several processes share: which has which nodes, and what they tell each other.
+"""One network that several processes share: which has which nodes, and what they exchange.
 
-Each process builds the network with all nodes' numbers and the state of its own part, and makes the
+Each process builds the network with all nodes' numbers and the state of its part, and makes the
 same calls. The engine exchanges what crosses a cut (csrc/time/parts.c); a `Transport` carries it.
 """
 
@@ -45,7 +45,7 @@ class OtherProcessError(VirtualError):
 
 @dataclass(frozen=True)
 class PartStats:
-    """What one part of a network has done and said; no result. `events`: of its own nodes.
+    """What one part of a network has done and sent; no result. `events`: of its nodes.
     `longest_events`: of each exchange the events of the part that had the most, summed, which no
     number of processes makes less. `frames_out`, `frames_in`, `bytes_out`: over its cuts, bytes
     with clocks and sums. `waited_s`: of the wall's clock in exchanges. `lookahead_s`: the shortest

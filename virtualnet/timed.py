@@ -47,7 +47,7 @@ from pcn.virtualnet.times import picoseconds
 
 _Network = TypeVar("_Network", bound="TimedNetwork")
 _CHUNK = 200_000
-"""Events from one look at the wall's clock, and at Ctrl-C, to the next."""
+"""Events from one look at the wall's clock, and at Ctrl-C, to the next; of each process."""
 _FC_SYMBOLS, _BITS_PER_SYMBOL = 65536, 4 * 8
 """The most symbol times between two flow control packets of a lane (InfiniBand Architecture 1.2.1,
 7.9), and the bits that a link of the width 4X carries in one."""
@@ -475,7 +475,8 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         exchange.until_ps = NEVER if until_s is None else picoseconds(until_s)
         if exchange.until_ps < picoseconds(self.now_s):
             raise VirtualError(f"until_s={until_s:g}: the network is at {self.now_s:g} s already")
-        exchange.budget, exchange.finish = _CHUNK, finish
+        chunk = _CHUNK * (self._part.n if self._part is not None else 1)
+        exchange.budget, exchange.finish = chunk, finish
         reporter = _Progress(progress, self.now_s, until_s)
         pace = () if self._pace is None else (self._pace.raw,)
         run_events = self._library.vn_run_paced if pace else self._library.vn_run
@@ -485,7 +486,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                     alive = self._alive(), self._before_events()
                     reason: int = run_events(alive[0], *pace)
                     if reason == native.BUDGET:
-                        exchange.budget = _CHUNK
+                        exchange.budget = chunk
                         reporter.tell(self)
                         check()
                         if pace:  # one that is late doesn't sleep: others have their turn here

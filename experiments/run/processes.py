@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pcn.virtualnet.parts import Transport
 
 _LAST_S = 30.0
-"""How long a process that has given up waits to be ended with the first one, which says why."""
+"""How long a process that has given up waits to be ended with the first one, which prints why."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,18 @@ def announce(task: Task) -> None:
     _LEADER[0].send_all(file.getvalue())
 
 
-def lead(command: Callable[[], int]) -> int:
+def lead(command: Callable[[], int], carry_out: Callable[[Task, Transport], None]) -> int:
     """Runs a command in the first of the processes that a launcher has started, while the others
-    wait for their parts of its runs. Returns its exit code; in the others that is 0, or 1 where it
-    failed. Raises MissingExtraError, what the command raises, and OtherProcessError where another
-    process has failed."""
+    wait for their parts of its runs, and `carry_out` these. Returns its exit code; in the others
+    that is 0, or 1 where it failed. Raises MissingExtraError, what the command raises, and
+    OtherProcessError where another process has failed."""
     extras.require("mpi")
     from pcn.virtualnet import mpi
     from pcn.virtualnet.parts import OtherProcessError
 
     world = mpi.World()
     if world.number:
-        return _follow(world)
+        return _follow(world, carry_out)
     _LEADER.append(world)
     try:
         code = command()
@@ -92,14 +92,13 @@ def lead(command: Callable[[], int]) -> int:
     return code
 
 
-def _follow(world: Any) -> int:
+def _follow(world: Any, carry_out: Callable[[Task, Transport], None]) -> int:
     """Carries out parts of runs until the command is over. What fails here, the command prints."""
-    from pcn.experiments.run.virtual import carry_out_part
     from pcn.virtualnet.parts import OtherProcessError
 
     try:
         while letter := world.receive():
-            carry_out_part(pickle.loads(letter), world)
+            carry_out(pickle.loads(letter), world)
     except OtherProcessError:
         return _wait_to_end()
     except (KeyboardInterrupt, Terminated):

@@ -41,7 +41,7 @@ def mpirun(n: int, options: Sequence[str], words: Sequence[str]) -> subprocess.P
 
 
 def ours(text: str) -> list[str]:
-    """Lines of `pcn`, without what mpirun has to say of exit codes."""
+    """Lines of `pcn`, without mpirun's own about exit codes."""
     return [line for line in text.splitlines() if line.startswith("pcn")]
 
 
