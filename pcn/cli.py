@@ -240,7 +240,7 @@ def _command(arguments: list[str]) -> int:
         return command()
     if next((word for word in arguments if not word.startswith("-")), "") != "run":
         if not mpirun.is_first():
-            return 1
+            return 0  # at a failure the launcher would end the first one before it prints why
         raise click.UsageError(
             "mpirun starts the parts of one `pcn run`: other commands are for one process"
         )
