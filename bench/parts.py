@@ -10,8 +10,8 @@ cuts, and the largest memory of a process.
     mpirun -n 4 python -m bench.parts --processes     each process a part; its memory, the digest
     python -m bench.parts --processes                 the same in one process
 
-Under `valgrind --tool=callgrind --toggle-collect=vn_run` a process counts the instructions of its
-run. Not a test.
+Under `valgrind --tool=callgrind` a process counts instructions; those of libvirtualnet, program and
+libsoftswitch are the run's. Not a test.
 """
 
 from __future__ import annotations
