@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from pcn import diagnosis
-from pcn.base import startup
+from pcn.base import mpirun, startup
 
 # Subcommand -> where it is. Loaded when it is asked for, or for the list of them.
 _COMMANDS = {
@@ -226,7 +226,7 @@ def _run(arguments: list[str]) -> int:
     try:
         with raising():
             # what the command returned
-            code = pcn.main(arguments, prog_name="pcn", standalone_mode=False)
+            code = _command(arguments)
             sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -255,6 +255,26 @@ def _run(arguments: list[str]) -> int:
             f"can't write {error.filename or 'the output'}: {os.strerror(error.errno)}", 1, error
         )
     return code or 0
+
+
+def _command(arguments: list[str]) -> int:
+    """Runs a command line, in the first of several processes where `mpirun` has started them."""
+
+    def command() -> int:
+        return int(pcn.main(arguments, prog_name="pcn", standalone_mode=False) or 0)
+
+    if mpirun.processes() == 1:
+        return command()
+    if next((word for word in arguments if not word.startswith("-")), "") != "run":
+        if not mpirun.is_first():
+            return 0  # at a failure the launcher would end the first one before it prints why
+        raise click.UsageError(
+            "mpirun starts the parts of one `pcn run`: other commands are for one process"
+        )
+    from pcn.experiments.run import processes
+    from pcn.experiments.run.virtual import carry_out_part
+
+    return processes.lead(command, carry_out_part)
 
 
 def _known_errors() -> tuple[type[Exception], ...]:

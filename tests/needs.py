@@ -67,6 +67,11 @@ P4NET = Need(
 TOFINO = Need(
     "no Tofino switch; in a lab that has one", "by hand, by docs/tofino.md", optional=True
 )
+MPI = Need(
+    "no mpirun on PATH (Debian: openmpi-bin); with it",
+    "make unit ARGS=tests/pcn/test_mpirun.py",
+    optional=True,
+)
 P4C_TOFINO = Need(
     "no p4c-barefoot and bfas on PATH; with them", "make unit ARGS=tests/p4", optional=True
 )

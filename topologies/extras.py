@@ -20,6 +20,7 @@ MODULES = {
     "cluster": "dask",
     "figures": "matplotlib",
     "live": "mininet",
+    "mpi": "mpi4py",
     "parquet": "arro3",
     "web": "starlette",
     "yaml": "yaml",

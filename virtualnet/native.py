@@ -36,6 +36,9 @@ FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
     PAUSE_SENT,
     RESUME_SENT, LINK_BYTES, OUTPUT_BYTES, POOL_USED, THRESHOLD, HEADROOM_BYTES,
 ) = range(14)  # fmt: skip
+SOURCES_OF_NODES: Final = (REGISTER, COUNTER_PACKETS, COUNTER_BYTES, POOL_USED)
+SOURCES_OF_ENDS: Final = (HELD_BYTES, THRESHOLD, HEADROOM_BYTES)
+"""Of links, where these end."""
 OF_ENDPOINTS: Final = 32
 """The first source of those that endpoints have."""
 
@@ -221,6 +224,28 @@ class Threads(ctypes.Structure):
     ]
 
 
+class Mail(ctypes.Structure):
+    """struct vn_mail."""
+
+    _fields_ = [("at", _handle), ("bytes", _u64)]
+
+
+Exchanging = ctypes.PYFUNCTYPE(_int, _u32, ctypes.POINTER(Mail), ctypes.POINTER(Mail))
+"""What vn_split calls, with Python's lock."""
+
+
+class PartStats(ctypes.Structure):
+    """struct vn_part_stats."""
+
+    _fields_ = [
+        (name, _u64)
+        for name in (
+            "rounds", "exchanges", "events", "longest_events", "frames_out", "frames_in",
+            "bytes_out", "waited_ns", "lookahead_ps",
+        )
+    ]  # fmt: skip
+
+
 # name: (result, arguments after the network's handle)
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_destroy": (None, []),
@@ -289,6 +314,11 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_run_paced": (_int, [ctypes.POINTER(Pace)]),
     "vn_totals": (None, [ctypes.POINTER(Totals)]),
     "vn_rounds": (_u64, []),
+    "vn_partition_of": (_int, [_u32, _handle]),
+    "vn_split": (_int, [_u32, _u32, _handle, _u32, Exchanging]),
+    "vn_add_elsewhere": (_i64, []),
+    "vn_part_stats": (None, [ctypes.POINTER(PartStats)]),
+    "vn_digests": (None, [_handle, _bool]),
     "vn_threads": (None, [ctypes.POINTER(Threads)]),
 }
 

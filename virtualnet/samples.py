@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from pcn.virtualnet.native import SourceSpec
+
+if TYPE_CHECKING:
+    from pcn.virtualnet.parts import Part
 
 
 @dataclass(frozen=True, slots=True)  # a large network samples more than a million
@@ -30,12 +34,19 @@ class Samples:
     """Values at equal intervals; the arrays are copies of the values so far."""
 
     def __init__(
-        self, library: ctypes.CDLL, handle: int, sampler: int, sources: Sequence[Source]
+        self,
+        library: ctypes.CDLL,
+        handle: int,
+        sampler: int,
+        sources: Sequence[Source],
+        here: Sequence[int],
     ) -> None:
+        """`here`: the places of the sources that the engine of this process samples."""
         self.sources = tuple(sources)
+        self._here = here
         self._library = library
         self._handle: int | None = handle
-        self._sampler = sampler
+        self.number = sampler
         self._kept: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
 
     @property
@@ -58,13 +69,28 @@ class Samples:
         self._kept = self.times_s, self.values
         self._handle = None
 
+    def gather(self, part: Part, owner: Callable[[Source], int | None]) -> None:
+        """Has the first process's samples be those of all: a sum where each has a part of it."""
+        gathered = part.gather((self.times_s, self.values))
+        if not gathered:
+            return
+        times = max((times for times, _ in gathered), key=len)  # without a source there is none
+        values = np.zeros((len(times), len(self.sources)))
+        owners = [owner(source) for source in self.sources]
+        for number, (_, rows) in enumerate(gathered):
+            if not rows.size:
+                continue
+            here = [i for i, of in enumerate(owners) if of in (None, number)]
+            values[:, here] += rows
+        self._kept = times, values
+
     def _read(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
         """Returns times in ps, and values, in the engine's memory."""
         times, values = ctypes.POINTER(ctypes.c_uint64)(), ctypes.POINTER(ctypes.c_double)()
         n = self._library.vn_samples(
-            self._handle, self._sampler, ctypes.byref(times), ctypes.byref(values)
+            self._handle, self.number, ctypes.byref(times), ctypes.byref(values)
         )
-        columns = len(self.sources)
+        columns = len(self._here)
         if n == 0 or columns == 0:
             return np.zeros(0, np.uint64), np.zeros((0, columns))
         return np.ctypeslib.as_array(times, (n,)), np.ctypeslib.as_array(values, (n, columns))

@@ -14,10 +14,14 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Literal, TypeVar
 from weakref import WeakSet
+
+import numpy as np
 
 from pcn.base import owner_only
 from pcn.softswitch.cache.objects import BuildError
@@ -32,6 +36,7 @@ from pcn.virtualnet.lock import EngineLock
 from pcn.virtualnet.named import Named
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.pace import Lateness, Pace
+from pcn.virtualnet.parts import Part, PartStats, stats_of
 from pcn.virtualnet.pfc_log import PfcLog
 from pcn.virtualnet.ports import Ports, scheduler_parts
 from pcn.virtualnet.samples import Samples, Source
@@ -42,7 +47,7 @@ from pcn.virtualnet.times import picoseconds
 
 _Network = TypeVar("_Network", bound="TimedNetwork")
 _CHUNK = 200_000
-"""Events from one look at the wall's clock, and at Ctrl-C, to the next."""
+"""Events from one look at the wall's clock, and at Ctrl-C, to the next; of each process."""
 _FC_SYMBOLS, _BITS_PER_SYMBOL = 65536, 4 * 8
 """The most symbol times between two flow control packets of a lane (InfiniBand Architecture 1.2.1,
 7.9), and the bits that a link of the width 4X carries in one."""
@@ -93,11 +98,15 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     run it, of queues="nodes". `parts`: kinds beside the engine's own. `nodes`: which switches of
     the topology are of such a kind, KIND: `vn_add_KIND` of a part adds one. `whole_bytes`: frames
     are stored whole, and have at most this length (128 to 9216); None: their first bytes are
-    (`frames.STORED_BYTES`), and the rest are zeros. A context manager. Raises LabError.
+    (`frames.STORED_BYTES`), and the rest are zeros. `part`: this process's, of a network that
+    several share: `switches` are its own then, all processes make the same calls, and after
+    `gather` the first one has what all have counted. A context manager. Raises LabError.
     """
 
     _handle: int | None = None
     _pace: Pace | None = None
+    _part: Part | None = None
+    _all_link_stats: dict[int, native.LinkStats] | None = None
 
     def __init__(
         self,
@@ -112,8 +121,10 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         parts: Sequence[native.Part] = (),
         nodes: Mapping[str, str] = MappingProxyType({}),
         whole_bytes: int | None = None,
+        part: Part | None = None,
     ) -> None:
         self.topology = topology
+        self._part = part
         self.whole_bytes = whole_bytes
         self._nodes = Named[str, int](topology.unknown_node)
         self._links = Named[Endpoint, int](lambda end: topology.unknown_port(end.node, end.port))
@@ -140,6 +151,13 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             if whole_bytes is not None:
                 self._check(self._library.vn_store_whole(self._handle, whole_bytes))
             self._prepare()
+            if part is not None:
+                self._check(
+                    self._library.vn_split(
+                        self._handle, part.n, part.number, part.owners.ctypes.data,
+                        part.owners.size, part.callback,
+                    )
+                )  # fmt: skip
             self._build(switches, endpoints, nodes)
         except BaseException:
             self.close()
@@ -239,6 +257,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def on_messages(self, switch: str, function: Callable[[], None]) -> None:
         """Calls the function when a switch's program has sent packet-ins or digests, at their
         simulated time. Raises VirtualError where events aren't in one order (queues="one")."""
+        self._only_in_one("a function for each packet-in sees the order of all nodes' events")
         number = self._numbered(function)
         self._check(self._library.vn_call_for_cpu(self._changing(), self._nodes[switch], number))
 
@@ -324,6 +343,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         """Writes every frame that leaves `node` by `port` to a pcap file, from now until the
         network is closed; the time stamps, in nanoseconds, are simulated time. `close` fails if the
         file can't be written. Raises VirtualError."""
+        self._only_in_one("a capture is one process's file")
         try:
             descriptor = owner_only.output(path)
         except (OSError, owner_only.NotPrivateError) as error:
@@ -333,6 +353,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def capture_to(self, node: str, port: int, path: Path, descriptor: int) -> None:
         """As `capture`, to a file that is open; the engine closes it. Raises VirtualError, also
         where a capture of the port goes on."""
+        self._only_in_one("a capture is one process's file")
         link = self._links[Endpoint(node, port)]
         code = self._library.vn_capture(self._alive(), link, descriptor)
         if code < 0:
@@ -354,6 +375,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     def log_pfc(self) -> PfcLog:
         """Logs each PFC frame from now on."""
+        self._only_in_one("the log of PFC frames is in the order of all nodes")
         self._check(self._library.vn_log_pfc(self._changing()))
         return PfcLog(self._library, self._alive(), tuple(self._links))
 
@@ -376,18 +398,22 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             raise VirtualError(f"{most} samples at most: an even number from 2 on is possible")
         specs = (native.SourceSpec * len(sources))(*(source.spec() for source in sources))
         first = picoseconds(self.now_s if from_s is None else from_s)
+        here = list(range(len(sources)))
+        if self._part is not None:
+            here = self._part.own_places(map(self._owner_of, sources))
+            specs = (native.SourceSpec * len(here))(*(sources[i].spec() for i in here))
         sampler = self._check(
             self._library.vn_add_sampler(
                 self._changing(),
                 first,
                 picoseconds(every_s),
                 specs,
-                len(sources),
+                len(here),
                 most or 0,
                 largest,
             )
         )
-        samples = Samples(self._library, self._alive(), sampler, sources)
+        samples = Samples(self._library, self._alive(), sampler, sources, here)
         self._samples.add(samples)
         return samples
 
@@ -408,6 +434,8 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                 f"a pace of k={k:g}, batches every {slack_s:g} s: k is more than 0, and a batch "
                 "comes every 1 us to 1 s"
             )
+        if k is not None:
+            self._only_in_one("a pace is of one process's clock")
         self._pace = None if k is None else Pace(k, slack_s, self.now_s, self.lock)
 
     def lateness(self) -> Lateness:
@@ -448,7 +476,8 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         exchange.until_ps = NEVER if until_s is None else picoseconds(until_s)
         if exchange.until_ps < picoseconds(self.now_s):
             raise VirtualError(f"until_s={until_s:g}: the network is at {self.now_s:g} s already")
-        exchange.budget, exchange.finish = _CHUNK, finish
+        chunk = _CHUNK * (self._part.n if self._part is not None else 1)
+        exchange.budget, exchange.finish = chunk, finish
         reporter = _Progress(progress, self.now_s, until_s)
         pace = () if self._pace is None else (self._pace.raw,)
         run_events = self._library.vn_run_paced if pace else self._library.vn_run
@@ -458,7 +487,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                     alive = self._alive(), self._before_events()
                     reason: int = run_events(alive[0], *pace)
                     if reason == native.BUDGET:
-                        exchange.budget = _CHUNK
+                        exchange.budget = chunk
                         reporter.tell(self)
                         check()
                         if pace:  # one that is late doesn't sleep: others have their turn here
@@ -467,6 +496,8 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                     elif reason == native.RETURN:
                         self._calls[exchange.flow][0]()
                     elif reason == native.FAILED:
+                        if self._part is not None and self._part.error is not None:
+                            raise self._part.error
                         error = self._library.vn_error(self._handle).decode()
                         raise VirtualError(f"{self.now_s * 1e6:.6f} us: {self._with_names(error)}")
                     else:
@@ -499,10 +530,11 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     def link_stats(self, node: str, port: int) -> LinkStats:
         """Returns the statistics of the direction that leaves `node` by `port`."""
+        link = self._links[Endpoint(node, port)]
+        if self._all_link_stats is not None:
+            return counted(LinkStats, self._all_link_stats[link])
         raw = native.LinkStats()
-        self._library.vn_link_stats(
-            self._alive(), self._links[Endpoint(node, port)], ctypes.byref(raw)
-        )
+        self._library.vn_link_stats(self._alive(), link, ctypes.byref(raw))
         return counted(LinkStats, raw)
 
     def deadlock(self) -> Deadlock | None:
@@ -530,6 +562,81 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         ]
         circle, behind = sorted(names[: deadlock.circle]), sorted(names[deadlock.circle :])
         return Deadlock(tuple(circle), tuple(behind), deadlock.since_ps / 1e12, deadlock.held_bytes)
+
+    # ---- of several processes ----
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes share it."""
+        return self._part is not None
+
+    def holds(self, node: str) -> bool:
+        """Returns whether the node's state is in this process: of a network in one, all are."""
+        return self._part is None or self._part.holds(node)
+
+    def part_stats(self) -> PartStats:
+        """Returns what this process has done, of a network that several share; in one, what it has
+        done alone."""
+        return stats_of(self._library, self._alive())
+
+    def gather(self) -> bool:
+        """Brings what all processes have counted to the first one, whose digest, statistics and
+        samples are those of the whole network from now on; between runs, once. Returns whether this
+        is that one, or the only one."""
+        if self._part is None:
+            return True
+        digests = np.zeros(len(self._nodes), np.uint64)
+        self._library.vn_digests(self._alive(), digests.ctypes.data, False)
+        all_digests = self._part.gather(digests)
+        if all_digests:
+            digests = np.bitwise_xor.reduce(all_digests)  # of a node one alone isn't 0
+            self._library.vn_digests(self._alive(), digests.ctypes.data, True)
+        self._gather_link_stats(self._part)
+        for samples in sorted(self._samples, key=attrgetter("number")):
+            samples.gather(self._part, self._owner_of)
+        return self._part.number == 0
+
+    def _gather_link_stats(self, part: Part) -> None:
+        """Either end of a link counts its own, and zeros for the other one's."""
+        links = [
+            link for end, link in self._links.items()
+            if part.holds(end.node) or part.holds(self.topology.peer(end.node, end.port).node)
+        ]  # fmt: skip
+        rows = np.zeros(len(links), np.dtype(native.LinkStats))
+        size = rows.dtype.itemsize
+        for row, link in enumerate(links):
+            at = native.LinkStats.from_address(rows.ctypes.data + row * size)
+            self._library.vn_link_stats(self._alive(), link, ctypes.byref(at))
+        gathered = part.gather((links, rows))
+        if not gathered:
+            return
+        of_links = np.zeros(len(self._links), np.dtype(native.LinkStats))
+        for links, rows in gathered:
+            for name in rows.dtype.names:
+                combine = np.maximum if name in ("held_max", "held_limit") else np.add
+                of_links[name][links] = combine(of_links[name][links], rows[name])
+        self._all_link_stats = {
+            link: native.LinkStats.from_buffer_copy(row.tobytes())
+            for link, row in enumerate(of_links)
+        }
+
+    def _owner_of(self, source: Source) -> int | None:
+        """Returns the process that samples a source; None: each has a part of the sum."""
+        assert self._part is not None
+        if source.source in native.SOURCES_OF_NODES:
+            return int(self._part.owners[source.object])
+        end = self._ends[source.object ^ (source.source in native.SOURCES_OF_ENDS)]
+        return self._part.owner(end.node)
+
+    @cached_property
+    def _ends(self) -> tuple[Endpoint, ...]:
+        """By link, the port where it starts."""
+        return tuple(self._links)
+
+    def _only_in_one(self, what: str) -> None:
+        """Raises VirtualError in a process that has a part alone."""
+        if self._part is not None:
+            raise VirtualError(f"{what}: run it in one process, without mpirun")
 
     # ---- what a network of more kinds adds ----
 
@@ -574,6 +681,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     ) -> None:
         library, handle = self._library, self._handle
         for switch in self.topology.switches:
+            if not self.holds(switch.name):
+                self._nodes[switch.name] = self._check(library.vn_add_elsewhere(handle))
+                continue
             if switch.name in nodes:
                 self._nodes[switch.name] = self._check(
                     getattr(library, f"vn_add_{nodes[switch.name]}")(handle)

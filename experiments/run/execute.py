@@ -7,11 +7,13 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.records import FlowChoice, Records
 from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.experiment import Variant
+from pcn.experiments.run import processes
 from pcn.experiments.run.pace import TooFastError
 from pcn.experiments.run.progress import RunProgress, Watcher
 from pcn.hosts import wire
@@ -66,6 +68,14 @@ def execute(
     """Carries out a run, in virtual time, `paced` or not, or `live`. Returns its plan, with the
     time that it took, and what was recorded; captures of virtual time go into `folder`, and a
     `watcher` sees it go on. Raises LabError."""
+    if processes.transport() is not None:
+        for wanted, what in (
+            (live is not None, "a live network is on one machine: --clock virtual has parts"),
+            (paced is not None, "a pace is of one process's clock: --clock virtual has parts"),
+            (watcher is not None, "the page and the view show one process's run"),
+        ):
+            if wanted:
+                raise ExperimentError(f"{what}; without mpirun it runs in one process")
     recording = (
         _virtual(plan, progress, variant, folder, watcher, paced)
         if live is None

@@ -28,8 +28,8 @@ from pcn.experiments.data.recording import (
 from pcn.experiments.data.records import Recorded, most_samples
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.experiment import Variant
-from pcn.experiments.run import memory as run_memory
-from pcn.experiments.run.progress import RunProgress, Watcher
+from pcn.experiments.run import memory as run_memory, processes
+from pcn.experiments.run.progress import RunProgress, Silent, Watcher
 from pcn.experiments.run.recorder import Recorder
 from pcn.experiments.run.sampler import INSIDE, MARKS, queue_registers
 from pcn.experiments.run.versions import versions
@@ -37,10 +37,11 @@ from pcn.hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from pcn.hosts.switch_clock import unfit
 from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.flow_order import in_order
-from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.virtualnet import Deadlock, Lateness, LinkStats, Samples, Source
 from pcn.virtualnet.native import NEVER
-from pcn.virtualnet.threads import threads_for
+from pcn.virtualnet.parts import Transport
+from pcn.virtualnet.threads import commanded, threads_for
 
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated
@@ -61,6 +62,35 @@ def run_virtual(
     go on. `k`: how many real seconds a simulated one lasts, until the drain; None: as fast as it
     can. Raises LabError."""
     variant = variant or Variant()
+    transport = processes.transport()
+    if transport is not None:
+        processes.announce(processes.Task(plan, variant))
+    recording = _run(plan, progress, variant, folder, watcher, k, transport)
+    assert recording is not None  # the first process has it
+    return recording
+
+
+def carry_out_part(task: processes.Task, transport: Transport) -> None:
+    """Carries out this process's part of a run, whose first process has the recording."""
+    _run(task.plan, Silent(), task.variant, None, None, None, transport)
+
+
+def _threads(topology: Topology, k: float | None, transport: Transport | None) -> int:
+    if k is not None:
+        return 1  # it sleeps most of the time
+    return threads_for(topology) if transport is None else commanded() or 1
+
+
+def _run(
+    plan: Plan,
+    progress: RunProgress,
+    variant: Variant,
+    folder: Path | None,
+    watcher: Watcher | None,
+    k: float | None,
+    transport: Transport | None,
+) -> Recording | None:
+    """Returns what was recorded; None in all processes but the first."""
     started = time.monotonic()
     _require_memory(plan, progress)
     progress.stage("Network: switches and their programs")
@@ -76,9 +106,10 @@ def run_virtual(
         program=variant.program,
         seed=plan.seed,
         payload_bytes=plan.payload_bytes,
-        threads=threads_for(plan.topology) if k is None else 1,  # it sleeps most of the time
+        threads=_threads(plan.topology, k, transport),
         reliability=plan.reliability,
         explain=plan.records.explain,
+        transport=transport,
     ) as network:
         run = _Run(plan, network, folder, watcher)
         length = f"{(plan.duration_s - plan.start_s) * 1e3:.4g} ms of simulated time"
@@ -92,6 +123,9 @@ def run_virtual(
         if run.deadlock is None:
             progress.stage("Drain: waiting for the last packets")
             run.drain()
+        run.read_switches()
+        if not network.gather():
+            return None
         run.finish()
         return Recording(
             series=run.series,
@@ -108,12 +142,7 @@ def run_virtual(
             deadlock=run.deadlock,
             digest=f"{network.totals().digest:016x}",
             recorded=run.recorded,
-            settings={
-                f"{switch.name}:{port}": values
-                for switch in plan.topology.switches
-                if switch.ecn
-                for port, values in settings.read(network.switches[switch.name]).items()
-            },
+            settings=run.settings,
         )
 
 
@@ -167,7 +196,9 @@ class _Run:
             for switch in topology.switches
             for port in topology.ports(switch.name)
         ]
-        counters = {name: switch.counters() for name, switch in network.switches.items()}
+        counters = {
+            switch.name: network.layout(switch.name).counters() for switch in topology.switches
+        }
         self._marks = {
             node: [name for name in MARKS if name in names] for node, names in counters.items()
         }
@@ -181,6 +212,11 @@ class _Run:
             if not flow.spec.after:  # on_rate follows its start
                 self._rate(flow, flow.spec.start_s - plan.start_s)
         network.set_paths(plan.paths)
+        if self._single and network.is_shared:
+            raise ExperimentError(
+                f"series of single flows ({', '.join(map(str, sorted(self._single)[:3]))}, ...) "
+                "have each change of a rate, in one process: leave them out, or mpirun"
+            )
         if self._single:  # groups have neither
             network.on_rate, network.on_window = self._rate, self._window
         for change in plan.link_rates:
@@ -238,7 +274,7 @@ class _Run:
 
     def _moves(self) -> bool:
         """Returns whether a packet has arrived since the last look."""
-        before, self._arrived = self._arrived, int(self._network.flow_stats()["received"].sum())
+        before, self._arrived = self._arrived, self._network.received_packets()
         return self._arrived > before
 
     def _look(self) -> None:
@@ -338,18 +374,38 @@ class _Run:
             name = self._plan.topology.link_name(port.node, port.port)
             yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s, stats.pause_by_class)
 
-    def port_records(self) -> Iterable[tuple[str, PortRecord]]:
-        counted = {}
-        for node, switch in self._network.switches.items():
-            cells = [index(port) for port in self._plan.topology.ports(node)]
+    def read_switches(self) -> None:
+        """After the run: what is read of the switches, of which each process has its own."""
+        network, topology = self._network, self._plan.topology
+        counted: dict[str, dict[str, dict[int, int]]] = {}
+        inside: dict[str, dict[str, dict[int, int]]] = {}
+        marking: dict[str, dict[str, dict[str, float]]] = {}
+        for node, switch in network.switches.items():
+            cells = [index(port) for port in topology.ports(node)]
             counted[node] = {
-                name: switch.read_counters(name, cells)
+                name: {
+                    cell: count.packets for cell, count in switch.read_counters(name, cells).items()
+                }
                 for name in ("transmitted", *self._marks[node])
             }
-        for port in self._ports:
-            counters = {
-                name: of[index(port.port)].packets for name, of in counted[port.node].items()
+            inside[node] = {
+                register: dict(switch.nonzero_cells(register))
+                for register in INSIDE
+                if register in switch.registers()
             }
+            if topology.switch(node).ecn:
+                marking[node] = {str(port): dict(of) for port, of in settings.read(switch).items()}
+        self._counted = network.collected(counted)
+        self._cells = network.collected(inside)
+        self.settings = {
+            f"{node}:{port}": values
+            for node, of in network.collected(marking).items()
+            for port, values in of.items()
+        }
+
+    def port_records(self) -> Iterable[tuple[str, PortRecord]]:
+        for port in self._ports:
+            counters = {name: of[index(port.port)] for name, of in self._counted[port.node].items()}
             rate_bps = self._plan.topology.link_at(port.node, port.port).rate_bps
             yield str(port), PortRecord(rate_bps=rate_bps, **counters)
 
@@ -363,10 +419,9 @@ class _Run:
             counted[f"{port} ingress occupancy"] = self._link_stats[peer].held_bytes
         return {name: value for name, value in counted.items() if value} | {
             f"{name}:{cell // 8} class {cell % 8} {register}": value
-            for name, switch in self._network.switches.items()
-            for register in INSIDE
-            if register in switch.registers()
-            for cell, value in switch.nonzero_cells(register).items()
+            for name, of in self._cells.items()
+            for register, cells in of.items()
+            for cell, value in cells.items()
         }
 
     def refusing(self) -> dict[tuple[Endpoint, int], int]:
@@ -398,7 +453,7 @@ class _Run:
             [
                 (str(port), name, network.register(port.node, name, index(port.port)))
                 for port in sampling.queues
-                for name in queue_registers(network.switches[port.node].registers())
+                for name in queue_registers(network.layout(port.node).registers())
             ]
             + [
                 (str(port), "output_bytes", network.output_bytes(port.node, port.port))
@@ -508,5 +563,7 @@ def _notes(network: VirtualNetwork) -> Iterator[str]:
     )
     if len(threads.busy_s) > 1:
         yield str(threads)
+    if network.is_shared:
+        yield str(network.part_stats())
     if remark := unfit(network.topology, network.scheme, network.switch_tick_s):
         yield f"Telemetry: {remark}."

@@ -179,6 +179,7 @@ class FlowMaker:
         self._kinds: dict[Hashable, tuple[native.FlowKind, Reliability, Paths]] = {}
         self._decided: dict[float, _Decided] = {}
         """By line rate, of RPs in C that don't react to the start: all decide alike."""
+        self._elsewhere: dict[Hashable, Made] = {}
         self._alike: dict[Hashable, _Alike] = {}
         """By line rate, the last packet's payload, class, colour, and what is given beside the
         flow; of such RPs, with NPs in C: they have attributes of one Python text."""
@@ -252,6 +253,40 @@ class FlowMaker:
             dst.mac,
         )
         return config, (src.end.port, dst.end.port), rp, np, room
+
+    def elsewhere(
+        self,
+        src: Nic,
+        dst: Nic,
+        spec: FlowSpec,
+        start_s: float | None,
+        end_s: float | None = None,
+        group: int = native.NO_GROUP,
+        reliability: Reliability | None = None,
+        paths: Paths | None = None,
+    ) -> Made:
+        """Returns what `make` does, of a flow between hosts of other processes: it has the ends of
+        the first such flow that is alike, which do nothing."""
+        rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
+        key = (
+            src.rate_bps,
+            rest,
+            spec.traffic_class,
+            spec.colour,
+            group,
+            id(reliability),
+            id(paths),
+        )
+        made = self._elsewhere.get(key)
+        if made is None:
+            made = self.make(src, dst, spec, start_s, end_s, group, reliability, paths)
+            self._elsewhere[key] = made
+            return made
+        config, _, rp, np, keeps = made
+        fields = list(native.FLOW_CONFIG.unpack(config))
+        fields[_PLACE_OF_START] = NEVER if start_s is None else picoseconds(start_s)
+        fields[_PLACE_OF_LINKS : _PLACE_OF_LINKS + 4] = src.link, dst.link, group, spec.id
+        return native.FLOW_CONFIG.pack(*fields), (src.end.port, dst.end.port), rp, np, keeps
 
     def _frames_bytes(self, spec: FlowSpec) -> int | None:
         """Returns all that a flow whose NP grants has to send, in frames; None: it has no end."""
@@ -407,6 +442,26 @@ class FlowMaker:
             cnp=_template(wire.cnp_start(_ANY, 0, *marking, credit=np.grants)),
             ack=_template(ack),
         )
+
+
+_PLACE_OF_START, _PLACE_OF_LINKS = 5, 14
+"""In native.FLOW_CONFIG."""
+
+
+_RP_EVENTS = (
+    "on_start", "on_cnp", "on_cnm", "on_ack", "on_loss", "on_grant", "on_timer", "on_bytes_sent",
+)  # fmt: skip
+
+
+def calls_python(rp: ReactionPoint, np: NotificationPoint) -> bool:
+    """Returns whether an end has methods in Python that a run calls."""
+    np_silent = np.period_s is None and not _wants_marked(np) and not np.grants
+    rp_silent = rp.timer_s is None and all(
+        getattr(type(rp), name) is getattr(ReactionPoint, name) for name in _RP_EVENTS
+    )
+    return not (rp_silent or isinstance(rp, CompiledReactionPoint)) or not (
+        np_silent or isinstance(np, CompiledNotificationPoint)
+    )
 
 
 def _decides_alike(rp: ReactionPoint) -> bool:

@@ -21,6 +21,7 @@ from pcn.virtualnet import native
     FLOW_WINDOW,
 ) = range(native.OF_ENDPOINTS, native.OF_ENDPOINTS + 8)
 """enum vn_flow_source."""
+SENDER_SOURCES: Final = (FLOW_RATE, FLOW_SENT_BYTES, FLOW_IN_FLIGHT, FLOW_WINDOW)
 NO_GROUP, OF_GROUP = 2**32 - 1, 1
 
 _u8, _u16, _u32, _u64, _i64 = (
@@ -91,6 +92,13 @@ class FlowStats(ctypes.Structure):
         ("window_bytes", _double),
         *[(name, _u64) for name in ("in_flight_bytes", "repeated", "timeouts", "again", "refused")],
     ]  # fmt: skip
+
+
+OF_RECEIVERS: Final = (
+    "received", "received_bytes", "received_payload", "marked_ce", "marked_ue", "out_of_order",
+    "cnps_sent", "first_ps", "last_ps", "complete_ps", "again", "refused",
+)  # fmt: skip
+"""Fields of FlowStats that a flow's receiver counts; its sender counts the others."""
 
 
 RDMA = native.Part(

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +45,17 @@ from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability
 from pcn.hosts.virtual.explain import Explanations
-from pcn.hosts.virtual.flows import FlowMaker, Made, VirtualFlow
+from pcn.hosts.virtual.flows import FlowMaker, Made, VirtualFlow, calls_python
 from pcn.hosts.virtual.latency import BUCKETS, Latency
 from pcn.hosts.virtual.memory import Memory
-from pcn.hosts.virtual.native import NO_GROUP, FlowStats, parts
+from pcn.hosts.virtual.native import (
+    NO_GROUP,
+    OF_GROUP,
+    OF_RECEIVERS,
+    SENDER_SOURCES,
+    FlowStats,
+    parts,
+)
 from pcn.hosts.virtual.nics import Nics
 from pcn.hosts.virtual.paths import FlowPaths
 from pcn.hosts.virtual.reroute import Reroute
@@ -61,16 +68,39 @@ from pcn.topologies.routing import Routing
 from pcn.virtualnet import native
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.named import Named
+from pcn.virtualnet.parts import Part, Transport
+from pcn.virtualnet.samples import Source
 from pcn.virtualnet.switch import LoadedProgram, VirtualSwitch, load, room_for
 from pcn.virtualnet.timed import TimedNetwork
 from pcn.virtualnet.times import picoseconds
 
+_T = TypeVar("_T")
 _CLASSES = (Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop, Demand, Grant)
 _MARKS = tuple(map(Mark, range(4)))
 _TURNS = tuple(Turn)
 _TOGETHER = 4096
 """Flows that one call adds: what it needs of each is freed then."""
 _PORT_MAC = 0x02_50_43_4E_00_00
+
+
+def _both_ends(
+    n: int,
+    parts: Iterable[tuple[list[int], NDArray[Any]]],
+    senders: NDArray[Any],
+    receivers: NDArray[Any],
+) -> NDArray[Any]:
+    """Returns `n` flows' counts, of each field from the process that has that end; packets are lost
+    anywhere. `parts`: by process flows' numbers, and their rows there."""
+    rows = np.zeros(n, np.dtype(FlowStats))
+    for process, (which, of) in enumerate(parts):
+        flows = np.array(which, np.int64)
+        for name in rows.dtype.names:
+            if name == "lost":
+                rows[name][flows] += of[name]
+                continue
+            here = (receivers if name in OF_RECEIVERS else senders)[flows] == process
+            rows[name][flows[here]] = of[name][here]
+    return rows
 
 
 class VirtualNetwork(TimedNetwork, Sources, Explanations):
@@ -92,8 +122,10 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
     their turn, each node's by themselves or all in one queue; `inplace` False takes the program's
     general form; `prefetch` False doesn't fetch the state of coming events into the processor's
     caches; `threads` run it; `in_c` False runs RPs and NPs in Python even where their classes name
-    C files; `explain` accounts for each flow's time (`explained`), at some cost. A context manager.
-    Raises LabError.
+    C files; `explain` accounts for each flow's time (`explained`), at some cost. `transport`: of
+    several processes that share the network (docs/virtualnet.md): each has the switches of its part
+    alone in `switches`, makes the same calls, and `gather` brings the counts together. A context
+    manager. Raises LabError.
     """
 
     def __init__(
@@ -120,6 +152,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         tick_s: float = 0.0,
         explain: bool = False,
         switch_tick_s: float | None = None,
+        transport: Transport | None = None,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -145,10 +178,14 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self._by_index: list[VirtualFlow] = []
         self._groups: dict[str, int] = {}
         self._reroute: Reroute | None = None
+        self._all_flow_stats: NDArray[Any] | None = None
         if topology.flow_control == CREDITS and not pfc:
             raise VirtualError(
                 f"{topology.name}: credits are counted by switches themselves, not by a program"
             )
+        part = None
+        if transport is not None:
+            part = self._part = self._share(transport, explain, cpu_port, reroute_s)
         virtual_switches: dict[str, VirtualSwitch] = {}
         for switch in topology.switches:
             if switch.output is not None and not pfc:
@@ -177,6 +214,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             memory.require(whose, Memory(explain).network(topology), way_out)
             room_for(len(topology.switches))
             for switch in topology.switches:
+                if part is not None and not part.holds(switch.name):
+                    continue
                 if cpu_port and cpu_port in topology.ports(switch.name):
                     raise VirtualError(
                         f"{switch.name}: port {cpu_port} is its CPU port, and has a link"
@@ -196,6 +235,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 prefetch=prefetch,
                 threads=threads,
                 parts=parts(explain),
+                part=part,
             )
             for virtual_switch in virtual_switches.values():
                 virtual_switch.join(self)
@@ -312,12 +352,15 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
     def flow_stats(self) -> NDArray[Any]:
         """Counts of all flows, in the order in which they were added: a row each of `FlowStats`'
         fields as the engine has them, times in ps (NEVER: not yet)."""
+        if self._all_flow_stats is not None:
+            return self._all_flow_stats
         rows = np.empty(len(self._by_index), np.dtype(FlowStats))
         self._check(self._library.vn_flow_stats(self._alive(), 0, rows.size, rows.ctypes.data))
         return rows
 
     def log_paths(self) -> None:
         """Logs from now on by which port each flow's data first leaves each switch."""
+        self._only_in_one("paths are logged at all switches of a flow")
         self._check(self._library.vn_log_paths(self._changing()))
 
     def set_paths(self, paths: FlowPaths) -> None:
@@ -361,6 +404,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
 
     def measure_latency(self) -> None:
         """Measures how long each data packet takes; before any is sent."""
+        self._only_in_one("latency is measured at all hosts")
         self._check(self._library.vn_measure_latency(self._changing()))
 
     def latency(self, traffic_class: int) -> Latency:
@@ -373,6 +417,71 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 "run"
             )
         return Latency(np.ctypeslib.as_array(counts, (BUCKETS,)).astype(np.int64))
+
+    # ---- of several processes ----
+
+    def layout(self, switch: str) -> InProcessSwitch:
+        """Returns the switch or, where another process has it, one with the same program: what its
+        registers and counters are called, and where they are."""
+        return self.switches.get(switch) or next(iter(self.switches.values()))
+
+    def received_packets(self) -> int:
+        """Returns how many packets of data have arrived, at hosts of all processes."""
+        received = int(self.flow_stats()["received"].sum())
+        return received if self._part is None else sum(self._part.shared(received))
+
+    def collected(self, read: Mapping[str, _T]) -> dict[str, _T]:
+        """Returns what this process has read by name, of its switches; in the first process what
+        all have, in the topology's order."""
+        if self._part is None:
+            return dict(read)
+        everything: dict[str, _T] = {}
+        for part in self._part.gather(read):
+            everything |= part
+        return {
+            switch.name: everything[switch.name]
+            for switch in self.topology.switches
+            if switch.name in everything
+        }
+
+    def gather(self) -> bool:
+        """Brings flows' counts together, too."""
+        part = self._part
+        if part is None:
+            return True
+        rows = self.flow_stats()
+        here = [
+            i for i, flow in enumerate(self._by_index)
+            if part.holds(flow.spec.src) or part.holds(flow.spec.dst) or rows["lost"][i]
+        ]  # fmt: skip
+        gathered = part.gather((here, rows[here]))
+        if gathered:
+            senders = np.array([part.owner(flow.spec.src) for flow in self._by_index])
+            receivers = np.array([part.owner(flow.spec.dst) for flow in self._by_index])
+            self._all_flow_stats = _both_ends(len(rows), gathered, senders, receivers)
+        return super().gather()
+
+    def _share(
+        self, transport: Transport, explain: bool, cpu_port: int, reroute_s: float | None
+    ) -> Part:
+        """Returns this process's part. Raises VirtualError for what needs all nodes in one."""
+        for wanted, what in (
+            (explain, "a flow's time is explained by what both its ends have seen"),
+            (cpu_port, "CPU ports lead to controllers, which have all switches"),
+            (reroute_s is not None, "routes change everywhere at once"),
+        ):
+            if wanted:
+                raise VirtualError(f"{what}: run it in one process, without mpirun")
+        return Part.of(self.topology, transport, native.engine(parts(explain)))
+
+    def _owner_of(self, source: Source) -> int | None:
+        assert self._part is not None
+        if source.source < native.OF_ENDPOINTS:
+            return super()._owner_of(source)
+        if source.number == OF_GROUP:
+            return None
+        spec = self._by_index[source.object].spec
+        return self._part.owner(spec.src if source.source in SENDER_SOURCES else spec.dst)
 
     # ---- inside ----
 
@@ -410,6 +519,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         for flow, (spec, start_s, _) in zip(new, flows, strict=True):
             if not spec.after:
                 continue
+            if not self.holds(spec.src):
+                continue
             start_ps = picoseconds(spec.start_s if start_s is None else start_s)
             delays_s, least_ps = spec.after_s, start_ps if spec.after_s else 0
             for place, predecessor in enumerate(spec.after):
@@ -442,7 +553,9 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             )
         if why := without_signal(self.topology, self.scheme.scheme, spec.traffic_class):
             raise VirtualError(f"flow {spec.id}: {why}")
-        return self._maker.make(
+        here = self.holds(spec.src) or self.holds(spec.dst)
+        make = self._maker.make if here else self._maker.elsewhere
+        made = make(
             *self._nics.between(spec.src, spec.dst, spec.id),
             spec,
             None if spec.after else start_s,
@@ -451,6 +564,12 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             self._reliability.get(spec.traffic_class),
             paths,
         )
+        if self._part is not None and here and calls_python(made[2], made[3]):
+            self._only_in_one(
+                f"flow {spec.id}: {self.scheme.scheme.name} runs in Python, where flows of several "
+                "processes may share state"
+            )
+        return made
 
     def _require_waiting(self, spec: FlowSpec, delay_s: float) -> None:
         """Raises VirtualError where a flow can't wait for those of its `after`."""
@@ -467,6 +586,13 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 raise VirtualError(
                     f"flow {spec.id} waits for flow {predecessor}: add that one before it"
                 )
+            if self._part is not None and self._part.owner(flow.spec.dst) != self._part.owner(
+                spec.src
+            ):
+                self._only_in_one(
+                    f"flow {spec.id} of {spec.src} starts when flow {predecessor} arrives at "
+                    f"{flow.spec.dst}, in another process: no link's delay is between them"
+                )
             if flow.spec.size_bytes is None or self._has_arrived(flow):
                 raise VirtualError(
                     f"flow {spec.id} waits for flow {predecessor}, which has arrived, or "
@@ -475,12 +601,18 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
 
     def _has_arrived(self, flow: VirtualFlow) -> bool:
         """Returns it of a flow that is there, or that is added together with another."""
-        return flow.index < len(self._by_index) and flow.stats().complete_s is not None
+        return (
+            self.holds(flow.spec.dst)
+            and flow.index < len(self._by_index)
+            and flow.stats().complete_s is not None
+        )
 
     def _prepare(self) -> None:
         self._check(self._library.vn_rdma(self._handle, _CLASSES, _MARKS, _TURNS))
 
     def _before_events(self) -> object:
+        if self.on_rate is not None or self.on_window is not None:
+            self._only_in_one("on_rate and on_window see the flows of all nodes")
         # the engine holds no reference
         calls = self._by_index, self.on_window, self.on_rate, self._note_failure
         self._library.vn_rdma_calls(self._alive(), *calls)
@@ -534,6 +666,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             if depth and traffic_class not in lossless
         ]
         for switch in self.topology.switches:  # behind all that is built
+            if not self.holds(switch.name):
+                continue
             for number in self.topology.ports(switch.name):
                 for traffic_class in limited:
                     self.set_queue(switch.name, number, traffic_class, depth=depth)

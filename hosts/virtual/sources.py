@@ -3,7 +3,7 @@ VirtualNetwork.sample."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -32,6 +32,7 @@ class Sources:
     _groups: dict[str, int]
     switches: Mapping[str, _Cells]
     _nodes: dict[str, int]
+    layout: Callable[[str], _Cells]
 
     def register(self, switch: str, name: str, index: int) -> Source:
         """Returns a cell of a register of the program."""
@@ -106,4 +107,4 @@ class Sources:
 
     def _switch(self, name: str) -> _Cells:
         self.topology.switch(name)
-        return self.switches[name]
+        return self.layout(name)

@@ -207,7 +207,7 @@ struct vn_deadlock {
 };
 /* Between runs. `members` has room for eight entries a link; they are link * 8 + class, those of
  * the circle first. Not for output buffers. */
-int vn_deadlock(const struct vn_context *, struct vn_deadlock *, uint32_t *members);
+int vn_deadlock(struct vn_context *, struct vn_deadlock *, uint32_t *members);
 
 /* A sampler records the values of its sources at equal intervals. */
 enum vn_source {
@@ -382,6 +382,33 @@ struct vn_sizes {
 void vn_sizes(struct vn_sizes *);
 /* in which nodes had turns (order.c); not a result: it depends on by_node */
 uint64_t vn_rounds(const struct vn_context *);
+
+/* A network that several processes share. Each builds it with all nodes and links, in the same
+ * order: those of its part as ever, a host of another part as any host, a switch of another part by
+ * vn_add_elsewhere; and makes the same calls of vn_run, vn_return_at and vn_add_sampler. Then the
+ * events and digests of all nodes are those of one process.
+ *
+ * vn_partition_of: of a network that isn't run, which has links and any nodes: the owner of each
+ * node, of `n`, those that links of no length join with one. vn_split comes before the first node.
+ * `exchange` gives `out[i]` to process i and has `in[i]` point to what that one gives, valid until
+ * the next call; not 0: the run fails. */
+struct vn_mail {
+    const uint8_t *at;
+    uint64_t bytes;
+};
+int vn_partition_of(struct vn_context *, uint32_t n, uint32_t *owners);
+int vn_split(struct vn_context *, uint32_t n, uint32_t number, const uint32_t *owners,
+             uint32_t n_nodes, int (*exchange)(uint32_t, const struct vn_mail *, struct vn_mail *));
+int64_t vn_add_elsewhere(struct vn_context *);
+/* No result. waited_ns: in exchanges, by the wall's clock. longest_events: by exchange, the events
+ * of the part that had the most, summed: no number of cores makes it less. */
+struct vn_part_stats {
+    uint64_t rounds, exchanges, events, longest_events, frames_out, frames_in, bytes_out, waited_ns,
+        lookahead_ps;
+};
+void vn_part_stats(const struct vn_context *, struct vn_part_stats *);
+/* By node: those of the other parts are 0 until they are set. */
+void vn_digests(struct vn_context *, uint64_t *digests, bool set);
 
 /* Where the time of runs went, by the wall's clock; no result. */
 enum { VN_MOST_THREADS = 64 };

@@ -15,6 +15,7 @@
 #include "virtual/callback.h"
 #include "virtual/api.h"
 #include "virtual/observer.h"
+#include "time/parts.h"
 #include "wire.h"
 
 /* On the wire a flow is named by the destination QP in its packets' BTH. */
@@ -208,6 +209,17 @@ static inline uint32_t vn_receiver_of(const struct vn_context *context, const st
     return context->links[flow->back_port].node;
 }
 
+/* Whether each end is of this process's part; of a flow with neither nothing is here but its
+ * number. */
+static inline bool vn_sends_here(const struct vn_context *context, const struct vn_flow *flow)
+{
+    return vn_here(context, vn_sender_of(context, flow));
+}
+static inline bool vn_receives_here(const struct vn_context *context, const struct vn_flow *flow)
+{
+    return vn_here(context, vn_receiver_of(context, flow));
+}
+
 /* The flow of a queue pair; VN_NONE: there is none. */
 static uint32_t vn_flow_of_qp(const struct vn_rdma *, uint32_t qp);
 
@@ -222,6 +234,8 @@ static bool vn_flow_cannot_complete(const struct vn_context *, const struct vn_f
 /* makes the next one; false: no memory, or no such group */
 static bool vn_flow_group_exists(struct vn_rdma *, uint32_t group);
 static bool vn_flow_group_started(struct vn_rdma *, uint32_t flow); /* false: no memory */
+/* Of a flow whose sender is in another process: its first data. False: the run has failed. */
+static bool vn_flow_group_arrives(struct vn_context *, uint32_t flow);
 static double vn_flow_group_sum(const struct vn_context *, uint32_t group, enum vn_flow_source);
 static void vn_flow_groups_free(struct vn_rdma *);
 

@@ -26,6 +26,16 @@ bool vn_flow_group_started(struct vn_rdma *rdma, uint32_t flow)
     return true;
 }
 
+bool vn_flow_group_arrives(struct vn_context *context, uint32_t flow)
+{
+    struct vn_rdma *rdma = vn_rdma_of(context);
+    pthread_mutex_lock(&rdma->starting);
+    bool ok = vn_flow_group_started(rdma, flow);
+    pthread_mutex_unlock(&rdma->starting);
+    if (!ok) vn_fail(context, "out of memory for flows");
+    return ok;
+}
+
 static void add(uint64_t *sums, const struct vn_flow *flow)
 {
     sums[VN_FLOW_SENT_BYTES - VN_FLOW_SENT_BYTES] += flow->sent_bytes;
@@ -44,7 +54,8 @@ double vn_flow_group_sum(const struct vn_context *context, uint32_t number,
         uint32_t left = 0;
         for (uint32_t i = 0; i < group->n; i++) {
             const struct vn_flow *flow = &rdma->flows[group->flows[i]];
-            if (flow->complete != VN_NEVER && flow->ended != VN_NEVER)
+            bool complete = flow->complete != VN_NEVER || !vn_receives_here(context, flow);
+            if (complete && (flow->ended != VN_NEVER || !vn_sends_here(context, flow)))
                 add(group->complete, flow); /* they stay so: nothing more is sent, or taken */
             else group->flows[left++] = group->flows[i];
         }

@@ -146,9 +146,10 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
         return vn_refuse(context, -ENOSPC,
                          "too many flows, or too little address space for them (ulimit -v)");
     }
-    bool repeats = kind->reliability != LOSSLESS;
+    bool here = vn_here(context, from->number) || vn_here(context, to->number),
+         repeats = kind->reliability != LOSSLESS;
     struct transport *transport = NULL;
-    if (acknowledges) {
+    if (acknowledges && here) {
         transport =
             aligned_alloc(64, vn_aligned(repeats ? sizeof(struct vn_repeat) : sizeof *transport));
         if (transport == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
@@ -168,6 +169,9 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
     uint32_t number = rdma->n_flows++;
+    if (kind->last_frame_bytes < rdma->shortest_bytes || number == 0)
+        rdma->shortest_bytes = kind->last_frame_bytes;
+    if (!here) return 0;
     struct vn_flow *flow = &rdma->flows[number];
     *flow = (struct vn_flow){
         .priority = kind->priority,
@@ -226,14 +230,14 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     address(flow->last_data, kind->last, &src, &dst, config->number);
     address(flow->cnp, kind->cnp, &dst, &src, config->number);
     address(flow->ack, kind->ack, &dst, &src, config->number);
-    if (config->packets != 0) context->turns.unfinished++;
+    if (config->packets != 0 && vn_receives_here(context, flow)) context->turns.unfinished++;
     if (kind->last_frame_bytes < rdma->shortest_bytes || number == 0)
         rdma->shortest_bytes = kind->last_frame_bytes;
-    if (flow->timer != VN_NEVER) {
+    if (flow->timer != VN_NEVER && vn_sends_here(context, flow)) {
         vn_endpoint_at(context, vn_sender_of(context, flow), flow->timer, VN_EV_TIMER,
                        VN_ENDPOINT_rdma, number);
     }
-    if (config->start_ps == VN_NEVER) return 0; /* see wait.c */
+    if (config->start_ps == VN_NEVER || !vn_sends_here(context, flow)) return 0; /* see wait.c */
     if (config->start_ps > context->now) vn_nic_await(context, number);
     else vn_nic_add(context, number);
     return 0;
@@ -439,7 +443,7 @@ static bool rdma_cannot_finish_yet(struct vn_context *context, uint64_t within)
     for (uint32_t i = 0; i < rdma->n_flows;
          i++, number = number + 1 < rdma->n_flows ? number + 1 : 0) {
         const struct vn_flow *flow = &rdma->flows[number];
-        if (flow->packets <= flow->received) continue;
+        if (flow->packets <= flow->received || !vn_receives_here(context, flow)) continue;
         bool later = flow->start != VN_NEVER && flow->start >= context->turns.barrier;
         bool alone = later || vn_flow_cannot_complete(context, flow, within);
         if (alone || first == VN_NONE) rdma->unfinished_hint = first = number;

@@ -104,6 +104,9 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
     struct vn_flow *flow = vn_flow_at(context, number);
     uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff, ecn = frame[WIRE_TOS] & 3u;
     if (flow->received == 0) {
+        if (__builtin_expect(!vn_sends_here(context, flow), 0) && flow->first == VN_NEVER &&
+            !vn_flow_group_arrives(context, number))
+            return;
         flow->first = context->now;
         /* The window may have begun before time 0: one period is added, so that the grid
          * doesn't. */

@@ -19,6 +19,8 @@ int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t other_nu
     if (number >= rdma->n_flows || other_number >= rdma->n_flows)
         return vn_refuse(context, -ENOENT, "no such flow");
     struct vn_flow *flow = &rdma->flows[number], *other = &rdma->flows[other_number];
+    if (!vn_sends_here(context, flow) || !vn_receives_here(context, other))
+        return vn_refuse(context, -EINVAL, "it would wait for an arrival in another process");
     if (flow->start != VN_NEVER) return vn_refuse(context, -EINVAL, "the flow has a start");
     if (other->packets == 0)
         return vn_refuse(context, -EINVAL, "it would wait for a flow without an end");
@@ -29,9 +31,10 @@ int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t other_nu
     if (waits == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     rdma->waits = waits;
     if (elsewhere(context, flow, other)) {
-        bool before = other->awaited;
+        bool before = other->awaited,
+             started = other->start <= context->now || !vn_sends_here(context, other);
         other->awaited = true;
-        if (!before && other->start <= context->now && !vn_wait_started(rdma, other_number)) {
+        if (!before && started && !vn_wait_started(rdma, other_number)) {
             return vn_refuse(context, -ENOMEM, "out of memory");
         }
         context->turns.waiting++;

@@ -11,6 +11,7 @@
 #include "links/pfc_log.h"
 #include "switches/paths.h"
 #include "time/crew.h"
+#include "time/parts.h"
 #include "switches/watchdog.h"
 #include "switches/weights.h"
 
@@ -142,6 +143,7 @@ int vn_pfc_arrives(struct vn_context *context, uint32_t number, const uint8_t ma
     if (number >= context->n_links || class >= VN_CLASSES ||
         vn_end_of(context, number)->flow_control != VN_FLOW_CONTROL_pfc)
         return vn_refuse(context, -EINVAL, "no such class of a port with PFC");
+    if (!vn_here(context, vn_link_of(context, number)->to)) return 0;
     /* its neighbour has sent none: after a RESUME more may come in there than headroom is for */
     uint32_t out = (uint32_t)(vn_end_of(context, number) - context->links);
     vn_fault_overruns(vn_end_of(context, out));

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "api/net.h"
+#include "time/parts.h"
 
 int vn_link_stats(const struct vn_context *context, uint32_t number, struct vn_link_stats *out)
 {
@@ -39,21 +40,31 @@ void vn_totals(const struct vn_net *net, struct vn_totals *out)
     uint64_t digest = context->digest;
     for (uint32_t i = 0; i < context->n_nodes; i++)
         digest = vn_digest_mix(digest, context->nodes[i].digest);
+    struct vn_moment all = {
+        .events = context->events_done,
+        .packets = context->packets.in_use - context->packets.flow_control,
+        .packets_most = context->packets.most_in_use,
+        .unfinished = context->turns.unfinished,
+        .counts = context->totals,
+    };
+    /* of several processes: as of their latest exchange, once there was one */
+    if (context->order.parts != NULL && context->order.parts->stats.exchanges != 0)
+        all = context->order.parts->all;
     *out = (struct vn_totals){
         .now_ps = context->now,
-        .events = context->events_done,
+        .events = all.events,
         .digest = digest,
-        .traversals = context->totals.traversals,
-        .data_traversals = context->totals.data_traversals,
-        .packets = (uint64_t)(context->packets.in_use - context->packets.flow_control),
-        .packets_most = (uint64_t)context->packets.most_in_use,
-        .dropped = context->totals.dropped,
-        .unlinked = context->totals.unlinked,
-        .ungrouped = context->totals.ungrouped,
-        .bad_frames = context->totals.bad_frames,
-        .stray_frames = context->totals.stray_frames,
-        .unusable_cnps = context->totals.unusable_cnps,
-        .unfinished = context->turns.unfinished,
+        .traversals = all.counts.traversals,
+        .data_traversals = all.counts.data_traversals,
+        .packets = (uint64_t)all.packets,
+        .packets_most = (uint64_t)all.packets_most,
+        .dropped = all.counts.dropped,
+        .unlinked = all.counts.unlinked,
+        .ungrouped = all.counts.ungrouped,
+        .bad_frames = all.counts.bad_frames,
+        .stray_frames = all.counts.stray_frames,
+        .unusable_cnps = all.counts.unusable_cnps,
+        .unfinished = (uint64_t)all.unfinished,
     };
 }
 

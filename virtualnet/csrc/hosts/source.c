@@ -6,6 +6,7 @@
 
 #include "hosts/host.h"
 #include "links/build.h"
+#include "time/parts.h"
 
 /* Bytes one after the other. */
 struct bytes {
@@ -168,6 +169,10 @@ int vn_source_frames(struct vn_context *context, uint32_t port, uint8_t class, u
     if (!grow(&sources->streams, sources->n_streams, &sources->streams_capacity,
               sizeof *sources->streams)) {
         return vn_refuse(context, -ENOMEM, "out of memory");
+    }
+    if (!vn_here(context, host)) { /* another process sends them */
+        sources->streams[sources->n_streams++] = (struct stream){.port = port};
+        return 0;
     }
     struct stream made = {.port = port,
                           .n = n,

@@ -7,6 +7,7 @@
 
 #include "links/faults.h"
 #include "links/flow_control.h"
+#include "time/parts.h"
 
 /* Makes room for one more element, aligned to a cache line; capacities are powers of two. NULL: no
  * memory, no change. */
@@ -39,7 +40,7 @@ struct vn_node *vn_node_new(struct vn_context *context, const struct vn_node_kin
 static int attach(struct vn_context *context, uint32_t link, uint32_t number, uint16_t port)
 {
     struct vn_node *node = &context->nodes[number];
-    if (!vn_tournament_grow(&node->events, node->n_in + 2))
+    if (vn_here(context, number) && !vn_tournament_grow(&node->events, node->n_in + 2))
         return vn_refuse(context, -ENOMEM, "out of memory");
     if (!node->kind->attach(context, node, port, link))
         return vn_refuse(context, -EEXIST, "no such port, or it has a link");

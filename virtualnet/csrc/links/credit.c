@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "links/gate.h"
+#include "time/parts.h"
 
 enum {
     FC_TYPE = 0x88b5, /* IEEE 802's local experimental EtherType 1 */
@@ -85,7 +86,8 @@ static bool add_lanes(struct vn_context *context, struct vn_link *port, uint32_t
         lane->limit = lane->told = (uint16_t)(buffer < FC_MOST ? buffer : FC_MOST);
         lane->due_at = VN_NEVER;
         lane->periodic_at = context->now + period_ps;
-        vn_flow_control_refresh_at(context, port, class, lane->periodic_at);
+        if (vn_here(context, port->node))
+            vn_flow_control_refresh_at(context, port, class, lane->periodic_at);
         if (vn_near(context, port)->kind->holds)
             port->classes[class].lossless = VN_FLOW_CONTROL_credits;
         port->limit[class] = (uint64_t)buffer * FC_BLOCK;
@@ -100,6 +102,7 @@ static bool credit_fits(const struct vn_link *link, uint32_t bytes)
 
 static void credit_limits(struct vn_context *context, uint32_t number)
 {
+    if (!vn_here(context, vn_link_of(context, number)->node)) return;
     for (uint32_t class = 0; class < VN_CLASSES; class++)
         close_starved(context, vn_link_of(context, number), class);
 }

@@ -5,24 +5,31 @@
  * whatever arrives and no flow control frame of PFC is lost: a deadlock never dissolves, and
  * nothing else is one.
  *
- * Not for output buffers behind a fabric, where frames go on while the buffer has room. */
+ * Not for output buffers behind a fabric, where frames go on while the buffer has room.
+ *
+ * Of a network in several processes all look at once. Each has the same suspects; of one the process
+ * with the switch where its link starts says what waits there, and that where it ends whether it
+ * can go on. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "switches/scheduler.h"
+#include "time/parts.h"
 
 /* A class of a link that may be stuck. */
 struct suspect {
     uint32_t link, class;
     bool stuck, circle;
+    uint64_t since; /* when it was told to stop */
 };
 
 struct suspects {
-    const struct vn_context *context;
+    struct vn_context *context;
     struct suspect *at;
     uint32_t n, *of;       /* of: index in `at`, plus 1, by link and class; 0: none */
     /* by suspect: what is inside of it and waits at stuck ports, bytes or blocks of credits */
     uint64_t *waits;
+    uint64_t *leaves; /* by suspect: not 0, if it isn't one any more */
     bool holds;            /* a packet of the circle waits at the port that is looked at */
 };
 
@@ -32,11 +39,20 @@ static struct suspect *suspect_of(const struct suspects *all, uint32_t link, uin
     return index == 0 ? NULL : &all->at[index - 1];
 }
 
-static bool told_to_stop(const struct vn_context *context, uint32_t number, uint32_t class)
+/* Whether the class's gate is closed where the link starts, as another process's never is; and
+ * since when, plus 1: where the link ends said so, but credits' shortage is where it starts. 0: it
+ * isn't, or another process has that end. */
+static bool is_closed(const struct vn_context *context, uint32_t number, uint32_t class)
 {
     const struct vn_link *link = vn_link_of(context, number);
-    if (!vn_far(context, link)->kind->holds || !vn_gate_closed(link, class)) return false;
-    return vn_flow_control_of(link)->stopped_since(context, number, class) != VN_NEVER;
+    return vn_far(context, link)->kind->holds && vn_gate_closed(link, class);
+}
+
+static uint64_t told_at(const struct vn_context *context, uint32_t number, uint32_t class)
+{
+    const struct vn_link *link = vn_link_of(context, number);
+    if (!vn_here(context, link->paid ? link->node : link->to)) return 0;
+    return vn_flow_control_of(link)->stopped_since(context, number, class) + 1;
 }
 
 static void count_waiting(void *to, const struct vn_packet *packet, uint32_t class)
@@ -76,13 +92,18 @@ static uint32_t settle(struct suspects *all)
             const struct suspect *one = &all->at[i];
             if (one->stuck) each_waiting(all, one, count_waiting);
         }
+        vn_parts_sum(all->context, all->waits, all->n);
         for (uint32_t i = 0; i < all->n; i++) {
-            struct suspect *one = &all->at[i];
+            const struct suspect *one = &all->at[i];
             const struct vn_link *link = &all->context->links[one->link];
-            if (!one->stuck || vn_flow_control_of(link)->stays_closed(all->context, one->link,
-                                                                      one->class, all->waits[i]))
-                continue;
-            one->stuck = false;
+            all->leaves[i] = one->stuck && vn_here(all->context, link->to) &&
+                             !vn_flow_control_of(link)->stays_closed(all->context, one->link,
+                                                                     one->class, all->waits[i]);
+        }
+        vn_parts_sum(all->context, all->leaves, all->n);
+        for (uint32_t i = 0; i < all->n; i++) {
+            if (all->leaves[i] == 0) continue;
+            all->at[i].stuck = false;
             left--;
             changed = true;
         }
@@ -97,12 +118,19 @@ static void find_circle(struct suspects *all)
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = 0; i < all->n; i++) {
-            struct suspect *one = &all->at[i];
-            if (!one->circle) continue;
+            const struct suspect *one = &all->at[i];
             all->holds = false;
+            all->leaves[i] = 0;
+            if (!one->circle || !vn_here(all->context, all->context->links[one->link].node))
+                continue;
             each_waiting(all, one, see_circle);
-            one->circle = all->holds;
-            changed |= !all->holds;
+            all->leaves[i] = !all->holds;
+        }
+        vn_parts_sum(all->context, all->leaves, all->n);
+        for (uint32_t i = 0; i < all->n; i++) {
+            if (all->leaves[i] == 0) continue;
+            all->at[i].circle = false;
+            changed = true;
         }
     }
 }
@@ -112,41 +140,65 @@ static void report(const struct suspects *all, bool circle, struct vn_deadlock *
 {
     for (uint32_t i = 0; i < all->n; i++) {
         const struct suspect *one = &all->at[i];
-        const struct vn_link *link = &all->context->links[one->link];
         if (!one->stuck || one->circle != circle) continue;
         members[out->members++] = one->link * VN_CLASSES + one->class;
         out->held_bytes += vn_end_of(all->context, one->link)->classes[one->class].held_bytes;
         if (!circle) continue;
         out->circle++;
-        uint64_t since =
-            vn_flow_control_of(link)->stopped_since(all->context, one->link, one->class);
-        if (since > out->since_ps) out->since_ps = since;
+        if (one->since > out->since_ps) out->since_ps = one->since;
     }
 }
 
-int vn_deadlock(const struct vn_context *context, struct vn_deadlock *out, uint32_t *members)
+/* Fills in, by link and class, what is closed, and when it was told so, plus 1. False: nowhere
+ * anything is closed. */
+static bool find_closed(struct vn_context *context, uint64_t *closed, uint64_t *told)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < context->n_links * VN_CLASSES; i++) {
+        closed[i] = is_closed(context, i / VN_CLASSES, i % VN_CLASSES);
+        told[i] = told_at(context, i / VN_CLASSES, i % VN_CLASSES);
+        any |= closed[i] != 0;
+    }
+    if (vn_parts_any(context, any) == 0) return false;
+    vn_parts_sum(context, closed, context->n_links * VN_CLASSES);
+    vn_parts_sum(context, told, context->n_links * VN_CLASSES);
+    return true;
+}
+
+int vn_deadlock(struct vn_context *context, struct vn_deadlock *out, uint32_t *members)
 {
     *out = (struct vn_deadlock){0};
-    struct suspects all = {.context = context,
-                           .of = calloc((size_t)context->n_links * VN_CLASSES + 1, sizeof *all.of)};
-    for (uint32_t i = 0; all.of != NULL && i < context->n_links * VN_CLASSES; i++) {
-        if (told_to_stop(context, i / VN_CLASSES, i % VN_CLASSES)) all.of[i] = ++all.n;
+    uint32_t most = context->n_links * VN_CLASSES;
+    struct suspects all = {.context = context, .of = calloc((size_t)most + 1, sizeof *all.of)};
+    uint64_t *closed = malloc((size_t)2 * most * sizeof *closed + 1), *told = closed + most;
+    bool room = all.of != NULL && closed != NULL;
+    if (room && find_closed(context, closed, told)) {
+        for (uint32_t i = 0; i < most; i++) {
+            if (closed[i] != 0 && told[i] != 0) all.of[i] = ++all.n;
+        }
+        all.at = malloc((all.n + 1) * sizeof *all.at);
+        all.waits = malloc((all.n + 1) * sizeof *all.waits);
+        all.leaves = malloc((all.n + 1) * sizeof *all.leaves);
+        room = all.at != NULL && all.waits != NULL && all.leaves != NULL;
     }
-    all.at = malloc((all.n + 1) * sizeof *all.at);
-    all.waits = malloc((all.n + 1) * sizeof *all.waits);
-    bool room = all.of != NULL && all.at != NULL && all.waits != NULL;
-    for (uint32_t i = 0; room && i < context->n_links * VN_CLASSES; i++) {
+    for (uint32_t i = 0; room && all.n != 0 && i < most; i++) {
         if (all.of[i] != 0)
-            all.at[all.of[i] - 1] =
-                (struct suspect){.link = i / VN_CLASSES, .class = i % VN_CLASSES, .stuck = true};
+            all.at[all.of[i] - 1] = (struct suspect){.link = i / VN_CLASSES,
+                                                     .class = i % VN_CLASSES,
+                                                     .stuck = true,
+                                                     .since = told[i] - 1};
     }
-    if (room && settle(&all) != 0) {
+    if (room && all.n != 0 && settle(&all) != 0) {
         find_circle(&all);
         report(&all, true, out, members);
         report(&all, false, out, members);
+        vn_parts_sum(context, &out->held_bytes, 1);
     }
     free(all.of);
     free(all.at);
     free(all.waits);
+    free(all.leaves);
+    free(closed);
+    if (context->failed) return -EIO;
     return room ? 0 : -ENOMEM;
 }

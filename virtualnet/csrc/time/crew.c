@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "time/parts.h"
 #include "time/phases.h"
 #include "time/prefetch.h"
+#include "time/wall.h"
 
 /* how often a thread looks before it sleeps, if there is a processor for each */
 enum { SPINS = 4000 };
@@ -43,13 +44,6 @@ struct vn_crew {
     uint32_t awaited;
     struct part parts[VN_MOST_THREADS];
 };
-
-static uint64_t wall_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Returns when *word isn't `old` any more. It says in `sleepers` that it has to be woken. */
 static uint32_t wait_for(const struct vn_crew *crew, uint32_t *word, uint32_t old,
@@ -148,9 +142,9 @@ static void take_part(struct vn_crew *crew, uint32_t thread, uint32_t pass)
         if (!__atomic_compare_exchange_n(claimed, &before, pass, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_RELAXED))
             continue;
-        uint64_t began = wall_ns();
+        uint64_t began = vn_wall_ns();
         run_pass(crew, crew->contexts[number]);
-        crew->parts[number].took = wall_ns() - began;
+        crew->parts[number].took = vn_wall_ns() - began;
         crew->parts[thread].busy += crew->parts[number].took;
         if (__atomic_add_fetch(&crew->done, 1, __ATOMIC_SEQ_CST) == crew->n)
             wake(&crew->done, &crew->awaited);
@@ -197,7 +191,7 @@ static bool answer_all(struct vn_crew *crew)
     uint32_t answered[VN_MOST_THREADS] = {0};
     struct vn_context *asks, *network = crew->contexts[0];
     if (first_to_ask(crew, answered) == NULL) return false;
-    uint64_t began = wall_ns();
+    uint64_t began = vn_wall_ns();
     while ((asks = first_to_ask(crew, answered)) != NULL) {
         struct vn_question *question = &asks->turns.questions[answered[asks->number]++];
         crew->stats.questions++;
@@ -210,7 +204,7 @@ static bool answer_all(struct vn_crew *crew)
         question->failed = true;
         vn_turn_failed(asks, question->node);
     }
-    crew->stats.answering_ns += wall_ns() - began;
+    crew->stats.answering_ns += vn_wall_ns() - began;
     return true;
 }
 
@@ -226,6 +220,7 @@ static bool take_faults(const struct vn_crew *crew)
     }
     if (first == NULL) return false;
     struct vn_fault *fault = &first->turns.fault;
+    if (network->order.parts != NULL) network->order.parts->fault = fault->node;
     network->failed = true;
     network->raised = fault->held != NULL;
     network->now = fault->now;
@@ -270,7 +265,7 @@ static void merge(struct vn_context *network, struct vn_context *own)
 bool vn_crew_round(struct vn_context *network)
 {
     struct vn_crew *crew = network->order.crew;
-    uint64_t began = wall_ns();
+    uint64_t began = vn_wall_ns();
     bool failed = false;
     network->order.rounds++;
     for (uint32_t i = 1; i < crew->n; i++) {
@@ -284,9 +279,12 @@ bool vn_crew_round(struct vn_context *network)
             first = false;
         } while (answer_all(crew));
         failed = take_faults(crew);
+        if (network->order.parts == NULL) continue;
+        for (uint32_t i = 1; i < crew->n; i++) merge(network, crew->contexts[i]);
+        failed = !vn_parts_exchange(network, phase);
     }
     for (uint32_t i = 1; i < crew->n; i++) merge(network, crew->contexts[i]);
-    crew->stats.wall_ns += wall_ns() - began;
+    crew->stats.wall_ns += vn_wall_ns() - began;
     return !failed;
 }
 

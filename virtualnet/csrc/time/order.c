@@ -12,6 +12,7 @@
 
 #include "time/arrivals.h"
 #include "time/crew.h"
+#include "time/parts.h"
 #include "time/phases.h"
 #include "time/prefetch.h"
 
@@ -27,9 +28,24 @@ void vn_return_event(struct vn_context *context, uint32_t number)
     context->exchange.flow = number;
 }
 
+/* What all parts of the network have in sum. */
+static uint64_t all_events(const struct vn_context *context)
+{
+    const struct vn_parts *parts = context->order.parts;
+    return parts != NULL ? parts->all.events : context->events_done;
+}
+
+static bool all_waiting(const struct vn_context *context)
+{
+    const struct vn_parts *parts = context->order.parts;
+    return parts != NULL ? parts->all.waiting != 0 : context->turns.waiting != 0;
+}
+
 static bool finished(const struct vn_context *context)
 {
-    return context->exchange.finish && context->turns.unfinished == 0;
+    const struct vn_parts *parts = context->order.parts;
+    int64_t unfinished = parts != NULL ? parts->all.unfinished : context->turns.unfinished;
+    return context->exchange.finish && unfinished == 0;
 }
 
 static enum vn_reason reached_until(struct vn_context *context)
@@ -221,6 +237,44 @@ static void take_in(struct vn_context *context)
     }
 }
 
+/* Processes the first event of all, if it comes before `stop`. False: none does. */
+static bool run_first(struct vn_context *context, struct vn_event stop, struct vn_event *event)
+{
+    uint32_t node = first_node(context, event);
+    bool arrives = vn_arrives_before(context, *event);
+    if (arrives)
+        *event = vn_event_of(context->turns.arrivals->time, VN_EV_ARRIVAL,
+                             context->turns.arrivals->channel, 0);
+    if ((!arrives && node == VN_NONE) || !vn_before(*event, stop)) return false;
+    if (arrives) vn_run_arrival(context);
+    else if (vn_group_of(context, node) != NULL)
+        vn_run_shared(context, &vn_group_of(context, node)->queue);
+    else run_node_event(context, node);
+    return true;
+}
+
+/* The event that ends the run, of all parts'; VN_NEVER: none does before the barrier, which is at
+ * most the lookahead away: no part's events matter to another's before. */
+static struct vn_event run_to_finish(struct vn_context *context)
+{
+    static const struct vn_event never = {VN_NEVER, 0};
+    bool finish = context->exchange.finish;
+    struct vn_event event, last = {0, 0};
+    while (!context->failed && !(finish && context->turns.unfinished == 0)) {
+        if (run_first(context, never, &event)) last = event;
+        else break;
+    }
+    if (!finish) return never;
+    if (context->order.parts == NULL) return context->turns.unfinished == 0 ? last : never;
+    if (context->turns.unfinished != 0 && !context->failed) last = never;
+    struct vn_event own = last;
+    last = vn_parts_last(context, own);
+    /* what the event that ends the run has brought about at its own time comes behind it */
+    bool ends = own.time == last.time && own.key == last.key;
+    while (!context->failed && !ends && run_first(context, last, &event)) continue;
+    return last;
+}
+
 /* Processes all nodes' events in order, until the barrier or until all flows have arrived. False:
  * the run has failed. */
 static bool run_ordered(struct vn_context *context)
@@ -228,18 +282,10 @@ static bool run_ordered(struct vn_context *context)
     context->turns.end = context->turns.barrier;
     take_in(context);
     if (!vn_arrivals_list(context, 0, context->n_nodes)) return false;
-    while (!context->failed && !finished(context)) {
-        struct vn_event event;
-        uint32_t node = first_node(context, &event);
-        if (vn_arrives_before(context, event)) vn_run_arrival(context);
-        else if (node == VN_NONE) break;
-        else if (vn_group_of(context, node) != NULL)
-            vn_run_shared(context, &vn_group_of(context, node)->queue);
-        else run_node_event(context, node);
-    }
-    if (context->failed) return false;
+    struct vn_event last = run_to_finish(context);
+    if (context->failed) return context->order.parts != NULL && vn_parts_exchange(context, VN_NONE);
     vn_arrivals_unlist(context);
-    if (finished(context)) context->turns.barrier = context->now;
+    if (last.time != VN_NEVER) context->turns.barrier = context->now = last.time;
     take_in(context);
     for (uint32_t turn = 0; turn < context->order.n_turns; turn++) {
         uint32_t i = context->order.turns[turn];
@@ -248,7 +294,7 @@ static bool run_ordered(struct vn_context *context)
         else close_turn(context, i);
         context->order.clock[i] = context->turns.barrier;
     }
-    return true;
+    return context->order.parts == NULL || vn_parts_exchange(context, VN_NONE);
 }
 
 /* ---- rounds ---- */
@@ -267,14 +313,18 @@ static uint64_t earliest(const uint64_t *times, uint32_t n)
 static void set_barrier(struct vn_context *context, uint64_t start, uint64_t last)
 {
     struct vn_order *order = &context->order;
-    bool finish = context->exchange.finish, waiting = context->turns.waiting != 0;
+    bool finish = context->exchange.finish, waiting = all_waiting(context);
     uint64_t barrier = (finish || waiting) && last - start >= order->lookahead
                            ? start + order->lookahead
                            : last + 1;
     uint64_t within = barrier - start;
     context->turns.barrier = barrier;
-    order->ordered = (finish && !order->cannot_finish_yet(context, within)) ||
-                     (waiting && !order->cannot_wake_yet(context, within));
+    enum { UNFINISHED = 1, WAKES = 2 };
+    uint64_t found = 0;
+    if (finish && order->cannot_finish_yet(context, within)) found |= UNFINISHED;
+    if (waiting && !order->cannot_wake_yet(context, within)) found |= WAKES;
+    if (finish || waiting) found = vn_parts_any(context, found);
+    order->ordered = (finish && !(found & UNFINISHED)) || found & WAKES;
 }
 
 /* After a round. True: all nodes are at the barrier. `budget_spent`: the barrier is moved back to
@@ -290,6 +340,8 @@ static bool at_barrier(struct vn_context *context, uint64_t start, bool budget_s
     for (uint32_t i = 0; i < context->n_nodes; i++) {
         if (context->order.clock[i] > furthest) furthest = context->order.clock[i];
     }
+    const struct vn_parts *parts = context->order.parts;
+    if (parts != NULL && parts->all.furthest > furthest) furthest = parts->all.furthest;
     if (budget_spent) context->turns.barrier = furthest;
     for (uint32_t i = 0; i < context->n_nodes; i++)
         all &= context->order.clock[i] == context->turns.barrier;
@@ -301,23 +353,31 @@ static enum vn_reason run_by_node(struct vn_context *context, uint64_t max_event
     while (!return_due(context)) {
         if (!(context->order.ordered ? run_ordered(context) : vn_crew_round(context)))
             return VN_FAILED;
-        uint64_t start = earliest(context->order.next_event, context->n_nodes);
+        uint64_t start = context->order.parts != NULL
+                             ? context->order.parts->all.next
+                             : earliest(context->order.next_event, context->n_nodes);
         context->order.ordered = false;
         vn_prefetch_round(context);
-        if (!at_barrier(context, start, context->events_done >= max_events)) continue;
+        if (!at_barrier(context, start, all_events(context) >= max_events)) continue;
         if (context->now + 1 < context->turns.barrier) context->now = context->turns.barrier - 1;
         if (finished(context)) return VN_FINISHED;
         uint64_t common =
             context->order.queue.n != 0 ? context->order.queue.events[0].time : VN_NEVER;
         /* Events of all nodes come behind the nodes' own of their time, or before them. */
         bool moment_over = context->now < context->turns.barrier && common > context->now;
-        if (context->events_done >= max_events && moment_over) return VN_BUDGET;
+        if (all_events(context) >= max_events && moment_over) return VN_BUDGET;
         uint64_t next = start < common ? start : common;
         if (next > context->exchange.until_ps || next == VN_NEVER) return reached_until(context);
-        if (common < start) vn_run_event(context, VN_NONE, vn_pop(&context->order.queue));
-        else
+        if (common < start) {
+            vn_run_event(context, VN_NONE, vn_pop(&context->order.queue));
+            /* all parts have it, and it is counted once */
+            if (context->order.parts != NULL && context->order.parts->number != 0)
+                context->events_done--;
+        } else {
             set_barrier(context, start,
                         common < context->exchange.until_ps ? common : context->exchange.until_ps);
+            if (context->failed) return VN_FAILED;
+        }
     }
     return VN_RETURN;
 }
@@ -365,13 +425,14 @@ bool vn_order_init(struct vn_context *context, uint32_t threads)
     context->order.clock = calloc(context->n_nodes + 1, sizeof *context->order.clock);
     if (context->order.clock == NULL) vn_fail(context, "out of memory for nodes");
     return !context->failed && vn_groups_init(context) && vn_phases_init(context) &&
-           vn_crew_init(context, threads);
+           vn_parts_init(context) && vn_crew_init(context, threads);
 }
 
 void vn_order_free(struct vn_context *context)
 {
     struct vn_order *order = &context->order;
     vn_crew_free(context);
+    vn_parts_free(context);
     vn_groups_free(context);
     free(order->clock);
     free(order->turns);
@@ -384,10 +445,10 @@ enum vn_reason vn_run_events(struct vn_context *context)
 {
     vn_crew_share(context);
     if (context->failed) return VN_FAILED;
-    uint64_t before = context->events_done, budget = context->exchange.budget;
+    uint64_t before = all_events(context), budget = context->exchange.budget;
     enum vn_reason reason = context->order.by_node ? run_by_node(context, before + budget)
                                                    : run_in_order(context, before + budget);
-    uint64_t done = context->events_done - before;
+    uint64_t done = all_events(context) - before;
     context->exchange.budget = done < budget ? budget - done : 0;
     return reason;
 }

@@ -10,6 +10,7 @@
 
 struct vn_node;
 struct vn_crew;
+struct vn_parts;
 struct vn_question;
 
 struct vn_order {
@@ -29,6 +30,7 @@ struct vn_order {
     uint8_t *phase;
     uint32_t n_phases; /* ... and how many there are */
     struct vn_crew *crew;
+    struct vn_parts *parts; /* parts.h; NULL: all nodes are this process's */
     bool ordered; /* until the barrier, all nodes' events happen in one order */
     bool return_due; /* the latest event was a VN_EV_RETURN */
     /* Whether what a run with `finish` waits for can't end in the next `within` picoseconds

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "time/parts.h"
 #include "time/shared.h"
 
 /* The node that the turn of another waits for by channel i; VN_NONE: it has no more than i. */
@@ -77,7 +78,7 @@ bool vn_phases_init(struct vn_context *context)
     }
     for (uint32_t phase = 0; phase < order->n_phases; phase++) {
         for (uint32_t i = 0; i < n; i++) {
-            if (order->phase[i] == phase) order->turns[order->n_turns++] = i;
+            if (order->phase[i] == phase && vn_here(context, i)) order->turns[order->n_turns++] = i;
         }
     }
     return !context->failed;
@@ -145,7 +146,7 @@ static void place_all(const struct vn_context *context, struct place *places)
     }
     for (uint32_t i = 0; i < context->n_nodes; i++) {
         struct place *place = &places[vn_first_of(context, i)];
-        place->load += load_of(&context->nodes[i]);
+        if (vn_here(context, i)) place->load += load_of(&context->nodes[i]);
         if (!is_host(&context->nodes[i])) continue;
         place->sum += hosts++;
         place->n++;

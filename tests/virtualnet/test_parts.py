@@ -1,0 +1,427 @@
+"""A network whose parts are in several processes: the same run as in one, whatever is seen of it.
+Here parts are threads, with the letters of processes; tests/pcn/test_mpirun.py has processes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from credit_packets import by_credits
+from hypothesis import given, settings, strategies as st
+from networks import mesh, star, tree, with_flows
+from test_virtual_callbacks import Np, Rp, scheme_of
+from test_virtual_threads import NETWORKS
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "softswitch_program"))
+from program_json import Builder, assign, field, value
+
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.virtual import VirtualNetwork, native as rdma
+from pcn.softswitch.codegen.build import build_program
+from pcn.softswitch.native import NativeSwitch
+from pcn.topologies.clos import clos
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
+from pcn.virtualnet import TimedNetwork, VirtualError, native
+from pcn.virtualnet.part_threads import ThreadTransport, in_threads
+from pcn.virtualnet.parts import OtherProcessError, Part, Transport, cut_links, partition
+from pcn.virtualnet.switch import switch_library
+
+SCHEMES = ("dcqcn", "hpcc", "nscc", "pcn", "rccc", "swift")
+"""Windows and rates, ACKs with telemetry, trimmed packets that are repeated, grants."""
+
+
+def seen(
+    topology: Topology, scheme: str, transport: Transport | None = None, threads: int = 1
+) -> dict[str, Any] | None:
+    """All that is read of a run in the first process, which ends with its flows."""
+    names = [host.name for host in topology.hosts]
+    link = topology.links[-1]
+    with VirtualNetwork(
+        topology, find_scheme(scheme).configure(), transport=transport, threads=threads
+    ) as network:
+        flows = [
+            FlowSpec(i, name, names[0], size_bytes=150_000, group="all")
+            for i, name in enumerate(names)
+            if i
+        ]
+        # it waits for one that arrives where it starts, at once
+        flows.append(
+            FlowSpec(99, names[0], names[-1], after=(1, 2), start_s=0.0, size_bytes=20_000)
+        )
+        with_flows(network, flows)
+        samples = network.sample(
+            5e-6,
+            [
+                network.link_bytes(link.a.node, link.a.port),
+                network.held_bytes(link.b.node, link.b.port),
+                network.flow_rate(1),
+                network.flow_received(1),
+                network.of_group(network.flow_sent(1), "all"),
+                network.of_group(network.flow_received_packets(1), "all"),
+            ],
+        )
+        network.disturb(link.a.node, link.a.port, "notifications", lose=50)
+        network.at(50e-6, lambda: network.set_link(link.a.node, link.a.port, rate_bps=5e9))
+        network.run(until_s=100e-6)
+        done = network.run(until_s=20e-3, finish=True)
+        received, deadlock = network.received_packets(), network.deadlock()
+        counters = network.collected(
+            {name: switch.read_counters("transmitted") for name, switch in network.switches.items()}
+        )
+        if not network.gather():
+            return None
+        return {
+            "done": done,
+            "received": received,
+            "deadlock": deadlock,
+            "totals": replace(network.totals(), packets_most=0),
+            "flows": network.flow_stats().tobytes(),
+            "links": [
+                network.link_stats(end.node, end.port)
+                for link in topology.links
+                for end in (link.a, link.b)
+            ],
+            "samples": (samples.times_s.tolist(), samples.values.tolist()),
+            "counters": counters,
+        }
+
+
+def require_equal(topology: Topology, scheme: str, numbers: Sequence[int]) -> None:
+    reference = seen(topology, scheme)
+    assert reference is not None
+    assert reference["received"] > 500
+    for n in numbers:
+        first, *others = in_threads(n, lambda transport: seen(topology, scheme, transport))
+        assert first == reference
+        assert others == [None] * (n - 1)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_parts_give_the_run_of_one(scheme: str) -> None:
+    require_equal(fat_tree(4), scheme, (2, 3, 4))
+
+
+@pytest.mark.parametrize("name", ["odd ring", "groups"])
+def test_parts_of_networks_without_tiers_give_the_run_of_one(name: str) -> None:
+    require_equal(NETWORKS[name](), "pcn", (2, 3))
+
+
+def test_parts_with_credits_give_the_run_of_one() -> None:
+    require_equal(by_credits(fat_tree(4)), "pfc", (2, 4))
+
+
+def test_parts_have_threads() -> None:
+    reference = seen(fat_tree(4), "pcn")
+    first, _ = in_threads(2, lambda transport: seen(fat_tree(4), "pcn", transport, threads=2))
+    assert first == reference
+
+
+def test_parts_find_the_deadlock_of_one() -> None:
+    """Of a ring of switches, whose links cross the cuts."""
+    topology = mesh(5, [(i, (i + 1) % 5) for i in range(5)], [1e-6])
+    topology = replace(
+        topology, parameters={**topology.parameters, "xoff_bytes": 20e3, "xon_bytes": 18e3}
+    )
+
+    def run(transport: Transport | None) -> object:
+        with VirtualNetwork(
+            topology, find_scheme("pfc").configure(), transport=transport
+        ) as network:
+            with_flows(network, [FlowSpec(i, f"h{i}", f"h{(i + 2) % 5}") for i in range(5)])
+            network.run(until_s=2e-3)
+            return network.deadlock()
+
+    reference = run(None)
+    assert reference is not None
+    for n in (2, 3):
+        assert in_threads(n, run) == [reference] * n
+
+
+def test_parts_hold_their_nodes_alone() -> None:
+    topology = fat_tree(4)
+
+    def run(transport: Transport) -> tuple[set[str], int]:
+        with VirtualNetwork(
+            topology, find_scheme("pcn").configure(), transport=transport
+        ) as network:
+            with_flows(network, [FlowSpec(1, "h0", "h15", size_bytes=100_000)])
+            network.run(until_s=1e-3)
+            return set(network.switches), network.part_stats().events
+
+    parts = in_threads(4, run)
+    names = [switch.name for switch in topology.switches]
+    assert sorted(name for part, _ in parts for name in part) == sorted(names)
+    assert all(part for part, _ in parts)
+    with VirtualNetwork(topology, find_scheme("pcn").configure()) as network:
+        with_flows(network, [FlowSpec(1, "h0", "h15", size_bytes=100_000)])
+        network.run(until_s=1e-3)
+        assert sum(events for _, events in parts) == network.totals().events
+
+
+def test_partition_shares_tiers_and_keeps_racks_together() -> None:
+    topology = clos(pods=4)
+    owners = partition(topology, 4)
+    tiers = {
+        tier: [
+            int(owner)
+            for node, owner in zip((*topology.switches, *topology.hosts), owners, strict=True)
+            if node.name[0] == tier
+        ]
+        for tier in "tlph"
+    }
+    for tier, of in tiers.items():
+        assert [of.count(part) for part in range(4)] == [len(of) // 4] * 4, tier
+    for host, owner in zip(topology.hosts, tiers["h"], strict=True):
+        rack = topology.peer(host.name, 0).node
+        assert owner == tiers["t"][int(rack[1:])]
+    inside = len(topology.links) - cut_links(topology, owners)
+    assert inside > 0.8 * len(topology.links)
+
+
+# ---- frames over a cut ----
+
+ETHERNET = [["dst", 48], ["src", 48], ["type", 16]]
+OUT = field("standard_metadata", "egress_spec")
+
+
+@pytest.fixture(scope="module")
+def through() -> Any:
+    """A program that sends everything out by port 2."""
+    builder = Builder().header("e", ETHERNET).run([assign(OUT, value(2))])
+    return build_program(json.dumps(builder.json()), inplace=True)
+
+
+def ring() -> Topology:
+    """h0 - s0 - s1 - h1 and back by s2: each switch sends on by its port 2."""
+    ends = [
+        ("h0", 0, "s0", 1), ("s0", 2, "s1", 1), ("s1", 2, "h1", 0),
+        ("h2", 0, "s2", 1), ("s2", 2, "s3", 1), ("s3", 2, "h3", 0),
+    ]  # fmt: skip
+    links = tuple(Link(Endpoint(a, i), Endpoint(b, j), 10e9, 1e-6) for a, i, b, j in ends)
+    switches = tuple(Switch(f"s{i}", i + 1) for i in range(4))
+    return Topology("lines", make_hosts([f"h{i}" for i in range(4)]), switches, links)
+
+
+FRAMES = st.lists(
+    st.tuples(
+        st.integers(0, 200),  # when, in units of 50 ns
+        st.binary(min_size=14, max_size=128),
+        st.integers(64, 1500),
+        st.integers(0, 7),
+    ),
+    max_size=20,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(FRAMES, FRAMES, st.sampled_from([None, 1500]))
+def test_frames_cross_a_cut_as_they_are(
+    through: Any,
+    here: list[tuple[int, bytes, int, int]],
+    there: list[tuple[int, bytes, int, int]],
+    whole_bytes: int | None,
+) -> None:
+    """Bytes, length, class and time, of frames stored whole or in part, on two cuts."""
+    topology = ring()
+    owners = {"h0": 0, "s0": 0, "s1": 1, "h1": 1, "h2": 1, "s2": 1, "s3": 0, "h3": 0}
+
+    def run(transport: Transport | None) -> tuple[object, ...]:
+        part = None
+        if transport is not None:
+            names = [*(switch.name for switch in topology.switches)]
+            names += [host.name for host in topology.hosts]
+            part = Part(topology, transport, np.array([owners[name] for name in names], np.uint32))
+        with ExitStack() as stack:
+            switches = {}
+            for switch in topology.switches:
+                if part is None or part.holds(switch.name):
+                    loaded = stack.enter_context(NativeSwitch(switch_library()))
+                    loaded.load(through)
+                    switches[switch.name] = loaded
+            network = stack.enter_context(
+                TimedNetwork(topology, switches, whole_bytes=whole_bytes, part=part)
+            )
+            for host, frames in (("h0", here), ("h2", there)):
+                for at, frame, length, traffic_class in sorted(frames, key=lambda of: of[0]):
+                    network.send(
+                        host, at * 50e-9, frame, length=max(length, len(frame)),
+                        traffic_class=traffic_class,
+                    )  # fmt: skip
+            network.run(until_s=100e-6)
+            arrived = {
+                host.name: network.arrived(host.name)
+                for host in topology.hosts
+                if network.holds(host.name)
+            }
+            network.gather()
+            return arrived, network.totals().digest, network.totals().events
+
+    arrived, digest, events = run(None)
+    first, second = in_threads(2, run)
+    assert {**first[0], **second[0]} == arrived  # type: ignore[dict-item]
+    assert (first[1], first[2]) == (digest, events)
+    assert len(arrived["h1"]) == len(here)  # type: ignore[index]
+
+
+# ---- failures and refusals ----
+
+
+def test_error_in_one_part_is_the_error_of_all() -> None:
+    """The first node's, as with threads, at its time."""
+    topology = fat_tree(4)
+
+    def run(transport: Transport | None) -> tuple[str, ...]:
+        with VirtualNetwork(
+            topology, find_scheme("pfc").configure(), transport=transport
+        ) as network:
+            with_flows(network, [FlowSpec(i, f"h{i}", "h0") for i in range(1, 16)])
+            for switch in topology.switches:
+                for port in topology.ports(switch.name) if network.holds(switch.name) else ():
+                    network.protect(
+                        switch.name, port, xoff_bytes=20_000, xon_bytes=10_000, quanta=1,
+                        refresh_s=1.0, classes=255,
+                        mac=bytes(6),
+                    )  # fmt: skip
+            with pytest.raises(VirtualError) as raised:
+                network.run(until_s=5e-3)
+            with pytest.raises(VirtualError):
+                network.run(until_s=6e-3)
+            return (str(raised.value),)
+
+    reference = run(None)
+    assert "more than XOFF" in reference[0]
+    for n in (2, 4):
+        assert in_threads(n, run) == [reference] * n
+
+
+def test_part_that_gives_up_ends_the_others() -> None:
+    """In its own words, wherever they wait for it."""
+    reasons: list[str] = []
+
+    def run(transport: ThreadTransport) -> None:
+        with VirtualNetwork(
+            fat_tree(4), find_scheme("pcn").configure(), transport=transport
+        ) as network:
+            with_flows(network, [FlowSpec(1, "h0", "h15")])
+            if transport.number == 1:
+                transport.give_up("process 1: out of patience")
+                return
+            with pytest.raises(OtherProcessError) as raised:
+                network.run(until_s=1e-3)
+            reasons.append(str(raised.value))
+
+    in_threads(3, run)
+    assert reasons == ["process 1: out of patience"] * 2
+
+
+def test_parts_of_different_networks_are_refused() -> None:
+    """One has other flows, or another call."""
+
+    def run(transport: Transport, other: Callable[[VirtualNetwork], object]) -> str:
+        with VirtualNetwork(
+            fat_tree(4), find_scheme("pcn").configure(), transport=transport
+        ) as network:
+            with_flows(network, [FlowSpec(2, "h0", "h15")])
+            if transport.number == 1:
+                other(network)
+            with pytest.raises(VirtualError) as raised:
+                network.run(until_s=1e-3)
+            return str(raised.value)
+
+    for other in (
+        lambda network: with_flows(network, [FlowSpec(i, "h1", "h14") for i in range(3, 80)]),
+        lambda network: network.at(1e-6, lambda: None),
+    ):
+        texts = in_threads(2, lambda transport, other=other: run(transport, other))  # type: ignore[misc]
+        assert any("at another step of the run" in text for text in texts), texts
+
+
+def refused(match: str, run: Callable[[VirtualNetwork], object], **options: Any) -> None:
+    def part(transport: Transport) -> None:
+        scheme = options.pop("scheme", None) or find_scheme("pcn").configure()
+        with VirtualNetwork(fat_tree(4), scheme, transport=transport, **options) as network:
+            run(network)
+
+    with pytest.raises(VirtualError, match=match) as raised:
+        in_threads(2, part)
+    assert "one process" in str(raised.value)
+
+
+def test_what_one_process_has_is_refused_with_its_reason(tmp_path: Path) -> None:
+    def calls(network: VirtualNetwork) -> None:
+        with_flows(network, [FlowSpec(1, "h0", "h15")])
+        network.on_rate = lambda flow, now_s: None
+        network.run(until_s=1e-5)
+
+    for match, run in (
+        ("the flows of all nodes", calls),
+        ("the order of all nodes", VirtualNetwork.log_pfc),
+        ("at all switches", VirtualNetwork.log_paths),
+        ("at all hosts", VirtualNetwork.measure_latency),
+        ("one process's file", lambda network: network.capture("h0", 0, tmp_path / "x.pcap")),
+        ("one process's clock", lambda network: network.pace(10)),
+    ):
+        refused(match, run)
+    assert not list(tmp_path.iterdir())
+    refused("both its ends have seen", lambda network: None, explain=True)
+    refused("have all switches", lambda network: None, cpu_port=255)
+    refused("everywhere at once", lambda network: None, reroute_s=1e-3)
+
+
+def test_algorithms_in_python_are_refused() -> None:
+    """Flows of one class may share what a process has."""
+    refused(
+        "runs in Python",
+        lambda network: network.add_flow(FlowSpec(1, "h0", "h15")),
+        scheme=scheme_of(Rp, Np),
+    )
+
+
+def test_flow_that_waits_for_another_part_s_arrival_is_refused() -> None:
+    def run(network: VirtualNetwork) -> None:
+        network.add_flow(FlowSpec(1, "h0", "h15", size_bytes=1000))
+        network.add_flow(FlowSpec(2, "h0", "h7", size_bytes=1000, after=(1,), start_s=0.0))
+
+    refused("flow 2 of h0 starts when flow 1 arrives at h15, in another process", run)
+
+
+@pytest.mark.parametrize(
+    ("topology", "n", "match"),
+    [
+        (star(4), 2, "of its 1 switches process [01] of 2 would have none"),
+        (tree(2, delay_s=1e-9), 2, "2 processes: there are 1 parts"),
+    ],
+    ids=["one switch", "short links"],
+)
+def test_networks_that_cannot_be_split_are_refused(topology: Topology, n: int, match: str) -> None:
+    library = rdma.engine()
+
+    class Alone:
+        number = 0
+
+        def __init__(self) -> None:
+            self.n = n
+
+    with pytest.raises(VirtualError, match=match):
+        Part.of(topology, Alone(), library)  # type: ignore[arg-type]
+
+
+def test_engine_is_split_before_its_first_node() -> None:
+    library = native.engine()
+    handle = library.vn_create(True, False, 1, 0)
+    try:
+        library.vn_add_host(handle, bytes(4))
+        owners = (native.ctypes.c_uint32 * 1)(0)
+        exchange = native.Exchanging(lambda n, out, into: 1)
+        assert library.vn_split(handle, 2, 0, owners, 1, exchange) < 0
+        assert b"before its first node" in library.vn_error(handle)
+    finally:
+        library.vn_destroy(handle)
