@@ -61,6 +61,12 @@ void client_end(struct client *client)
         while (client->buckets[i] != NULL) call_detach(client->buckets[i]);
     }
     client->gone = true;
+    /* A child of this process may have the descriptor as well, for the moment before it runs another
+     * program or for good: with `close` alone the connection would go on, and epoll would name a
+     * client whose memory is freed. */
+    if (client->on != 0) epoll_ctl(front->epoll, EPOLL_CTL_DEL, client->fd, NULL);
+    client->on = 0;
+    shutdown(client->fd, SHUT_RDWR);
     close(client->fd);
     client->fd = -1;
     bytes_drop(&client->part);
