@@ -389,6 +389,9 @@ void sw_front_finish(struct sw_front *front, uint64_t handle, const uint8_t *dat
             answer_abort(call, CODE_RESOURCE_EXHAUSTED,
                          "too much waits for clients: take it, or try again");
         answer_finish(call, code, text, details);
+        /* The worker that has the parts ends them itself. Of any other end it has to be told: what
+         * it keeps of them would stay for ever. */
+        if (call->method->is.kind != SW_FRONT_STREAM) call->told = false;
         send_on(call->client);
     }
     front_unlock(front);

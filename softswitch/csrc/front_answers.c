@@ -161,7 +161,6 @@ void answer_finish(struct call *call, uint32_t code, const char *text, const cha
     call_stop(call);
     call->finished = true;
     call->full = false;
-    if (call->method->is.kind != SW_FRONT_STREAM) call->told = false;
     if (!put_status(&call->trailers, code, text, details)) bytes_drop(&call->trailers);
     add_sending(call);
 }

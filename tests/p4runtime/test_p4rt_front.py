@@ -9,6 +9,7 @@ import resource
 import signal
 import socket
 import struct
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,7 +28,9 @@ from p4rt_stranger import (
     END_STREAM,
     HEADERS,
     PADDED,
+    PING,
     PREFACE,
+    SETTINGS,
     Stranger,
     frame,
     headers,
@@ -38,6 +41,7 @@ from pcn.base.p4rt import p4r, p4r_grpc, rpc_code
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.native_types import FrontEvent
 from pcn.softswitch.p4runtime import arbitration, front, limits, service
+from pcn.softswitch.p4runtime.calls import Kind, Method
 from pcn.softswitch.p4runtime.front import Front, Listeners
 from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.server import Server
@@ -373,6 +377,55 @@ def _end(front: Front, listeners: Listeners) -> None:
     front.close()
     front.free()
     listeners.close()
+
+
+def test_connections_end_while_a_child_has_their_descriptors(
+    client: Client, switch: Switch
+) -> None:
+    """Their clients are told, and epoll says nothing more of memory that is freed."""
+    ending = CONTEXT.Event()
+    with ExitStack() as stack:
+        strangers = [stack.enter_context(Stranger(switch.port)) for _ in range(4)]
+        for stranger in strangers:
+            waiting.wait_until(lambda s=stranger: s.listen() or s._room > 65535, "a window")
+        child = CONTEXT.Process(target=ending.wait, args=(waiting.LIMIT_S,))
+        child.start()
+        try:
+            for stranger in strangers:
+                stranger.send(frame(PING, 0, 1, bytes(8)))  # a stream has none
+            for stranger in strangers:
+                waiting.wait_until(lambda s=stranger: s.listen() or s.closed, "the end")
+        finally:
+            ending.set()
+            child.join(waiting.LIMIT_S)
+        serves(client, switch)
+
+
+def test_parts_go_with_a_call_whose_time_is_over(library: ctypes.CDLL) -> None:
+    """Its client takes nothing of an answer; what a worker keeps of it is let go."""
+    gone = threading.Event()
+
+    def parts(request: Any, call: Any) -> Iterator[Any]:
+        try:
+            while True:
+                yield p4r.WriteRequest(role="x" * (1 << 16))
+        finally:
+            gone.set()
+
+    method = Method("/x/Parts", Kind.PARTS, parts, p4r.ReadRequest.FromString, begun=16)
+    with NativeSwitch(library) as native:
+        native.start()
+        pipeline = Pipeline(native, library)
+        with (
+            Server(Service(native, pipeline, 1, 0), "127.0.0.1:0", others=[method]) as server,
+            Stranger(server.port) as stranger,
+        ):
+            stranger.send(frame(SETTINGS, 0, 0, struct.pack("!HI", 4, 0)))
+            block = headers("/x/Parts") + b"\x00\x0cgrpc-timeout\x04500m"
+            stranger.send(frame(HEADERS, END_HEADERS, 1, block))
+            stranger.send(frame(DATA, END_STREAM, 1, bytes(5)))
+            assert gone.wait(waiting.LIMIT_S)
+        pipeline.close()
 
 
 FRAMES = st.builds(
