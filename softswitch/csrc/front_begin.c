@@ -83,7 +83,7 @@ bool call_begin(struct client *client, uint32_t id, const uint8_t *block, size_t
     client->spoke_ns = front_now();
     bool full = client->n_calls >= FRONT_CALLS ||
                 (!client->favoured && front->of[0].calls >= front->limits.calls &&
-                 !answers_make_room(front, 0, NULL, NULL));
+                 !answers_make_room(front, 0, NULL, NULL) && !calls_make_room(client));
     struct call *call = full || front->refusing ? NULL : call_add(client, id, request.method);
     if (call == NULL) {
         regret(client);

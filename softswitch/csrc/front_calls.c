@@ -195,6 +195,26 @@ static void end_call(struct call *call, uint8_t error)
     else client_end(client);
 }
 
+/* Ends the first call of the stranger that has most, which `client` then has room for. False: none
+ * has two more than it. Who takes an answer an octet at a time keeps nobody out. */
+bool calls_make_room(const struct client *client)
+{
+    struct client *most = NULL;
+    struct call *choice = NULL;
+    for (struct client *at = client->front->clients; at != NULL; at = at->after) {
+        if (!at->favoured && (most == NULL || at->n_calls > most->n_calls)) most = at;
+    }
+    if (most == NULL || most->n_calls < client->n_calls + 2) return false;
+    for (int i = 0; i < FRONT_BUCKETS; i++) {
+        for (struct call *call = most->buckets[i]; call != NULL; call = call->in_bucket) {
+            if (choice == NULL || call->id < choice->id) choice = call;
+        }
+    }
+    /* as answers_make_room: ends no connection, since the caller may be at work with it */
+    if (call_reset(choice, ENHANCE_YOUR_CALM) && client_send_out(most)) client_watch(most);
+    return true;
+}
+
 /* ---- bounds ---- */
 
 /* The oldest unfinished call of a connection; of any stranger's that has as much as the one that

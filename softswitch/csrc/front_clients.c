@@ -123,8 +123,31 @@ static struct client *most_stalled(const struct sw_front *front)
     return choice;
 }
 
+static bool has_stream(const struct client *client)
+{
+    for (int i = 0; i < FRONT_BUCKETS; i++) {
+        for (const struct call *call = client->buckets[i]; call != NULL; call = call->in_bucket) {
+            if (call->method->is.kind == SW_FRONT_STREAM && call->told && !call->finished)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The stranger without a stream (of which the service has few) whose last call began first: it may
+ * take its answer an octet at a time, or have requests that wait for others who do. NULL: none. */
+static struct client *longest_served(const struct sw_front *front)
+{
+    struct client *choice = NULL;
+    for (struct client *client = front->clients; client != NULL; client = client->after) {
+        if (client->favoured || has_stream(client)) continue;
+        if (choice == NULL || client->spoke_ns < choice->spoke_ns) choice = client;
+    }
+    return choice;
+}
+
 /* Ends the connection that has been quiet for longest, and isn't a primary's; else one that doesn't
- * take its answers. False: all have calls whose request is whole, and take what they get. */
+ * take its answers; else the one that has been served for longest. False: all have streams. */
 bool client_make_room(struct sw_front *front)
 {
     struct client *choice = NULL;
@@ -134,6 +157,7 @@ bool client_make_room(struct sw_front *front)
         if (quiet && quieter(client, choice)) choice = client;
     }
     if (choice == NULL) choice = most_stalled(front);
+    if (choice == NULL) choice = longest_served(front);
     if (choice == NULL) return false;
     client_end(choice);
     return true;

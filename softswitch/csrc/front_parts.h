@@ -244,6 +244,7 @@ void call_free(struct sw_front *, struct call *);
 void call_drop_message(struct call *, struct message *);
 void call_stop(struct call *);
 bool call_reset(struct call *, uint8_t error);
+bool calls_make_room(const struct client *);
 void calls_bound(struct client *);
 void calls_look(struct sw_front *, uint64_t now);
 

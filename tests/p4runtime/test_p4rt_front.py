@@ -35,12 +35,12 @@ from p4rt_stranger import (
     frame,
     headers,
 )
-from p4rt_switch import Program, Switch
+from p4rt_switch import Program, Switch, running_switch
 
 from pcn.base.p4rt import p4r, p4r_grpc, rpc_code
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.native_types import FrontEvent
-from pcn.softswitch.p4runtime import arbitration, front, limits, service
+from pcn.softswitch.p4runtime import arbitration, front, limits, server, service
 from pcn.softswitch.p4runtime.calls import Kind, Method
 from pcn.softswitch.p4runtime.front import Front, Listeners
 from pcn.softswitch.p4runtime.pipeline import Pipeline
@@ -214,6 +214,67 @@ def test_idle_connections_make_room(
         assert not silent[-1].closed
 
 
+CAPABILITIES = b"\0\0\0\0\0"
+NO_WINDOW = frame(SETTINGS, 0, 0, struct.pack("!HI", 4, 0))
+
+
+def drips(switch: Switch) -> Stranger:
+    """A stranger that takes its answers so slowly that none has waited for long."""
+    stranger = Stranger(switch.port)
+    stranger.send(NO_WINDOW)
+    return stranger
+
+
+def asks(stranger: Stranger) -> None:
+    stranger.give(stranger.call("Capabilities"), CAPABILITIES)
+
+
+def settle(stranger: Stranger) -> None:
+    """Waits until all that it has sent is heard: a call of no method is answered at once."""
+    number = stranger.call("None")
+    waiting.wait_until(lambda: stranger.listen() or number in stranger.ended, "an answer")
+
+
+def test_first_call_of_the_connection_with_most_makes_room(
+    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CALLS", 8)
+    monkeypatch.setattr(limits, "ROOM_S", 1000.0)
+    with running_switch(library) as switch, drips(switch) as most, drips(switch) as few:
+        for stranger, count in ((few, 2), (most, 6)):
+            for _ in range(count):
+                asks(stranger)
+            settle(stranger)
+        with Client(switch.port, election_id=1) as newcomer:
+            assert newcomer.arbitrate().status.code == rpc_code.OK
+        few.listen()
+        waiting.wait_until(lambda: most.listen() or most.ended.get(1) == "reset 11", "the first")
+        assert not {1, 3} & few.ended.keys()
+
+
+def test_connection_without_a_stream_makes_room(
+    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of those that have calls; a backup's stream goes on."""
+    monkeypatch.setattr(server, "connections", lambda _: 4)
+    monkeypatch.setattr(limits, "ROOM_S", 1000.0)
+    with running_switch(library) as switch, ExitStack() as stack:
+        backup = stack.enter_context(Stranger(switch.port))
+        number = backup.call("StreamChannel")
+        backup.give(number, stream_message(arbitration=p4r.MasterArbitrationUpdate(device_id=1)))
+        settle(backup)
+        strangers = [stack.enter_context(drips(switch)) for _ in range(3)]
+        for stranger in strangers:
+            asks(stranger)
+            settle(stranger)
+        with Client(switch.port, election_id=1) as newcomer:
+            assert newcomer.arbitrate().status.code == rpc_code.OK
+        waiting.wait_until(lambda: strangers[0].listen() or strangers[0].closed, "the end")
+        for other in (backup, *strangers[1:]):
+            other.listen()
+            assert not other.closed
+
+
 def test_silent_streams_make_room(
     client: Client, switch: Switch, strangers: list[Stranger]
 ) -> None:
@@ -357,10 +418,10 @@ def test_child_leaves_its_parents_front_alone(library: ctypes.CDLL, tmp_path: Pa
         native.start()
         pipeline = Pipeline(native, library)
         service = Service(native, pipeline, 1, 0)
-        with Server(service, f"unix:{path}") as server, grpc.insecure_channel(f"unix:{path}") as c:
+        with Server(service, f"unix:{path}") as served, grpc.insecure_channel(f"unix:{path}") as c:
             stub = p4r_grpc.P4RuntimeStub(c)
             stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
-            child = CONTEXT.Process(target=_end, args=(server._front, server._listeners))
+            child = CONTEXT.Process(target=_end, args=(served._front, served._listeners))
             child.start()
             child.join(waiting.LIMIT_S)
             assert child.exitcode == 0
@@ -417,10 +478,10 @@ def test_parts_go_with_a_call_whose_time_is_over(library: ctypes.CDLL) -> None:
         native.start()
         pipeline = Pipeline(native, library)
         with (
-            Server(Service(native, pipeline, 1, 0), "127.0.0.1:0", others=[method]) as server,
-            Stranger(server.port) as stranger,
+            Server(Service(native, pipeline, 1, 0), "127.0.0.1:0", others=[method]) as parted,
+            Stranger(parted.port) as stranger,
         ):
-            stranger.send(frame(SETTINGS, 0, 0, struct.pack("!HI", 4, 0)))
+            stranger.send(NO_WINDOW)
             block = headers("/x/Parts") + b"\x00\x0cgrpc-timeout\x04500m"
             stranger.send(frame(HEADERS, END_HEADERS, 1, block))
             stranger.send(frame(DATA, END_STREAM, 1, bytes(5)))
