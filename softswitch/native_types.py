@@ -103,7 +103,9 @@ class FrontMethod(ctypes.Structure):
 
     _fields_ = [
         ("path", ctypes.c_char_p),
-        *[(name, ctypes.c_uint32) for name in ("kind", "most", "at_once", "begun")],
+        ("kind", ctypes.c_uint32),
+        ("most", ctypes.c_uint32 * 2),
+        *[(name, ctypes.c_uint32) for name in ("at_once", "begun")],
     ]
 
 

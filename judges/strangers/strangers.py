@@ -54,7 +54,7 @@ EARLY_S: Final = 60.0
 NEW_EVERY: Final = 10  # Writes
 NEW_S: Final = 10.0
 CALLS: Final = 12
-ANNOUNCED = b"\0" + struct.pack("!I", 15_900_000)
+ANNOUNCED = b"\0" + struct.pack("!I", 1_000_000)
 METHODS = (
     "Write",
     "Read",
@@ -79,7 +79,7 @@ def headers(stranger: Stranger | None, port: int, number: int) -> Stranger:
 
 
 def half(stranger: Stranger | None, port: int, number: int) -> Stranger:
-    """Messages of 15.9 MB that are sent as far as they may be."""
+    """Messages of 1 MB that are sent as far as they may be."""
     stranger = headers(stranger, port, number)
     for call in [call for call in stranger._rooms if call not in stranger.ended]:
         if not stranger.closed:

@@ -34,7 +34,7 @@ enum sw_front_kind { SW_FRONT_UNARY, SW_FRONT_PARTS, SW_FRONT_STREAM };
 struct sw_front_method {
     const char *path;
     uint32_t kind;
-    uint32_t most;    /* octets of a message of clients */
+    uint32_t most[2]; /* octets of a message: of strangers, of the others */
     uint32_t at_once; /* events at work, of strangers' calls and of the others' */
     uint32_t begun;   /* likewise calls whose answers aren't all made; 0: unbounded */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { LARGE = 1 << 20, FIRST_ROOM = 4096 };
+#define ONLY_PRIMARY ": this connection has no stream of a primary"
 
 /* ---- those that there are ---- */
 
@@ -323,9 +324,11 @@ static bool announce(struct call *call)
         answer_abort(call, CODE_UNIMPLEMENTED, "compressed messages aren't taken");
         return false;
     }
-    if (length > call->method->is.most) {
-        snprintf(text, sizeof text, "a message of %u bytes is larger than %u", length,
-                 call->method->is.most);
+    const uint32_t *most = call->method->is.most;
+    bool favoured = call->client->favoured;
+    if (length > most[favoured]) {
+        snprintf(text, sizeof text, "a message of %u bytes is larger than %u%s", length,
+                 most[favoured], favoured || length > most[1] ? "" : ONLY_PRIMARY);
         answer_abort(call, CODE_RESOURCE_EXHAUSTED, text);
         return false;
     }

@@ -127,14 +127,16 @@ DONE: Final = Status(OK)
 class Method:
     """A method of a server. `handler` is called with the request and the Call, and returns the
     answer (UNARY) or its parts (PARTS); of a STREAM with the Call alone, and returns a Stream. It
-    raises RpcError or BatchError. `most`: bytes of a message of clients; `at_once`: calls at work,
-    of strangers and as many of primaries; `begun`: likewise calls whose answers aren't all made."""
+    raises RpcError or BatchError. `most`: bytes of a message of clients; `most_of_strangers`: of
+    those that are no role's primary; `at_once`: calls at work, of strangers and as many of
+    primaries; `begun`: likewise calls whose answers aren't all made."""
 
     path: str
     kind: Kind
     handler: Callable[..., Any]
     parse: Callable[[bytes], Any]
     most: int = SMALL_BYTES
+    most_of_strangers: int = MANY
     at_once: int = 2
     begun: int = 0
 

@@ -82,7 +82,10 @@ class Front:
                 FrontMethod(
                     path=method.path.encode(),
                     kind=method.kind,
-                    most=min(method.most, message_bytes),
+                    most=(
+                        min(method.most_of_strangers, method.most, message_bytes),
+                        min(method.most, message_bytes),
+                    ),
                     at_once=method.at_once,
                     begun=method.begun,
                 )

@@ -46,7 +46,6 @@ from pcn.softswitch.p4runtime.front import Front, Listeners
 from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.server import Server
 from pcn.softswitch.p4runtime.service import Service
-from pcn.softswitch.values import MESSAGE_BYTES
 
 CONTEXT = multiprocessing.get_context("fork")
 
@@ -63,7 +62,8 @@ OTHERS = (
     "/gnmi.gNMI/Capabilities",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 )
-LARGE = b"\0" + struct.pack("!I", MESSAGE_BYTES - 1000)
+LARGE = b"\0" + struct.pack("!I", limits.SMALL_BYTES - 1000)
+"""The beginning of a message of nearly as many bytes as a stranger's may have."""
 
 
 PACKET = p4r.PacketOut(payload=b"x")
@@ -135,13 +135,13 @@ def test_calls_whose_request_never_comes_hold_up_no_one(
 def test_bytes_of_messages_that_never_end_are_bounded(
     client: Client, switch: Switch, strangers: list[Stranger], method: str
 ) -> None:
-    """960 MB are announced; each call sends as long as it may."""
+    """60 calls send as long as they may."""
     before = resident()
     calls = [(stranger, stranger.call(method)) for stranger in strangers for _ in range(15)]
     for stranger, number in calls:
         stranger.give(number, LARGE)
-    chunk = bytes(1 << 20)
-    for _ in range(20):
+    chunk = bytes(1 << 16)
+    for _ in range(15):
         for stranger, number in calls:
             stranger.give(number, chunk)
     assert resident() - before < 2 * limits.BYTES, "what Python holds of a message comes on top"
@@ -153,15 +153,30 @@ def test_whole_large_requests_of_strangers_are_bounded(
 ) -> None:
     """They count until they are answered. A primary's go on meanwhile."""
     before = resident()
-    body = b"\0" + struct.pack("!I", 15 << 20) + b"\x22\x80\x80\x80\x07" + bytes(14 << 20)
-    body += bytes((15 << 20) + 5 - len(body))
-    for _ in range(5):
-        for stranger in strangers:
+    size = limits.SMALL_BYTES - 1000
+    body = LARGE + b"\x22\xb4\xf8\x3f" + bytes(size - 4)
+    for stranger in strangers:
+        for _ in range(40):
             number, sent = stranger.call("Write"), 0
             while not stranger.closed and number not in stranger.ended and sent < len(body):
                 sent += stranger.give(number, body[sent:])
         client.write()
     assert resident() - before < 4 * limits.BYTES
+
+
+@pytest.mark.parametrize("method", ["Write", "SetForwardingPipelineConfig"])
+def test_large_requests_of_strangers_are_refused_by_their_size(
+    client: Client, switch: Switch, method: str
+) -> None:
+    """Whatever they hold: to parse them would keep the primary waiting."""
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    with grpc.insecure_channel(f"127.0.0.1:{switch.port}", options) as channel:
+        call = channel.unary_unary(f"/p4.v1.P4Runtime/{method}")
+        with pytest.raises(grpc.RpcError) as failure:
+            call(bytes(limits.SMALL_BYTES + 1), timeout=waiting.LIMIT_S)
+    assert failure.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert "no stream of a primary" in failure.value.details()
+    client.write()
 
 
 def test_primary_sends_a_large_configuration_beside_strangers(
