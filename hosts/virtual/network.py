@@ -404,13 +404,28 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 continue
             start_ps = picoseconds(spec.start_s if start_s is None else start_s)
             delays_s, least_ps = spec.after_s, start_ps if spec.after_s else 0
+            acknowledged = frozenset(spec.acknowledged)
             for place, predecessor in enumerate(spec.after):
                 delay_ps = picoseconds(delays_s[place]) if delays_s else start_ps
                 index = self.flows[predecessor].index
+                back_ps = (
+                    self._back_ps(self.flows[predecessor].spec)
+                    if predecessor in acknowledged
+                    else native.NEVER
+                )
                 self._check(
-                    self._library.vn_flow_after(handle, flow.index, index, delay_ps, least_ps)
+                    self._library.vn_flow_after(
+                        handle, flow.index, index, delay_ps, back_ps, least_ps
+                    )
                 )
         return new
+
+    def _back_ps(self, spec: FlowSpec) -> int:
+        """Returns how long an acknowledgement takes from a flow's receiver where nothing waits."""
+        trail = self.topology.trail(spec.dst, spec.src)
+        return picoseconds(
+            sum(delay_s + 8 * wire.ACK_BYTES / rate_bps for rate_bps, delay_s in trail)
+        )
 
     def _make(
         self, spec: FlowSpec, now_s: float, start_s: float, end_s: float | None, paths: Paths | None
