@@ -406,13 +406,12 @@ def _measured(command: Sequence[str]) -> tuple[str, Any]:
 
 
 def _mean(results: Sequence[Result]) -> Result:
-    means = [
+    mean_us, p99_us, max_us, flows, trimmed, cpu_s, memory_gb, timeouts = (
         sum(values) / len(results)
         for values in zip(*(astuple(result) for result in results), strict=True)
-    ]
-    whole = (round(means[place]) for place in (3, 4, 7))
-    flows, trimmed, timeouts = whole
-    return Result(*means[:3], flows, trimmed, *means[5:7], timeouts)
+    )
+    whole = round(flows), round(trimmed)
+    return Result(mean_us, p99_us, max_us, *whole, cpu_s, memory_gb, round(timeouts))
 
 
 def _row(label: str, result: Result) -> str:
