@@ -159,12 +159,49 @@ def test_flow_waits_for_an_acknowledgement_that_is_delayed(src: str) -> None:
     """The ACK of the last packet waits behind data that its receiver sends."""
     busy = FlowSpec(2, "h1", "h3", 0.0, 200_000, traffic_class=6)
     reliability = Reliability(Repeats.SELECTIVE, 1e-3)
-    options = {"notification_class": 1}
+    options: dict[str, Any] = {"notification_class": 1}
     before, after = after_the_sender("nscc", src, reliability, busy, **options)
     assert after.start_s == before.ended_s
     assert picoseconds(after.start_s or 0) > picoseconds(before.complete_s or 0) + BACK_PS
     varied = after_the_sender("nscc", src, reliability, busy, queues="one", **options)
     assert varied == (before, after)
+
+
+@settings(max_examples=20)
+@given(waiting(), st.data(), st.sampled_from([1e-9, 2e-6]))
+def test_flow_starts_at_the_last_end_in_every_order_of_events(
+    flows: list[FlowSpec], data: st.DataObject, links_s: float
+) -> None:
+    """Of those that it waits for, some end with their last acknowledgement."""
+    flows = [
+        replace(
+            flow,
+            traffic_class=1,
+            acknowledged=tuple(number for number in flow.after if data.draw(st.booleans())),
+        )
+        for flow in flows
+    ]
+    reliability: dict[str, Any] = {"reliability": {1: Reliability(Repeats.SELECTIVE, 1e-3)}}
+    outcome = play(near(links_s), flows, "nscc", **reliability)
+    stats = outcome[1]
+    for flow in flows:
+        ends_s = [
+            stats[number].ended_s if number in flow.acknowledged else stats[number].complete_s
+            for number in flow.after
+        ]
+        delays = flow.after_s or [flow.start_s] * len(ends_s)
+        starts = [
+            picoseconds(end_s or 0) + picoseconds(delay_s)
+            for end_s, delay_s in zip(ends_s, delays, strict=True)
+        ]
+        starts += [picoseconds(flow.start_s)] if flow.after_s or not ends_s else []
+        assert picoseconds(stats[flow.id].start_s or 0) == max(starts)
+    assert play(near(links_s), flows, "nscc", queues="one", **reliability) == outcome
+    assert play(near(links_s), flows, "nscc", threads=2, **reliability) == outcome
+    lasting = play(near(links_s), flows, "nscc", finish=False, **reliability)[1]
+    assert [(stat.start_s, stat.complete_s) for stat in lasting.values()] == [
+        (stat.start_s, stat.complete_s) for stat in stats.values()
+    ]
 
 
 def test_acknowledgement_of_a_flow_that_is_not_waited_for_is_refused() -> None:
