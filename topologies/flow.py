@@ -20,6 +20,8 @@ class FlowSpec:
     have other thresholds for each (`Switch.ecn`). `after`: it starts when all flows with these ids
     have arrived whole, `start_s` later; in virtual time alone. With `after_s`, a time for each of
     these, it starts when that long has passed since each arrival, and not before `start_s`.
+    `acknowledged`: those of `after` that count not when they have arrived, but when their senders
+    have the last acknowledgement; without acknowledgements, as if nothing delayed one.
     """
 
     id: int
@@ -34,6 +36,7 @@ class FlowSpec:
     after: tuple[int, ...] = ()
     after_s: tuple[float, ...] = ()
     colour: str = GREEN
+    acknowledged: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         try:

@@ -17,13 +17,20 @@ _MOST_NAMED = 5
 def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
     """Returns the flows, each behind those of its `after`, else in their order. Raises
     TopologyError where a flow waits for itself, for one that is missing or has no size, for others
-    with as many times or none, or where flows wait for each other."""
+    with as many times or none, for acknowledgements of one that isn't in `after`, or where flows
+    wait for each other."""
     if uneven := next(
         (flow for flow in flows if flow.after_s and len(flow.after_s) != len(flow.after)), None
     ):
         raise TopologyError(
             f"flow {uneven.id} waits for {len(uneven.after)} flows, for {len(uneven.after_s)} times"
         )
+    for flow in flows:
+        if flow.acknowledged and (rest := set(flow.acknowledged).difference(flow.after)):
+            raise TopologyError(
+                f"flow {flow.id} waits for acknowledgements of flow {min(rest)}, which isn't in "
+                "its `after`: name it there, too"
+            )
     if not any(flow.after for flow in flows):
         return flows
     by_id = {flow.id: flow for flow in flows}

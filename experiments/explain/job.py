@@ -79,10 +79,19 @@ def explain_job(again: Again) -> Job:
         flow, number = before, place[before.id]
         before = max(
             (flows[place[id_]] for id_ in flow.after),
-            key=lambda earlier: end_ps(earlier) + _delay_ps(flow, earlier.id),
+            # A last acknowledgement comes at a time of its own: what starts the flow exactly wins.
+            key=lambda earlier: (
+                end_ps(earlier) + _delay_ps(flow, earlier.id) == starts[number],
+                earlier.id in flow.acknowledged,
+                end_ps(earlier) + _delay_ps(flow, earlier.id),
+            ),
             default=None,
         )
-        if before is not None and end_ps(before) + _delay_ps(flow, before.id) < starts[number]:
+        if (
+            before is not None
+            and end_ps(before) + _delay_ps(flow, before.id) < starts[number]
+            and before.id not in flow.acknowledged
+        ):
             before = None  # its own time came later
         of = dict(zip(parts.names, parts.parts_ps[number].tolist(), strict=True))
         between = int(starts[number]) - (begin if before is None else end_ps(before))

@@ -76,6 +76,7 @@ def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
             flow.id, flow.src, flow.dst, flow.start_s, flow.size_bytes, flow.rate_bps,
             flow.duration_s,
             size_group(flow.size_bytes), flow.traffic_class, flow.after, flow.after_s, flow.colour,
+            flow.acknowledged,
         )  # fmt: skip
 
 

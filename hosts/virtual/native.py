@@ -109,7 +109,7 @@ RDMA = native.Part(
         "vn_rdma": (_int, [_object] * 3),
         "vn_rdma_calls": (None, [_object] * 4),
         "vn_add_flows": (_u32, [ctypes.c_char_p, _u32, _object, _object]),
-        "vn_flow_after": (_int, [_u32, _u32, _u64, _u64]),
+        "vn_flow_after": (_int, [_u32, _u32, _u64, _u64, _u64]),
         "vn_flow_bytes": (_u32, []),
         "vn_stop_flow": (_int, [_u32]),
         "vn_set_cnp_delay": (_int, [_u64]),

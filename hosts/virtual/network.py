@@ -523,13 +523,28 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 continue
             start_ps = picoseconds(spec.start_s if start_s is None else start_s)
             delays_s, least_ps = spec.after_s, start_ps if spec.after_s else 0
+            acknowledged = frozenset(spec.acknowledged)
             for place, predecessor in enumerate(spec.after):
                 delay_ps = picoseconds(delays_s[place]) if delays_s else start_ps
                 index = self.flows[predecessor].index
+                back_ps = (
+                    self._back_ps(self.flows[predecessor].spec)
+                    if predecessor in acknowledged
+                    else native.NEVER
+                )
                 self._check(
-                    self._library.vn_flow_after(handle, flow.index, index, delay_ps, least_ps)
+                    self._library.vn_flow_after(
+                        handle, flow.index, index, delay_ps, back_ps, least_ps
+                    )
                 )
         return new
+
+    def _back_ps(self, spec: FlowSpec) -> int:
+        """Returns how long an acknowledgement takes from a flow's receiver where nothing waits."""
+        trail = self.topology.trail(spec.dst, spec.src)
+        return picoseconds(
+            sum(delay_s + 8 * wire.ACK_BYTES / rate_bps for rate_bps, delay_s in trail)
+        )
 
     def _make(
         self, spec: FlowSpec, now_s: float, start_s: float, end_s: float | None, paths: Paths | None
@@ -586,13 +601,13 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 raise VirtualError(
                     f"flow {spec.id} waits for flow {predecessor}: add that one before it"
                 )
-            if self._part is not None and self._part.owner(flow.spec.dst) != self._part.owner(
-                spec.src
-            ):
-                self._only_in_one(
-                    f"flow {spec.id} of {spec.src} starts when flow {predecessor} arrives at "
-                    f"{flow.spec.dst}, in another process: no link's delay is between them"
-                )
+            ends = [flow.spec.dst, *[flow.spec.src] * (predecessor in spec.acknowledged)]
+            for end in ends:
+                if self._part and self._part.owner(end) != self._part.owner(spec.src):
+                    self._only_in_one(
+                        f"flow {spec.id} of {spec.src} starts when flow {predecessor} is over at "
+                        f"{end}, in another process: no link's delay is between them"
+                    )
             if flow.spec.size_bytes is None or self._has_arrived(flow):
                 raise VirtualError(
                     f"flow {spec.id} waits for flow {predecessor}, which has arrived, or "

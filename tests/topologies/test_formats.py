@@ -552,6 +552,7 @@ def test_own_format_gives_all_back() -> None:
             FlowSpec(7, "a0", "b1", -1 / 3e5, rate_bps=1e10 / 3),
             FlowSpec(8, "b1", "a0", 5e-6, 9, after=(1,)),
             FlowSpec(9, "b1", "a0", 5e-6, 9, after=(1, 8), after_s=(0.0, 1e-6), colour="red"),
+            FlowSpec(10, "b1", "a0", 0.0, 9, after=(1, 8), acknowledged=(8,)),
         ),
     )
     quick = replace(topology.switches[0], latency_s=1 / 3e6, cut_through=True)

@@ -117,7 +117,7 @@ def test_json_gives_the_topology_back(topology: Topology) -> None:
 def test_json_gives_flows_after_others_back() -> None:
     flows = (
         FlowSpec(4, "h0", "r0", 0.0, 9),
-        FlowSpec(5, "r0", "h0", 1e-6, 9, after=(4,), after_s=(2e-6,)),
+        FlowSpec(5, "r0", "h0", 1e-6, 9, after=(4,), after_s=(2e-6,), acknowledged=(4,)),
     )
     topology = replace(find_topology("compact").build(), flows=flows)
     assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology

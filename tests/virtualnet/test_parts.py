@@ -390,7 +390,7 @@ def test_flow_that_waits_for_another_part_s_arrival_is_refused() -> None:
         network.add_flow(FlowSpec(1, "h0", "h15", size_bytes=1000))
         network.add_flow(FlowSpec(2, "h0", "h7", size_bytes=1000, after=(1,), start_s=0.0))
 
-    refused("flow 2 of h0 starts when flow 1 arrives at h15, in another process", run)
+    refused("flow 2 of h0 starts when flow 1 is over at h15, in another process", run)
 
 
 @pytest.mark.parametrize(

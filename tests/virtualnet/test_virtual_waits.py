@@ -13,9 +13,11 @@ from hypothesis import given, settings, strategies as st
 from networks import parameters, star
 
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.reliability import Reliability, Repeats
 from pcn.hosts.virtual import FlowStats, VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.flow_order import in_order
+from pcn.topologies.lossless import DATA_CLASS
 from pcn.topologies.model import (
     Endpoint,
     FlowSpec,
@@ -109,6 +111,106 @@ def test_flow_starts_at_the_last_arrival_in_every_order_of_events(
                 for run_stats in (varied, stats)
             ]
             assert times[0] == times[1]
+
+
+BACK_PS = 2 * (1_000_000 + 62 * 8 * 100)
+"""Of an ACK over two links of 1 us and 10 Gbit/s."""
+
+
+def after_the_sender(
+    scheme: str, src: str, reliability: Reliability | None, *more: FlowSpec, **options: Any
+) -> tuple[FlowStats, FlowStats]:
+    """Returns the stats of 20 kB from h0 to h1, and of 5 kB from `src` to h2 that start when the
+    sender of the first has its last acknowledgement."""
+    number = DATA_CLASS if reliability is None else 1
+    flows = [
+        FlowSpec(0, "h0", "h1", 0.0, 20_000, traffic_class=number),
+        FlowSpec(1, src, "h2", 0.0, 5_000, traffic_class=number, after=(0,), acknowledged=(0,)),
+    ]
+    by_class = {} if reliability is None else {number: reliability}
+    _, stats = play(star(HOSTS), [*flows, *more], scheme, reliability=by_class, **options)
+    return stats[0], stats[1]
+
+
+@pytest.mark.parametrize("src", ["h0", "h3"])
+@pytest.mark.parametrize("finish", [True, False])
+@pytest.mark.parametrize(
+    ("scheme", "reliability"),
+    [
+        ("nscc", Reliability(Repeats.SELECTIVE, 1e-3)),
+        ("dctcp", Reliability(Repeats.GO_BACK_N, 1e-3)),
+        ("swift", None),
+        ("pcn", None),
+    ],
+)
+def test_flow_starts_when_the_sender_has_the_last_acknowledgement(
+    scheme: str, reliability: Reliability | None, src: str, finish: bool
+) -> None:
+    """On an idle star the last ACK takes two links from the last arrival on; so it does where the
+    scheme has no acknowledgements."""
+    before, after = after_the_sender(scheme, src, reliability, finish=finish)
+    assert picoseconds(after.start_s or 0) == picoseconds(before.complete_s or 0) + BACK_PS
+    if reliability is not None:
+        assert before.ended_s == after.start_s
+
+
+@pytest.mark.parametrize("src", ["h0", "h3"])
+def test_flow_waits_for_an_acknowledgement_that_is_delayed(src: str) -> None:
+    """The ACK of the last packet waits behind data that its receiver sends."""
+    busy = FlowSpec(2, "h1", "h3", 0.0, 200_000, traffic_class=6)
+    reliability = Reliability(Repeats.SELECTIVE, 1e-3)
+    options: dict[str, Any] = {"notification_class": 1}
+    before, after = after_the_sender("nscc", src, reliability, busy, **options)
+    assert after.start_s == before.ended_s
+    assert picoseconds(after.start_s or 0) > picoseconds(before.complete_s or 0) + BACK_PS
+    varied = after_the_sender("nscc", src, reliability, busy, queues="one", **options)
+    assert varied == (before, after)
+
+
+@settings(max_examples=20)
+@given(waiting(), st.data(), st.sampled_from([1e-9, 2e-6]))
+def test_flow_starts_at_the_last_end_in_every_order_of_events(
+    flows: list[FlowSpec], data: st.DataObject, links_s: float
+) -> None:
+    """Of those that it waits for, some end with their last acknowledgement."""
+    flows = [
+        replace(
+            flow,
+            traffic_class=1,
+            acknowledged=tuple(number for number in flow.after if data.draw(st.booleans())),
+        )
+        for flow in flows
+    ]
+    reliability: dict[str, Any] = {"reliability": {1: Reliability(Repeats.SELECTIVE, 1e-3)}}
+    outcome = play(near(links_s), flows, "nscc", **reliability)
+    stats = outcome[1]
+    for flow in flows:
+        ends_s = [
+            stats[number].ended_s if number in flow.acknowledged else stats[number].complete_s
+            for number in flow.after
+        ]
+        delays = flow.after_s or [flow.start_s] * len(ends_s)
+        starts = [
+            picoseconds(end_s or 0) + picoseconds(delay_s)
+            for end_s, delay_s in zip(ends_s, delays, strict=True)
+        ]
+        starts += [picoseconds(flow.start_s)] if flow.after_s or not ends_s else []
+        assert picoseconds(stats[flow.id].start_s or 0) == max(starts)
+    assert play(near(links_s), flows, "nscc", queues="one", **reliability) == outcome
+    assert play(near(links_s), flows, "nscc", threads=2, **reliability) == outcome
+    lasting = play(near(links_s), flows, "nscc", finish=False, **reliability)[1]
+    assert [(stat.start_s, stat.complete_s) for stat in lasting.values()] == [
+        (stat.start_s, stat.complete_s) for stat in stats.values()
+    ]
+
+
+def test_acknowledgement_of_a_flow_that_is_not_waited_for_is_refused() -> None:
+    flows = [
+        FlowSpec(0, "h0", "h1", 0.0, 9),
+        FlowSpec(1, "h0", "h1", 0.0, 9, after=(0,), acknowledged=(2,)),
+    ]
+    with pytest.raises(TopologyError, match="flow 2, which isn't in its `after`"):
+        in_order(flows)
 
 
 def test_flow_within_a_look_ahead_wakes_a_busy_host_in_time() -> None:

@@ -73,6 +73,7 @@ FLOW: dict[str, Field] = {
     "after": optional(lambda node: tuple(node.elements(count)), ()),
     "delays": optional(lambda node: tuple(node.elements(quantity_of("time"))), ()),
     "colour": optional(one_of(*COLOURS), GREEN),
+    "acknowledged": optional(lambda node: tuple(node.elements(count)), ()),
 }
 DEFAULTS: dict[str, Field] = {name: LINK[name] for name in ("rate", "delay")}
 TOPOLOGY: dict[str, Field] = {
@@ -160,6 +161,7 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
             flow["after"],
             flow["delays"],
             flow["colour"],
+            flow["acknowledged"],
         )
         for number, (_, flow) in enumerate(document["flows"], start=1)
     )
@@ -266,6 +268,7 @@ def _flow_fields(flow: FlowSpec) -> dict[str, Any]:
         "after": list(flow.after) or None,
         "delays": [exact("time", one_s) for one_s in flow.after_s] or None,
         "colour": None if flow.colour == GREEN else flow.colour,
+        "acknowledged": list(flow.acknowledged) or None,
     }
     return {key: value for key, value in fields.items() if value is not None}
 
@@ -301,10 +304,11 @@ _FIELDS = {
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",
     "`flows`": "`{src, dst, start, size, rate, duration, class, colour, group, id, after, "
-    "delays}`; "
+    "delays, acknowledged}`; "
     "`after: [1, 2]`: it starts when these flows have arrived whole, `start` later, in virtual "
     "time alone; with "
-    "`delays: [5us, 0us]` each that long ago, and not before `start`",
+    "`delays: [5us, 0us]` each that long ago, and not before `start`; with `acknowledged: [2]` "
+    "flow 2 counts when its sender has the last acknowledgement",
     "`flow_control`": "`pfc` or `credits`",
     "`parameters`": "`xoff_bytes: 512KB` and so on, and any of your own",
     "`name`": "the network's; without it the file's",

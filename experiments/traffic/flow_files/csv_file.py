@@ -27,6 +27,7 @@ _KINDS: Mapping[str, Kind | None] = {
     "id": "count",
     "after": None,
     "colour": None,
+    "acknowledged": None,
 }
 _UNITS = {"bytes": "B"}
 _SI = ("s", "B", "bps")
@@ -106,6 +107,7 @@ def _row(
         after=tuple(after),
         after_s=tuple(wait_s for wait_s in after.values() if wait_s is not None),
         colour=_colour(source, line, cells.get("colour", "")),
+        acknowledged=_acknowledged(source, line, cells.get("acknowledged", ""), after),
     )
 
 
@@ -137,9 +139,22 @@ def _after(source: Source, line: int, text: str) -> dict[int, float | None]:
     return waits
 
 
+def _acknowledged(
+    source: Source, line: int, text: str, after: Mapping[int, float | None]
+) -> tuple[int, ...]:
+    names = {str(number): number for number in after}
+    for word in text.split():
+        if word not in names:
+            raise source.error(
+                line,
+                f"acknowledged: {word[:20]!r} is no id of the row's `after`: name it there, too",
+            )
+    return tuple(names[word] for word in text.split())
+
+
 def written(flows: Iterable[FlowSpec]) -> Iterator[str]:
     """Yields the lines of a file that is read as equal flows, without their groups."""
-    yield "id,src,dst,start_s,size_bytes,class,rate_bps,after,colour\n"
+    yield "id,src,dst,start_s,size_bytes,class,rate_bps,after,colour,acknowledged\n"
     for flow in flows:
         rate = "" if flow.rate_bps is None else repr(flow.rate_bps)
         times = [f"+{one_s!r}s" for one_s in flow.after_s] or [""] * len(flow.after)
@@ -148,7 +163,8 @@ def written(flows: Iterable[FlowSpec]) -> Iterator[str]:
         )
         ends = f"{flow.id},{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes}"
         colour = "" if flow.colour == GREEN else flow.colour
-        yield f"{ends},{flow.traffic_class},{rate},{after},{colour}\n"
+        acknowledged = " ".join(map(str, flow.acknowledged))
+        yield f"{ends},{flow.traffic_class},{rate},{after},{colour},{acknowledged}\n"
 
 
 CSV = FlowFormat(
@@ -175,6 +191,9 @@ CSV = FlowFormat(
         "later; in virtual time alone. With a time behind each id, `0+5us 1+0us`, it starts when "
         "that time has "
         "passed since each arrival, and not before `start`",
+        "`acknowledged`": "those of `after` that count not when they have arrived, but when their "
+        "senders have the last acknowledgement; without acknowledgements, as if nothing delayed "
+        "one",
         "other columns": "refused",
     },
 )

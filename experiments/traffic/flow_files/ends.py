@@ -41,14 +41,6 @@ class Ends:
             return self._by_ip[name]
         raise ValueError(f"{self._topology.name} has no host {name!r}; {self._instead(name)}")
 
-    def way_s(self, src: str, dst: str, frame_bytes: int) -> float:
-        """Returns how long a frame takes from host to host where nothing waits. Raises
-        TopologyError."""
-        return sum(
-            delay_s + 8 * frame_bytes / rate_bps
-            for rate_bps, delay_s in self._topology.trail(src, dst)
-        )
-
     def _instead(self, name: str) -> str:
         names = self.names
         number = _NUMBERED.match(name)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from pcn.base.errors import nearest
 from pcn.base.units import Kind, quantity
 from pcn.experiments.traffic.flow_files.base import MOST_WAITS, FlowFile, FlowFormat
-from pcn.hosts.wire import ACK_BYTES
 from pcn.topologies.formats.source import Line, Source
 from pcn.topologies.model import FlowSpec
 
@@ -184,18 +183,9 @@ class _Matrix:
             waits += len(by)
             if waits > MOST_WAITS:
                 raise self.source.error(line, f"flows wait for more than {MOST_WAITS:,} others")
-            late = tuple(
-                self._acknowledged_s(flows[place]) if sent else 0.0 for place, sent in by.items()
-            )
             after = tuple(flows[place].id for place in by)
-            yield replace(flow, after=after, after_s=late if any(late) else ())
-
-    def _acknowledged_s(self, flow: FlowSpec) -> float:
-        """Returns how long after its last byte a flow's last acknowledgement arrives, which finds
-        no queues; 0: the topology isn't known."""
-        return (
-            0.0 if self.file.ends is None else self.file.ends.way_s(flow.dst, flow.src, ACK_BYTES)
-        )
+            sent = tuple(flows[place].id for place in by if by[place])
+            yield replace(flow, after=after, acknowledged=sent)
 
 
 def _fault(trigger: _Trigger) -> str:
@@ -280,9 +270,8 @@ CM = FlowFormat(
             "the flow starts when the one that activates the trigger, or all of a barrier, are done"
         ),
         "`recv_done_trigger`": "activated by the arrival of the last byte",
-        "`send_done_trigger`": "activated by the sender's last acknowledgement, at the time that "
-        "it takes "
-        "without queues",
+        "`send_done_trigger`": "activated by the sender's last acknowledgement; without "
+        "acknowledgements, as if nothing delayed one",
         (
             "`oneshot`, `barrier count N`"
         ): "as there; a oneshot that several connections activate is refused, and a "

@@ -74,7 +74,7 @@ struct vn_flow {
     bool waited : 1; /* wait.c: it starts after others */
     /* it raised, and isn't called any more; set while no other thread runs nodes */
     bool rp_failed : 1, np_failed : 1;
-    bool awaited; /* wait.c: a flow of another host than it arrives at waits for it */
+    bool awaited; /* wait.c: a flow of another host than where it ends waits for it */
     bool granted; /* its NP grants */
     uint32_t demand; /* the RP's, in WIRE_CREDIT_BYTES */
 } __attribute__((aligned(64)));
@@ -121,8 +121,9 @@ struct vn_flow_group {
 
 /* A flow that waits for another, and the next one that waits for the same. */
 struct vn_wait {
-    uint64_t delay; /* from the arrival to the earliest start */
+    uint64_t delay; /* from the other's end to the earliest start */
     uint32_t flow, next;
+    bool acknowledged; /* the end: at the sender, the last acknowledgement; else the arrival */
 };
 
 #define VN_MOST_CREDIT (UINT64_C(1) << 40) /* a grant has 32 bits, in WIRE_CREDIT_BYTES */
@@ -137,8 +138,8 @@ struct vn_rdma {
     uint32_t n_grants; /* nodes; 0: likewise */
     struct vn_wait *waits;
     uint32_t n_waits, waits_capacity;
-    /* flows under way, and some that have arrived, that flows of other hosts than they arrive at
-     * wait for */
+    /* flows under way, and some that are over, that flows of other hosts than where they end wait
+     * for */
     uint32_t *awaited;
     uint32_t n_awaited, awaited_capacity;
     struct vn_flow *flows;
@@ -243,7 +244,8 @@ static void vn_flow_groups_free(struct vn_rdma *);
 /* cannot_wake_yet of vn_order */
 static bool vn_wait_cannot_end_yet(struct vn_context *, uint64_t within);
 static bool vn_wait_started(struct vn_rdma *, uint32_t flow); /* false: no memory */
-static void vn_wait_arrived(struct vn_context *, uint32_t flow); /* the whole flow */
+/* the whole flow has arrived; `acknowledged`: its sender has the last acknowledgement */
+static void vn_wait_over(struct vn_context *, uint32_t flow, bool acknowledged);
 
 /* ---- sender.c ---- */
 static void vn_nic_await(struct vn_context *, uint32_t flow); /* waits for the flow's start */

@@ -160,7 +160,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
     if (flow->missing != VN_NEVER && --flow->missing == 0) {
         flow->complete = context->now;
         context->turns.unfinished--;
-        if (flow->followers != VN_NONE) vn_wait_arrived(context, number);
+        if (flow->followers != VN_NONE) vn_wait_over(context, number, false);
         vn_observe_completes(context, number, id);
     }
     if (acks) {
@@ -189,6 +189,9 @@ static bool acknowledged(struct vn_context *context, const struct vn_packet *pac
                                        &callback->bytes);
     VN_ASSERT(flow->transport->acked <= flow->transport->sent &&
               callback->bytes <= flow->sent_bytes);
+    if (callback->bytes != 0 && flow->transport->acked == flow->packets &&
+        flow->followers != VN_NONE)
+        vn_wait_over(context, number, true);
     return sent;
 }
 

@@ -83,7 +83,10 @@ bool vn_repeat_answered(struct vn_context *context, uint32_t number, const struc
     *acked = news.acked;
     *lost = news.lost;
     if (news.acked != 0 || news.lost != 0) repeat->at = context->now + repeat->timeout;
-    if (reliable_complete(&repeat->reliable)) vn_nic_end(context, number, context->now);
+    if (reliable_complete(&repeat->reliable) && flow->ended == VN_NEVER) {
+        vn_nic_end(context, number, context->now);
+        if (flow->followers != VN_NONE) vn_wait_over(context, number, true);
+    }
     return true;
 }
 

@@ -117,3 +117,18 @@ def test_runs_without_jobs_are_one_line(tmp_path: Path, capsys: pytest.CaptureFi
     assert "no flow waits for others" in capsys.readouterr().err
     assert pcn(["explain", str(place), "--job", "--flow", "1"]) == 2
     assert pcn(["explain", str(place), "--job", "--what-if", "s0:1=1G"]) == 2
+
+
+def test_chain_goes_on_behind_the_last_acknowledgement_of_a_flow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What lies between is the ACK's way back: 62 bytes over two links of 1 us and
+    10 Gbit/s."""
+    flows = tmp_path / "flows.csv"
+    flows.write_text(
+        "id,src,dst,start,size,after,acknowledged\n0,h0,h4,0us,100KB,,\n1,h0,h5,0us,100KB,0,0\n"
+    )
+    words = ["--topology", "leaf-spine", "--flows", str(flows), "--scheme", "swift"]
+    job = job_of(kept_run(tmp_path / "out", *words), capsys)
+    assert [item["id"] for item in job["chain"]] == [0, 1]
+    assert job["chain"][1]["between_ps"] == 2 * (1_000_000 + 62 * 8 * 100)
