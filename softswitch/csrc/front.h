@@ -16,7 +16,7 @@ struct sw_front_limits {
     uint32_t connections;
     uint32_t calls;             /* of strangers, in all */
     uint32_t unfinished;        /* calls of strangers, in all */
-    uint32_t unfinished_of_one; /* of a connection */
+    uint32_t unfinished_of_one; /* of a stranger's connection */
     uint32_t working;           /* events of strangers' calls at once, and of the others' */
     uint64_t bytes;             /* of strangers' requests, in all; of their answers as well */
     uint64_t bytes_of_one;      /* of a connection */

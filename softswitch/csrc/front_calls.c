@@ -244,7 +244,8 @@ void calls_bound(struct client *client)
     const struct sw_front_limits *limits = &front->limits;
     const struct share *strangers = &front->of[0];
     struct call *call;
-    while (!client->gone && client->n_unfinished > limits->unfinished_of_one &&
+    /* a primary may write much at once: its bytes are bounded below, its calls by FRONT_CALLS */
+    while (!client->gone && !client->favoured && client->n_unfinished > limits->unfinished_of_one &&
            (call = oldest(front, client, false)) != NULL) {
         end_call(call, ENHANCE_YOUR_CALM);
     }

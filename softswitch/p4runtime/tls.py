@@ -133,10 +133,10 @@ class Gate:
         self._serve(link)
 
     def _make_room(self) -> None:
-        for link in self._links:
-            if not link.shaken:
-                self._end(link)
-                return
+        """Ends a connection that the front has ended, or else one that hasn't shaken hands."""
+        links = [link for link in self._links if link.closed or not link.shaken]
+        if links:
+            self._end(next((link for link in links if link.closed), links[0]))
 
     def _serve(self, link: _Link) -> None:
         try:
@@ -174,8 +174,8 @@ class Gate:
 
 class _Link:
     """A connection: `outer` is the client's, `inner` the front's, once they have shaken hands.
-    `until_s`: when it ends, if it isn't 0. Its methods raise OSError where the connection is to
-    end."""
+    `until_s`: when it ends, if it isn't 0; `closed`: the front has ended it. Its methods raise
+    OSError where the connection is to end."""
 
     def __init__(self, outer: ssl.SSLSocket) -> None:
         self.outer = outer
@@ -184,7 +184,7 @@ class _Link:
         self.until_s = time.monotonic() + PEER_S
         self._in, self._out = bytearray(), bytearray()
         self._wants = selectors.EVENT_READ
-        self._closed = False  # by the front, which says no more
+        self.closed = False
 
     def shake(self) -> bool:
         """Returns whether hands are shaken now."""
@@ -200,12 +200,12 @@ class _Link:
         """Returns what is awaited of the client."""
         if not self.shaken:
             return self._wants
-        reads = selectors.EVENT_READ if len(self._in) < BUFFER and not self._closed else 0
+        reads = selectors.EVENT_READ if len(self._in) < BUFFER and not self.closed else 0
         return reads | (selectors.EVENT_WRITE if self._out else 0)
 
     def inner_events(self) -> int:
         """Returns what is awaited of the front."""
-        reads = selectors.EVENT_READ if len(self._out) < BUFFER and not self._closed else 0
+        reads = selectors.EVENT_READ if len(self._out) < BUFFER and not self.closed else 0
         return reads | (selectors.EVENT_WRITE if self._in else 0)
 
     def move(self, inner: socket.socket) -> None:
@@ -218,11 +218,11 @@ class _Link:
         else:  # there may be more that OpenSSL has read already: the socket won't tell
             if self.outer.pending() and len(self._in) < BUFFER:
                 self._from_client()
-        if self._closed and not self._out:
+        if self.closed and not self._out:
             raise ConnectionError
 
     def _from_client(self) -> int:
-        if self._closed or len(self._in) >= BUFFER:
+        if self.closed or len(self._in) >= BUFFER:
             return 0
         try:
             data = self.outer.recv(BUFFER)
@@ -237,7 +237,7 @@ class _Link:
         return _send(inner, self._in)
 
     def _from_front(self, inner: socket.socket) -> int:
-        if self._closed or len(self._out) >= BUFFER:
+        if self.closed or len(self._out) >= BUFFER:
             return 0
         try:
             data = inner.recv(BUFFER)
@@ -246,7 +246,7 @@ class _Link:
         except ConnectionError:
             data = b""
         if not data:
-            self._closed = True
+            self.closed = True
             self._in.clear()
             self.until_s = time.monotonic() + PEER_S
         self._out += data

@@ -191,6 +191,16 @@ def test_primary_sends_a_large_configuration_beside_strangers(
     assert client.get_pipeline() is not None
 
 
+def test_primary_has_many_large_writes_on_their_way(client: Client, switch: Switch) -> None:
+    """More than a stranger's connection may: all are answered."""
+    request = p4r.WriteRequest(**client._identity()).SerializeToString()
+    padding = b"\xa2\x06\x80\x80\x20" + bytes(1 << 19)  # a field that the switch passes over
+    call = client.channel.unary_unary("/p4.v1.P4Runtime/Write")
+    n = 3 * limits.UNFINISHED_OF_CONNECTION
+    for answer in [call.future(request + padding, timeout=waiting.LIMIT_S) for _ in range(n)]:
+        answer.result()
+
+
 def test_oldest_call_of_the_connection_that_holds_most_ends(
     switch: Switch, strangers: list[Stranger], monkeypatch: pytest.MonkeyPatch
 ) -> None:
