@@ -106,7 +106,15 @@ def environment() -> Environment:
         "flow_colours": len(LIGHT.flows),
     }
     templates.filters["aligned"] = aligned_rows
+    templates.filters["unbroken"] = _unbroken
     return templates
+
+
+def _unbroken(cell: str) -> str:
+    """Returns a table's text, whose lines don't end within an interval."""
+    return re.sub(
+        r"\[[^\]]*\]| to ", lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), cell
+    )
 
 
 def script(*names: str) -> Markup:
