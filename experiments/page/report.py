@@ -363,16 +363,19 @@ def _tables(results: Sequence[Result]) -> list[dict[str, Any]]:
         many = failures.attempt("tables", lambda: tabulate(plots.measured(results))) or []
     if tabulate_flows := page.flows:
         for result in results:
-            table = result.failures.attempt(
+            tables = result.failures.attempt(
                 "table of flows", functools.partial(tabulate_flows, result.plan, result.recording)
             )
-            if table is not None:
-                name = result.folder or result.plan.scheme
-                title = f"{label(name)}: {table.title}" if len(results) > 1 else table.title
-                single.append(replace(table, title=title))
+            name = label(result.folder or result.plan.scheme)
+            for table in tables or []:
+                # What a table of the run before has said isn't said again
+                told = {note for before in single for note in before.notes}
+                notes = [note for note in table.notes if note not in told]
+                title = f"{name}: {table.title}" if len(results) > 1 else table.title
+                single.append(replace(table, title=title, notes=notes))
     parts = [
         ("parts", "Where the time went", True, [table for table in many if table.bars]),
-        ("slowest", "The slowest flows", len(results) == 1, single),
+        ("slowest", "Where PAUSE starts, and the slowest flows", len(results) == 1, single),
         ("tables", "Flows by size", False, [table for table in many if not table.bars]),
     ]
     return [
