@@ -6,25 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pcn.experiments.data.parts import PART_TEXTS as PARTS
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.explain.flow import Explanation, Origin
 from pcn.experiments.explain.job import Job, slowest
 from pcn.experiments.explain.lines import CONTROL
 
-PARTS = {
-    "own": "its own frames on its NIC's line",
-    "rate": "its rate let none go",
-    "window": "its window was full",
-    "recover": "it waited for news of lost or last packets",
-    "paused": "its NIC's port was PAUSEd",
-    "nic": "other frames on its NIC's line",
-    "contention": "queues, as long as without any PAUSE of these ports",
-    "pause_backlog": "queues that earlier PAUSEs of these ports had built",
-    "pause_idle": "these ports were PAUSEd",
-    "overtaken": "other frames went first, a fabric, a class's rate",
-    "wire": "serialisation and propagation",
-    "inside": "switches' latencies",
-}
 WINDOW_PARTS = {
     **{name: PARTS[name] for name in list(PARTS)[6:]},
     "timer": "no ACK opened it: a timer or a grant did",

@@ -25,6 +25,7 @@ from pcn.base.units import kind_of
 from pcn.controller.texts import marks_text
 from pcn.experiments.data.failures import Failures
 from pcn.experiments.data.parameters import Parameter, Value, format_value
+from pcn.experiments.data.parts import PART_TEXTS
 from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
@@ -104,6 +105,7 @@ def environment() -> Environment:
         "dark_css": DARK.css(),
         "style": Markup(_packed("report.css")),
         "flow_colours": len(LIGHT.flows),
+        "part_texts": PART_TEXTS,
     }
     templates.filters["aligned"] = aligned_rows
     templates.filters["unbroken"] = _unbroken
@@ -330,7 +332,10 @@ def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
 def _seeds(results: Sequence[Result]) -> str:
     """Returns the sentence below a table of single runs, on its intervals."""
     seeds = sorted({result.plan.seed for result in results})
-    return f"Seed {', '.join(map(str, seeds))}, a run each: one run has no interval."
+    return (
+        f"Seed {', '.join(map(str, seeds))}, a run each: one run has no interval. `pcn sweep "
+        "EXPERIMENT --seeds 1:5` runs several, and `pcn compare` has what is beyond chance."
+    )
 
 
 def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:

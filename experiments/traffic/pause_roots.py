@@ -136,7 +136,7 @@ def table(plan: Plan, recording: Recording) -> Table | None:
         rows,
         [
             "A root is congested and not PAUSEd itself; its PAUSEs, and those that they caused, "
-            "stopped ports for so long, all together. Flows held: lost time to PAUSE, most of it "
+            "stopped ports for that time, all together. Flows held: lost time to PAUSE, most of it "
             f"from there; victims don't cross it.{among}{left}"
         ],
     )

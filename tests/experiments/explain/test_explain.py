@@ -14,6 +14,7 @@ import pytest
 
 from pcn.cli import run as pcn
 from pcn.experiments.data import marks
+from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parts import Logs
 from pcn.experiments.data.pauses import Followed, Pauses, Root
 from pcn.experiments.data.records import LogChoice, Records
@@ -68,6 +69,14 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def explained(place: Path, *numbers: int, span_s: answers.Span | None = None) -> list[Explanation]:
     return list(answers.of_flows(KeptResult(place), numbers, span_s, Silent()).flows)
+
+
+def test_folder_of_a_single_run_stands_for_it(mixed: Path, tmp_path: Path) -> None:
+    shutil.copytree(mixed / "pfc", tmp_path / "traffic" / "pfc")
+    assert KeptResult(tmp_path / "traffic").place == tmp_path / "traffic" / "pfc"
+    shutil.copytree(mixed / "pcn", tmp_path / "traffic" / "pcn")
+    with pytest.raises(ExperimentError, match="name the run: "):
+        KeptResult(tmp_path / "traffic")
 
 
 def test_roots_of_a_report_are_those_that_explain_names(mixed: Path) -> None:
