@@ -15,7 +15,7 @@ import pytest
 from pcn.cli import run as pcn
 from pcn.experiments.data import marks
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.data.parts import Logs
+from pcn.experiments.data.parts import PARTS, Logs
 from pcn.experiments.data.pauses import Followed, Pauses, Root
 from pcn.experiments.data.records import LogChoice, Records
 from pcn.experiments.explain import again, answers, keep, words
@@ -253,7 +253,7 @@ def test_explanation_is_kept_whole_and_printed(
     assert json.loads((folder / keep.JSON).read_text()) == printed
     rows = pq.read_table(folder / keep.TABLE).to_pylist()
     assert len(rows) == 80
-    assert all(sum(row[f"{name}_ps"] for name in words.PARTS) == row["fct_ps"] for row in rows)
+    assert all(sum(row[f"{name}_ps"] for name in PARTS) == row["fct_ps"] for row in rows)
     first = printed["flows"][0]["id"]
     assert pcn(["explain", str(place), "--flow", str(first)]) == 0
     text = capsys.readouterr().out
