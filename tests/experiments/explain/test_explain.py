@@ -607,7 +607,9 @@ def test_results_that_cannot_be_repeated_are_one_line(
     assert "runs in virtual time alone" in line_of(out, capsys)
     (out / "summary.json").write_text("[]")
     assert "no result that can be read" in line_of(out, capsys)
-    assert f"has no summary.json: name the run: {out}" in line_of(tmp_path, capsys)
+    assert f"{out}/summary.json" in line_of(tmp_path, capsys), "a folder of one run stands for it"
+    shutil.copytree(out, tmp_path / "second")
+    assert f"has no summary.json: name the run: {out}, " in line_of(tmp_path, capsys)
 
 
 def test_scheme_of_a_file_is_found_again(
