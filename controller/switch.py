@@ -12,8 +12,10 @@ exception in the middle of gRPC can leave a call behind that its channel's end w
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import grpc
 
@@ -72,15 +74,22 @@ class SwitchClient(ControlPlane):
         device_id: int,
         registers: RegisterAccess | None = None,
         limit_s: float = CALL_LIMIT_S,
+        process: subprocess.Popen[Any] | None = None,
     ) -> SwitchClient:
         """Connects, and waits until the server answers. `registers` where P4Runtime doesn't have
-        them (BMv2)."""
+        them (BMv2). `process`: the server's, whose end ends the wait. Raises SwitchError."""
         try:
             channel = address_channel(address, _OPTIONS)
         except AddressError as error:
             raise SwitchError(f"{name}: {error}") from None
         try:
-            if not _answers(channel, limit_s):
+            if not _answers(channel, limit_s, process):
+                if process is not None and process.poll() is not None:
+                    command = process.args if isinstance(process.args, list) else [process.args]
+                    raise SwitchError(
+                        f"{name}: its server ended with exit code {process.returncode} before it "
+                        f"answered at {address}; it was started by {shlex.join(map(str, command))}"
+                    )
                 raise SwitchError(
                     f"{name}: no P4Runtime server answers at {address} within {limit_s:g} s: "
                     f"{_trouble(channel)}"
@@ -243,8 +252,11 @@ def _within(ready: grpc.Future, limit_s: float) -> bool:
     return True
 
 
-def _answers(channel: grpc.Channel, limit_s: float) -> bool:
-    """Returns whether a server does in this time, be it with a refusal. By a call: gRPC's own
+def _answers(
+    channel: grpc.Channel, limit_s: float, process: subprocess.Popen[Any] | None = None
+) -> bool:
+    """Returns whether a server does in this time, be it with a refusal; not where its process has
+    ended. By a call: gRPC's own
     future of a channel that gets ready leaves a thread behind, which prints a traceback where the
     channel is closed soon."""
     # a call that is half made is never over, and closing its channel waits for it
@@ -254,7 +266,9 @@ def _answers(channel: grpc.Channel, limit_s: float) -> bool:
         )
     try:
         while not _within(call, _LOOK_S):
-            pass
+            if process is not None and process.poll() is not None:
+                call.cancel()
+                return False
     except grpc.RpcError as error:
         return error.code() not in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE)
     return True

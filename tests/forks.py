@@ -226,5 +226,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path[0] = str(ROOT)
+    # As the checkout is installed: `softswitch`, say, is `pcn.softswitch` and nothing else
+    sys.path[0] = str(ROOT / "src")
     main()

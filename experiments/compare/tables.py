@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from pcn.experiments.compare.groups import Group, difference, different_settings, pairs, texts_of
 from pcn.experiments.define import flows_by_size, intervals
 from pcn.experiments.define.intervals import Difference
 from pcn.experiments.define.number_texts import NumberText, named, unit_of, value_text
-from pcn.experiments.define.samples import interval_note
+from pcn.experiments.define.samples import interval_note, needed
 from pcn.experiments.define.tables import Measured, Table
 from pcn.experiments.papers import EXPERIMENTS, SCENARIOS
 
@@ -60,66 +62,134 @@ def all_tables(groups: Sequence[Group]) -> list[Table]:
 def best(groups: Sequence[Group]) -> Table:
     """Returns of each number that one wishes small, or large, whose mean is best, by how much from
     the next one's, and whether by more than chance; of three groups and more, by how much from the
-    first one's, too."""
-    rows, tests, reference = [], set(), groups[0]
-    for name in _names(groups):
-        better = _name(groups, name).better
-        ranked = sorted(
+    first one's, too. What no group has is a row of dashes with the reason."""
+    reference, several = groups[0], len(groups) > 2
+    ranks = {
+        name: sorted(
             (group for group in groups if group.mean(name) is not None),
             key=lambda group: (group.mean(name) or 0.0) * (-1 if better == "more" else 1),
         )
-        if not better or len(ranked) < 2 or _equal(ranked, name):
+        for name in _names(groups)
+        if (better := _name(groups, name).better)
+    }
+    names = [name for name, ranked in ranks.items() if len(ranked) > 1 and not _equal(ranked, name)]
+    tests = _Tests(groups, names)
+    rows = []
+    for name, ranked in ranks.items():
+        if not ranked:
+            if names:
+                row = [*["–"] * 5, _missing(groups, name), *["–"] * several]
+                rows.append([_labelled(groups, name), *row])
+            continue
+        if name not in names:
             continue
         first, second = ranked[0].mean(name) or 0.0, ranked[1].mean(name) or 0.0
         winners = [group for group in ranked if group.mean(name) == first]
         texts = [_mean_text(groups, group, name) for group in ranked[:2]]
         if len(winners) > 1:
             rest = next(group for group in ranked if group.mean(name) != first)
-            names = ", ".join(group.name for group in winners)
-            row = [names, texts[0], rest.name, _mean_text(groups, rest, name), "", "equal"]
-            row += [_against(winners, reference, name)] * (len(groups) > 2)
+            text = ", ".join(group.name for group in winners)
+            row = [text, texts[0], rest.name, _mean_text(groups, rest, name), "", "equal"]
         else:
             change = difference(ranked[1], ranked[0], name)
-            sure = "not tested: one seed" if change is None else "yes" if change.beyond else "no"
-            tests |= set() if change is None else {change.paired}
             by = _change(first, second, change)
+            sure = tests.verdict(ranked[1], ranked[0], name)
             row = [ranked[0].name, texts[0], ranked[1].name, texts[1], by, sure]
-            row += [_against(ranked[:1], reference, name)] * (len(groups) > 2)
+        row += [_against(winners, reference, name, tests)] * several
         rows.append([_labelled(groups, name), *row])
     columns = ["", "best", "its mean", "next", "its mean", "best against next", "beyond chance"]
-    columns += [f"best against {reference.name}"] * (len(groups) > 2)
-    notes = _how(groups, tests, len(rows)) if rows else []
+    columns += [f"best against {reference.name}"] * several
+    notes = _how(groups, tests) if rows else []
     notes += [_SLOWDOWN] * any("slowdown" in row[0] for row in rows)
     return Table("which is best" if rows else "no number is better", columns, rows, notes)
 
 
-def _against(winners: Sequence[Group], reference: Group, name: str) -> str:
+class _Tests:
+    """Of each two groups in each number: the best and the next are chosen by the runs that test
+    them, so all that they might have been count."""
+
+    def __init__(self, groups: Sequence[Group], names: Sequence[str]) -> None:
+        self.rows = len(names)
+        self._changes = {
+            (name, first.name, second.name): change
+            for name in names
+            for first, second in combinations(groups, 2)
+            if (change := difference(first, second, name)) is not None
+        }
+        holds = intervals.holm([change.p for change in self._changes.values()])
+        self._holds = dict(zip(self._changes, holds, strict=True))
+        self.paired = {change.paired for change in self._changes.values()}
+
+    @property
+    def number(self) -> int:
+        return len(self._changes)
+
+    def verdict(self, first: Group, second: Group, name: str) -> str:
+        """Returns whether two groups differ by more than chance."""
+        key = next(
+            (
+                key
+                for key in ((name, first.name, second.name), (name, second.name, first.name))
+                if key in self._changes
+            ),
+            None,
+        )
+        if key is None:
+            return "not tested: one seed"
+        if not self._changes[key].beyond:
+            return "no"
+        return "yes" if self._holds[key] else f"by itself; not among {self.number}"
+
+
+def _missing(groups: Sequence[Group], name: str) -> str:
+    """Returns why no group has a statistic of flows."""
+    statistic, _, of = name.partition(" ")
+    percentile = statistic.partition("_")[0]
+    flows, unfinished = (
+        [count for group in groups for count in group.values(f"{of_flows} {of}") or []]
+        for of_flows in ("flows", "unfinished")
+    )
+    least = needed(percentile) if re.fullmatch(r"p[0-9.]+", percentile) else 1
+    if any(unfinished):
+        return "flows unfinished"
+    if flows and min(flows) < least:
+        return f"too few flows: {min(flows):,.0f} in a run, {least:,} needed"
+    return "not known"
+
+
+def _against(winners: Sequence[Group], reference: Group, name: str, tests: _Tests) -> str:
     """Returns the difference of the best ones from the first group, with what a test marks."""
     mean, below = winners[0].mean(name), reference.mean(name)
     if reference in winners or mean is None or below is None:
         return "–"
     change = difference(reference, winners[0], name)
-    return _change(mean, below, change) + (MARK if change and change.beyond else "")
+    sure = tests.verdict(reference, winners[0], name) == "yes"
+    return _change(mean, below, change) + MARK * sure
 
 
-def _how(groups: Sequence[Group], tests: set[bool], rows: int) -> list[str]:
+def _how(groups: Sequence[Group], tests: _Tests) -> list[str]:
     """Returns what the intervals are, and how differences of the best ones are tested: in pairs,
     unpaired, or not."""
     note = interval_note(len(group.runs) for group in groups)
     kinds = [
         text
         for paired, text in ((True, "paired, seed by seed"), (False, "unpaired, Welch's"))
-        if paired in tests
+        if paired in tests.paired
     ]
     if not kinds:
         return ["One seed shows no difference beyond chance: `pcn sweep --seeds 1:5` runs several."]
     seeds = " or ".join(map(str, sorted({len(group.runs) for group in groups})))
+    among = (
+        f"all {tests.number} comparisons of two runs in {tests.rows} row" + "s" * (tests.rows > 1)
+        if tests.number > 1
+        else "the one comparison"
+    )
     return [
+        f"Beyond chance: yes, and {MARK}, hold for {among} together, so for the choice of the best "
+        "as well (Holm's correction, 5%); by itself: only if no other were made.",
         f"Means over {seeds} seeds" + f"; in brackets {note}." * bool(note),
-        "Differences in percent of the other's mean, with 95% intervals by a t-test "
-        f"({', '.join(kinds)}); beyond chance, or {MARK}: the interval leaves out zero. Of "
-        f"{rows} rows without any difference one in twenty would, and more, as the best of "
-        f"{len(groups)} is chosen by these very runs.",
+        "Differences in percent of the other's mean, each with its 95% interval by a t-test "
+        f"({', '.join(kinds)}).",
     ]
 
 

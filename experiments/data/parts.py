@@ -16,6 +16,21 @@ PARTS = (
     "contention", "pause_backlog", "pause_idle", "overtaken", "wire", "inside",
 )  # fmt: skip
 """As `pcn.hosts.virtual.native` has them, without its engine."""
+PART_TEXTS = {
+    "own": "its own frames on its NIC's line",
+    "rate": "its rate let none go",
+    "window": "its window was full",
+    "recover": "it waited for news of lost or last packets",
+    "paused": "its NIC's port was PAUSEd",
+    "nic": "other frames on its NIC's line",
+    "contention": "queues, as long as without any PAUSE of these ports",
+    "pause_backlog": "queues that earlier PAUSEs of these ports had built",
+    "pause_idle": "these ports were PAUSEd",
+    "overtaken": "other frames went first, a fabric, a class's rate",
+    "wire": "serialisation and propagation",
+    "inside": "switches' latencies",
+}
+"""What they are, for people."""
 SENDER_PARTS = PARTS[:6]
 WINDOW_PARTS = (*PARTS[6:], "timer")
 MARK_REASONS = ("before", "here", "empty", "held", "other")

@@ -143,6 +143,8 @@ class Recorded:
     captures: tuple[Capture, ...] = ()
     paths: Mapping[int, tuple[Endpoint, ...]] | None = None
     """By flow, as `Plan.paths` has them."""
+    ways: Mapping[int, tuple[Endpoint, ...]] = field(default_factory=dict)
+    """The same of an explained run, which `paths` makes a file of."""
     queue_max: Mapping[str, float] = field(default_factory=dict)
     parts: Parts | None = None
     logs: Logs | None = None

@@ -85,8 +85,8 @@ class RunPage:
     together: Callable[[Mapping[str, Measured]], list[Chart]] | None = None
     """Charts beside each other, of one run or of several by their names, each with lines of all of
     them."""
-    flows: Callable[[Plan, Recording], Table | None] | None = None
-    """A row a flow, of the few that stand out in one run; None: there is nothing to show."""
+    flows: Callable[[Plan, Recording], Sequence[Table]] | None = None
+    """Of one run: the few ports and flows that stand out; empty: there is nothing to show."""
 
 
 class Experiment:

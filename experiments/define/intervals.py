@@ -50,6 +50,8 @@ class Difference:
     low: float
     high: float
     paired: bool
+    p: float = 1.0
+    """How likely one as large would be by chance alone."""
 
     @property
     def beyond(self) -> bool:
@@ -101,4 +103,33 @@ def difference(first: Sequence[float], second: Sequence[float], paired: bool) ->
         )
         freedom = variance**2 / below if below else 1.0
     half = _T[min(int(freedom), len(_T)) - 1] * math.sqrt(variance)
-    return Difference(value, value - half, value + half, paired)
+    error = math.sqrt(variance)
+    p = chance(value / error, int(freedom)) if error else float(value == 0)
+    return Difference(value, value - half, value + half, paired, p)
+
+
+def chance(t: float, freedom: int) -> float:
+    """Returns how likely Student's t of whole degrees of freedom is as far from 0 as `t`, on either
+    side: finite sums (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3, .4)."""
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine2 = math.cos(angle) ** 2
+    odd = freedom % 2
+    # cos, 2/3 cos^3, 2*4/(3*5) cos^5 ... of odd ones; 1, 1/2 cos^2, 1*3/(2*4) cos^4 ... of even
+    term, total = (math.cos(angle) if odd else 1.0), 0.0
+    for number in range(1 + odd, freedom, 2):
+        total += term
+        term *= cosine2 * number / (number + 1)
+    within = math.sin(angle) * total
+    return max(1 - abs(2 / math.pi * (angle + within) if odd else within), 0.0)
+
+
+def holm(chances: Sequence[float], level: float = 0.05) -> list[bool]:
+    """Returns which of several tests hold at a level that is for all of them together, whether they
+    depend on each other or not (Holm, Scandinavian Journal of Statistics 6, 1979)."""
+    order = sorted(range(len(chances)), key=chances.__getitem__)
+    holds = [False] * len(chances)
+    for place, number in enumerate(order):
+        if chances[number] > level / (len(chances) - place):
+            break
+        holds[number] = True
+    return holds

@@ -2,7 +2,7 @@
 
 again.py   the plan of a kept result, and its run with logs
 lines.py   what ports sent: by flow, and what was fair
-pauses.py  PAUSEs, and the ports that they come from
+(PAUSEs, and the ports that they come from, are in pcn.experiments.data.pauses)
 flow_log.py  what is logged of a flow
 flow.py    a flow: parts, hops, the busiest port of its path, marks, roots, why
 port.py    a port, and a PAUSE

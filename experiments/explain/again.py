@@ -129,7 +129,11 @@ class KeptResult:
     """
 
     def __init__(self, place: Path, allow_code: bool = False) -> None:
+        if not (place / SUMMARY).is_file():
+            runs = [path.parent for path in place.glob(f"*/{SUMMARY}")]
+            place = runs[0] if len(runs) == 1 else place
         self.place = place
+        """Of the run: a folder that holds one run stands for it."""
         summary = _summary(place)
         try:
             self.digest = str(summary["digest"])

@@ -10,13 +10,13 @@ from typing import Any
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parts import Parts
+from pcn.experiments.data.pauses import Pauses
 from pcn.experiments.data.records import LogChoice
 from pcn.experiments.explain.again import Again, Change, KeptResult
 from pcn.experiments.explain.flow import Explanation, explain_flow, named_ports
 from pcn.experiments.explain.job import Job, explain_job
 from pcn.experiments.explain.lines import Lines
 from pcn.experiments.explain.marks import explain_marks
-from pcn.experiments.explain.pauses import Pauses
 from pcn.experiments.explain.port import explain_pause, explain_port
 from pcn.experiments.run.progress import RunProgress
 from pcn.topologies.model import Endpoint, TopologyError

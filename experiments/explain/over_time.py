@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcn.experiments.data.parts import SENDER_PARTS
+from pcn.experiments.data.pauses import Pauses
 from pcn.experiments.explain.flow_log import FlowLog, waits
-from pcn.experiments.explain.pauses import Pauses
 
 BINS = 160
 """Into which a flow's life is cut."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pcn.experiments.data.parts import PART_TEXTS
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.size_bins import size_text
@@ -60,7 +61,7 @@ def _of(item: Explanation, answer: Answer, topology: Topology) -> dict[str, Any]
         "why": item.why,
         "role": item.role,
         "parts": [(name, ps, ps / item.time_ps) for name, ps in item.parts_ps.items() if ps],
-        "names": {name: words.part_text(item, name) for name in words.PARTS},
+        "names": {name: words.part_text(item, name) for name in PART_TEXTS},
         "window": [
             (name, ps, ps / item.parts_ps["window"]) for name, ps in item.window_ps.items() if ps
         ],

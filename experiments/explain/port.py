@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from pcn.experiments.data.pauses import Pause, Pauses, Root
 from pcn.experiments.explain.again import Again
 from pcn.experiments.explain.lines import CONTROL, Lines
-from pcn.experiments.explain.pauses import Pause, Pauses, Root
 
 Facts = dict[str, Any]
 _LARGEST = 5

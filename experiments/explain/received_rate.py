@@ -17,10 +17,10 @@ from itertools import pairwise
 import numpy as np
 
 from pcn.experiments.data.parts import SENDER_PARTS
+from pcn.experiments.data.pauses import Pauses
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.explain.again import Again
 from pcn.experiments.explain.flow_log import FlowLog
-from pcn.experiments.explain.pauses import Pauses
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.algorithms.pcn import PcnNotificationPoint, PcnParameters
 from pcn.virtualnet.times import picoseconds

@@ -6,27 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pcn.experiments.data.parts import PART_TEXTS
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.explain.flow import Explanation, Origin
 from pcn.experiments.explain.job import Job, slowest
 from pcn.experiments.explain.lines import CONTROL
 
-PARTS = {
-    "own": "its own frames on its NIC's line",
-    "rate": "its rate let none go",
-    "window": "its window was full",
-    "recover": "it waited for news of lost or last packets",
-    "paused": "its NIC's port was PAUSEd",
-    "nic": "other frames on its NIC's line",
-    "contention": "queues, as long as without any PAUSE of these ports",
-    "pause_backlog": "queues that earlier PAUSEs of these ports had built",
-    "pause_idle": "these ports were PAUSEd",
-    "overtaken": "other frames went first, a fabric, a class's rate",
-    "wire": "serialisation and propagation",
-    "inside": "switches' latencies",
-}
 WINDOW_PARTS = {
-    **{name: PARTS[name] for name in list(PARTS)[6:]},
+    **{name: PART_TEXTS[name] for name in list(PART_TEXTS)[6:]},
     "timer": "no ACK opened it: a timer or a grant did",
 }
 REASONS = {
@@ -117,7 +104,7 @@ def _flow(item: Explanation) -> Iterator[str]:
         rate = 8e3 * item.sent_bytes / item.time_ps if item.time_ps else 0.0
         since = f"{us(item.time_ps)} from {us(item.from_ps)} on"
         yield f"  {since}: {rate:.2f} Gbit/s of its frames left"
-    for name in PARTS:
+    for name in PART_TEXTS:
         if ps := item.parts_ps.get(name, 0):
             yield f"    {us(ps):>14} {ps / item.time_ps:6.1%}  {part_text(item, name)}"
             yield from _window(item) if name == "window" else ()
@@ -135,8 +122,8 @@ def _flow(item: Explanation) -> Iterator[str]:
 def part_text(item: Explanation, name: str) -> str:
     """Returns what a part of its time is, with what of it no network could have spared."""
     if name != "rate" or not item.limit_ps:
-        return PARTS[name]
-    return f"{PARTS[name]}, {us(item.limit_ps)} of it by its own limiter, which isn't lost"
+        return PART_TEXTS[name]
+    return f"{PART_TEXTS[name]}, {us(item.limit_ps)} of it by its own limiter, which isn't lost"
 
 
 def _window(item: Explanation) -> Iterator[str]:
@@ -242,7 +229,7 @@ def _job(job: Job) -> Iterator[str]:
     yield f"job of {job.flows:,} flows that wait for each other{among}"
     chain = f"a chain of {len(job.chain)} flows"
     yield f"  makespan {us(job.time_ps)}, from {us(job.from_ps)} on: {chain}"
-    for name, text in {"between": "between an arrival and the next start", **PARTS}.items():
+    for name, text in {"between": "between an arrival and the next start", **PART_TEXTS}.items():
         if ps := job.parts_ps[name]:
             yield f"    {us(ps):>14} {ps / job.time_ps:6.1%}  {text}"
     yield f"    {us(sum(job.parts_ps.values())):>14}         sum"

@@ -25,6 +25,7 @@ from pcn.base.units import kind_of
 from pcn.controller.texts import marks_text
 from pcn.experiments.data.failures import Failures
 from pcn.experiments.data.parameters import Parameter, Value, format_value
+from pcn.experiments.data.parts import PART_TEXTS
 from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
@@ -104,9 +105,18 @@ def environment() -> Environment:
         "dark_css": DARK.css(),
         "style": Markup(_packed("report.css")),
         "flow_colours": len(LIGHT.flows),
+        "part_texts": PART_TEXTS,
     }
     templates.filters["aligned"] = aligned_rows
+    templates.filters["unbroken"] = _unbroken
     return templates
+
+
+def _unbroken(cell: str) -> str:
+    """Returns a table's text, whose lines don't end within an interval."""
+    return re.sub(
+        r"\[[^\]]*\]| to ", lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), cell
+    )
 
 
 def script(*names: str) -> Markup:
@@ -322,7 +332,10 @@ def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
 def _seeds(results: Sequence[Result]) -> str:
     """Returns the sentence below a table of single runs, on its intervals."""
     seeds = sorted({result.plan.seed for result in results})
-    return f"Seed {', '.join(map(str, seeds))}, a run each: one run has no interval."
+    return (
+        f"Seed {', '.join(map(str, seeds))}, a run each: one run has no interval. `pcn sweep "
+        "EXPERIMENT --seeds 1:5` runs several, and `pcn compare` has what is beyond chance."
+    )
 
 
 def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
@@ -355,16 +368,19 @@ def _tables(results: Sequence[Result]) -> list[dict[str, Any]]:
         many = failures.attempt("tables", lambda: tabulate(plots.measured(results))) or []
     if tabulate_flows := page.flows:
         for result in results:
-            table = result.failures.attempt(
+            tables = result.failures.attempt(
                 "table of flows", functools.partial(tabulate_flows, result.plan, result.recording)
             )
-            if table is not None:
-                name = result.folder or result.plan.scheme
-                title = f"{label(name)}: {table.title}" if len(results) > 1 else table.title
-                single.append(replace(table, title=title))
+            name = label(result.folder or result.plan.scheme)
+            for table in tables or []:
+                # What a table of the run before has said isn't said again
+                told = {note for before in single for note in before.notes}
+                notes = [note for note in table.notes if note not in told]
+                title = f"{name}: {table.title}" if len(results) > 1 else table.title
+                single.append(replace(table, title=title, notes=notes))
     parts = [
         ("parts", "Where the time went", True, [table for table in many if table.bars]),
-        ("slowest", "The slowest flows", len(results) == 1, single),
+        ("slowest", "Where PAUSE starts, and the slowest flows", len(results) == 1, single),
         ("tables", "Flows by size", False, [table for table in many if not table.bars]),
     ]
     return [

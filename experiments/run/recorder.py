@@ -12,7 +12,13 @@ from pcn.experiments.data.capture import Capture
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parts import NO_FLOW, Logs, Parts
 from pcn.experiments.data.plan import Plan
-from pcn.experiments.data.records import MOST_SAMPLES, Queues, Recorded, most_samples
+from pcn.experiments.data.records import (
+    MOST_SAMPLES,
+    LogChoice,
+    Queues,
+    Recorded,
+    most_samples,
+)
 from pcn.experiments.data.series import Series
 from pcn.experiments.data.series_math import Array
 from pcn.hosts.virtual import VirtualNetwork
@@ -40,7 +46,10 @@ class Recorder:
         self._log = network.log_pfc() if records.events else None
         if records.latency:
             network.measure_latency()
-        if records.paths:
+        # Where each PAUSE comes from, and whom it held, is for the report of an explained run
+        self._logged = records.logs or (LogChoice() if records.explain else None)
+        self._ways = records.paths or records.explain
+        if self._ways:
             network.log_paths()
         self._captures = [
             Capture.of(port, plan.topology, folder) for port in records.captures if folder
@@ -88,7 +97,7 @@ class Recorder:
         events = self._log.read() if self._log else None
         return Recorded(
             parts=self._parts() if plan.records.explain else None,
-            logs=self._logs() if plan.records.logs else None,
+            logs=self._logs() if self._logged else None,
             events=events and replace(events, times_s=events.times_s + plan.start_s),
             queues=Queues(times, self._ports, values) if plan.records.queues_s else None,
             latency={
@@ -99,12 +108,13 @@ class Recorder:
             else {},
             captures=tuple(self._captures),
             paths=self._network.paths() if plan.records.paths else None,
+            ways=self._network.paths() if self._ways else {},
             queue_max={str(port): float(most[place]) for place, port in enumerate(self._ports)},
         )
 
     def begin(self) -> None:
         """Once the network has its flows: chooses what is logged of them."""
-        chosen, start_s = self._plan.records.logs, self._plan.start_s
+        chosen, start_s = self._logged, self._plan.start_s
         if chosen is not None:
             from_s, to_s = max(chosen.from_s - start_s, 0.0), chosen.to_s - start_s
             flows = {*chosen.flows, *(self.singles if chosen.series else ())}
@@ -125,7 +135,7 @@ class Recorder:
             log["flow"][there] = ids[log["flow"][there]]
         ends = [end for link in network.topology.links for end in (link.a, link.b)]
         ports = tuple(sorted(ends, key=lambda end: network.link(end.node, end.port)))
-        choice = self._plan.records.logs
+        choice = self._logged
         marks = network.explain_marks() if choice is not None and choice.marks else None
         return Logs(sent, hops, lines, causes, ports, marks)
 

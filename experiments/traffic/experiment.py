@@ -110,7 +110,7 @@ class Traffic(Experiment):
         replay=False,
         tables=by_size.tables,
         together=by_size.charts,
-        flows=slowest.slowest,
+        flows=slowest.stand_out,
     )
 
     def __init__(self, spec: TrafficSpec | None = None) -> None:

@@ -47,6 +47,13 @@ TEXTS: Mapping[str, NumberText] = {
         for part in PARTS
     },
     f"mean_ms {ALL}": NumberText("mean completion time, all flows", "less"),
+    # Of short flows the mean hides what half of them, and the late ones, have.
+    **{
+        f"{name}_slowdown S": NumberText(
+            f"{_STATISTICS[name]} slowdown, flows of size {size_class('S')}", "less"
+        )
+        for name in ("p50", "p95")
+    },
     "flows": NumberText("flows"),
     "unfinished": NumberText("flows that didn't end", "less"),
     "goodput_gbps": NumberText("payload that arrived, all flows together"),

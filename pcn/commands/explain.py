@@ -102,15 +102,15 @@ def explain(
 ) -> None:
     """Explain why flows of a result were slow.
 
-    RESULT is the folder of one run in virtual time. The run is carried out twice more, with logs,
-    and has to have the same digest. Of each flow: the parts of its completion time, which sum to
-    it; what its last packet waited behind; the share that it had of its busiest port, against a
-    fair one; which marks set its rate; PAUSEs by the ports that they came from; and one line WHY,
-    with its role: culprit, contributor or victim. --from and --to limit it to what left the sender
-    then. --marks counts for each port why packets have marks, and what a queue without PAUSE would
-    have made of it. --job is for collective operations. --what-if, --without-flows and --scheme
-    run it once more with a change. All of it is kept in RESULT/explain, unless that can't be
-    written.
+    RESULT is the folder of one run in virtual time, or one that holds a single run. The run is
+    carried out twice more, with logs, and has to have the same digest. Of each flow: the parts of
+    its completion time, which sum to it; what its last packet waited behind; the share that it had
+    of its busiest port, against a fair one; which marks set its rate; PAUSEs by the ports that they
+    came from; and one line WHY, with its role: culprit, contributor or victim. --from and --to
+    limit it to what left the sender then. --marks counts for each port why packets have marks, and
+    what a queue without PAUSE would have made of it. --job is for collective operations. --what-if,
+    --without-flows and --scheme run it once more with a change. All of it is kept in
+    RESULT/explain, unless that can't be written.
 
     \b
     Examples:
@@ -188,7 +188,7 @@ def explain(
             from pcn.experiments.explain.page import render
 
             page = render(answer, original.plan)
-        keep.keep(result, answer, text, page)
+        keep.keep(original.place, answer, text, page)
     except ExperimentError as error:
         note(f"{error}. The explanation is here alone")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -154,6 +155,9 @@ def sweep(
         note(remark)
     if not as_json:
         say(f"{place}: {', '.join(files)}")
+        if len(outcomes) > 1:
+            compared = shlex.join(["pcn", "compare", str(place), "--out", f"{place}/compared"])
+            say(f"which is best, and whether beyond chance: {compared}")
     require_all(tasks, done, store)
 
 

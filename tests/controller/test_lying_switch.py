@@ -4,6 +4,9 @@ error is one line."""
 from __future__ import annotations
 
 import contextlib
+import shlex
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -184,3 +187,14 @@ def test_types_that_consist_of_each_other_twice_are_read_once() -> None:
     types["t0"].original_type.new_type.name = "t39"
     with pytest.raises(ValueError, match=r"the new type 't\d+' contains itself"):
         schema_of(info)
+
+
+def test_server_that_ends_before_it_answers_is_an_error_that_names_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "raise SystemExit(3)", "a word"]
+    with subprocess.Popen(command) as process, pytest.raises(SwitchError) as refused:
+        # a limit that only a hang reaches
+        SwitchClient.connect("s1", f"unix:{tmp_path}/none", 1, limit_s=LIMIT_S, process=process)
+    assert str(refused.value) == (
+        f"s1: its server ended with exit code 3 before it answered at unix:{tmp_path}/none; it was "
+        f"started by {shlex.join(command)}"
+    )

@@ -271,7 +271,8 @@ def test_best_run_is_tested_against_the_next() -> None:
     assert [row[place] for place in (0, 2, 5)] == ["best", "near", "yes"]
     assert row[4].startswith("-7.3%, ")
     assert row[6].startswith("-74%, ")  # against the first group, "far"
-    seeds, how, slowdown = tables.best(compared).notes
+    sure, seeds, how, slowdown = tables.best(compared).notes
+    assert "all 3 comparisons of two runs in 1 row together" in sure
     assert seeds.startswith("Means over 5 seeds; ")
     assert "paired, seed by seed" in how
     assert slowdown.startswith("Slowdown: completion time over that")
@@ -283,6 +284,56 @@ def test_best_run_is_tested_against_the_next() -> None:
         "not tested: one seed",
     ]
     assert tables.best([group("a", 1.0), group("b", 2.0)]).rows == [], "neither is better"
+
+
+def test_best_run_of_many_comparisons_is_tested_among_all_of_them() -> None:
+    """A difference that holds by itself doesn't where the runs and numbers to choose from are
+    many; a clear one does."""
+
+    def run(name: str, of: Mapping[str, tuple[float, ...]]) -> Group:
+        alone = group(name, *[0.0] * 5, flows="x")
+        return replace(
+            alone,
+            runs=tuple(
+                replace(kept, numbers={number: values[seed] for number, values in of.items()})
+                for seed, kept in enumerate(alone.runs)
+            ),
+        )
+
+    base = (1.0, 1.2, 1.4, 1.1, 1.3)
+    near = tuple(
+        value + more for value, more in zip(base, (0.01, 0.03, 0.02, 0.05, 0.01), strict=True)
+    )
+    clear = tuple(
+        value + more for value, more in zip(base, (0.5, 0.501, 0.5, 0.499, 0.5), strict=True)
+    )
+    few = [
+        run("a", {"mean_slowdown S": base, "p99_slowdown S": base}),
+        run("b", {"mean_slowdown S": near, "p99_slowdown S": clear}),
+    ]
+    assert [row[6] for row in tables.best(few).rows] == ["yes", "yes"]
+    many = [*few, *(run(name, {"mean_slowdown S": clear, "p99_slowdown S": near}) for name in "cd")]
+    verdicts = {row[0].partition(",")[0]: row[6] for row in tables.best(many).rows}
+    assert verdicts["mean slowdown"] == "by itself; not among 12"
+    assert not tables.best(many).rows[0][7].endswith(tables.MARK)
+
+
+def test_statistic_that_no_run_has_is_a_row_with_its_reason() -> None:
+    numbers = {"mean_slowdown S": 2.0, "p99_slowdown S": None, "flows S": 58.0, "unfinished S": 0.0}
+    compared = [
+        Group(name, (replace(stored_run(1), numbers={**numbers, "mean_slowdown S": value}),))
+        for name, value in (("a", 1.0), ("b", 2.0))
+    ]
+    assert tables.best(compared).rows[1] == [
+        "99% slowdown, flows of size S, up to 10 KB",
+        *["–"] * 5,
+        "too few flows: 58 in a run, 100 needed",
+    ]
+    late = [
+        replace(of.runs[0], numbers={**of.runs[0].numbers, "unfinished S": 1.0}) for of in compared
+    ]
+    late_groups = [Group(run.scheme + str(place), (run,)) for place, run in enumerate(late)]
+    assert tables.best(late_groups).rows[1][-1] == "flows unfinished"
 
 
 def test_interval_of_a_difference_stays_above_all_and_shows_its_sign() -> None:

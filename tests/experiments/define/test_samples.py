@@ -4,6 +4,7 @@ flows themselves."""
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -197,6 +198,25 @@ def test_interval_of_a_mean_and_tests_agree_with_scipy(number: int) -> None:
 def test_quantiles_are_those_of_student(freedom: int) -> None:
     stats = importlib.import_module("scipy.stats")
     assert intervals._T[freedom - 1] == pytest.approx(stats.t.ppf(0.975, freedom), abs=6e-4)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 10, 31, 200])
+def test_chance_is_that_of_student(freedom: int) -> None:
+    stats = importlib.import_module("scipy.stats")
+    for t in (0.0, 0.1, -0.7, 2.0, 4.604, -13.0, 200.0):
+        exact = 2 * stats.t.sf(abs(t), freedom)
+        assert intervals.chance(t, freedom) == pytest.approx(exact, rel=1e-9, abs=1e-13)
+
+
+@given(chances=st.lists(st.floats(0, 0.2), max_size=6))
+def test_holm_rejects_what_closed_testing_rejects(chances: list[float]) -> None:
+    """A hypothesis falls where each set of hypotheses with it does, by Bonferroni's test."""
+    numbers = range(len(chances))
+    sets = [set(chosen) for n in numbers for chosen in itertools.combinations(numbers, n + 1)]
+    fallen = [chosen for chosen in sets if min(chances[k] for k in chosen) <= 0.05 / len(chosen)]
+    assert intervals.holm(chances) == [
+        all(chosen in fallen for chosen in sets if number in chosen) for number in numbers
+    ]
 
 
 def test_pairs_show_what_spread_of_seeds_hides() -> None:

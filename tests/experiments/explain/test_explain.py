@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ import pytest
 
 from pcn.cli import run as pcn
 from pcn.experiments.data import marks
-from pcn.experiments.data.parts import Logs
-from pcn.experiments.data.records import LogChoice
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parts import PARTS, Logs
+from pcn.experiments.data.pauses import Followed, Pauses, Root
+from pcn.experiments.data.records import LogChoice, Records
 from pcn.experiments.explain import again, answers, keep, words
 from pcn.experiments.explain.again import NAMES, KeptResult
 from pcn.experiments.explain.flow import CONTRIBUTOR, CULPRIT, VICTIM, Explanation
 from pcn.experiments.explain.lines import Lines
-from pcn.experiments.explain.pauses import Followed, Pauses, Root
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.traffic import pause_roots, slowest
 from pcn.topologies.model import Endpoint
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -65,6 +69,47 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def explained(place: Path, *numbers: int, span_s: answers.Span | None = None) -> list[Explanation]:
     return list(answers.of_flows(KeptResult(place), numbers, span_s, Silent()).flows)
+
+
+def test_folder_of_a_single_run_stands_for_it(mixed: Path, tmp_path: Path) -> None:
+    shutil.copytree(mixed / "pfc", tmp_path / "traffic" / "pfc")
+    assert KeptResult(tmp_path / "traffic").place == tmp_path / "traffic" / "pfc"
+    shutil.copytree(mixed / "pcn", tmp_path / "traffic" / "pcn")
+    with pytest.raises(ExperimentError, match="name the run: "):
+        KeptResult(tmp_path / "traffic")
+
+
+def test_roots_of_a_report_are_those_that_explain_names(mixed: Path) -> None:
+    """All time in which ports were stopped has a root, and a slow flow that PAUSE held has in the
+    report's table the root that `pcn explain` finds by its packets."""
+    original = KeptResult(mixed / "pfc")
+    plan = replace(original.plan, records=Records(explain=True))
+    recording = run_virtual(plan, Silent())
+    roots = pause_roots.of(plan, recording)
+    assert roots is not None
+    stopped_s = sum(link.paused_s for link in recording.links.values())
+    # PFC's counter begins when a PAUSE comes; the gate closes behind a frame that leaves then
+    assert sum(roots.stopped_ps.values()) / 1e12 == pytest.approx(stopped_s, rel=1e-3)
+    assert sum(roots.stopped_ps.values()) / 1e12 < stopped_s
+    table, slow = slowest.stand_out(plan, recording)
+    assert [float(row[1]) for row in table.rows] == sorted(
+        (float(row[1]) for row in table.rows), reverse=True
+    )
+    assert float(table.rows[0][2]) == pytest.approx(
+        100 * max(roots.stopped_ps.values()) / sum(roots.stopped_ps.values()), abs=0.05
+    )
+    shown = {int(row[0].partition(":")[0]): row[4] for row in slow.rows}
+    items = {item.id: item for item in explained(mixed / "pfc", *shown)}
+    held = [item for item in items.values() if item.reason == "pause"]
+    assert len(held) > 2
+    named = {item.id: shown[item.id].split(" to ")[0] for item in held}
+    same = [item for item in held if named[item.id] == item.origins[0].port]
+    # The report has no packets of flows: near ties may fall to the next root
+    assert len(same) > 0.85 * len(held)
+    assert all(named[item.id] in {of.port for of in item.origins[:3]} for item in held)
+    places = {flow.id: place for place, flow in enumerate(plan.topology.flows)}
+    for item in same:
+        assert (places[item.id] in roots.victims) is not item.origins[0].crossed
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "dcqcn"])
@@ -208,7 +253,7 @@ def test_explanation_is_kept_whole_and_printed(
     assert json.loads((folder / keep.JSON).read_text()) == printed
     rows = pq.read_table(folder / keep.TABLE).to_pylist()
     assert len(rows) == 80
-    assert all(sum(row[f"{name}_ps"] for name in words.PARTS) == row["fct_ps"] for row in rows)
+    assert all(sum(row[f"{name}_ps"] for name in PARTS) == row["fct_ps"] for row in rows)
     first = printed["flows"][0]["id"]
     assert pcn(["explain", str(place), "--flow", str(first)]) == 0
     text = capsys.readouterr().out
@@ -562,7 +607,9 @@ def test_results_that_cannot_be_repeated_are_one_line(
     assert "runs in virtual time alone" in line_of(out, capsys)
     (out / "summary.json").write_text("[]")
     assert "no result that can be read" in line_of(out, capsys)
-    assert f"has no summary.json: name the run: {out}" in line_of(tmp_path, capsys)
+    assert f"{out}/summary.json" in line_of(tmp_path, capsys), "a folder of one run stands for it"
+    shutil.copytree(out, tmp_path / "second")
+    assert f"has no summary.json: name the run: {out}, " in line_of(tmp_path, capsys)
 
 
 def test_scheme_of_a_file_is_found_again(

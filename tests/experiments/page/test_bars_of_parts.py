@@ -13,7 +13,7 @@ import pytest
 from browser import Browser
 
 from pcn.cli import run
-from pcn.experiments.data.parts import PARTS
+from pcn.experiments.data.parts import PART_TEXTS, PARTS
 from pcn.experiments.traffic.slowest import FLOWS
 
 # Of each row of a table: the text that names it, and by part the share of the bar.
@@ -87,3 +87,23 @@ def test_bars_have_the_parts_that_their_headings_have(chromium: Browser, explain
     assert len(set(by_part.values())) == len(by_part) > 3
     segments = chromium.ask(looks.replace("th .part", ".parts .part"))
     assert all(by_part[name] == look for name, look in segments)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_key_names_and_defines_the_parts_of_the_bars(
+    chromium: Browser, explained: Path, width: int
+) -> None:
+    """On a phone it is in sight without scrolling sideways; at 1280 pixels the table is, too."""
+    chromium.open(explained / "pcn" / "report.html", width)
+    of_section = "document.querySelector('#parts .parts-key')"
+    texts = chromium.ask(f"[...{of_section}.children].map(entry => entry.textContent)")
+    (rows,) = bars(chromium, "where the time went")
+    drawn = {name for _, shares in rows for name in shares}
+    assert texts[:-1] == [
+        f"{name.replace('_', ' ')}: {PART_TEXTS[name]}" for name in PARTS if name in drawn
+    ]
+    right = chromium.ask(f"{of_section}.getBoundingClientRect().right")
+    assert right <= width
+    tables = "[...document.querySelectorAll('#parts .scroll, #slowest .scroll')]"
+    if width == 1280:
+        assert chromium.ask(f"{tables}.every(part => part.scrollWidth <= part.clientWidth)")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -430,6 +431,10 @@ def test_a_scenario_with_seeds_and_settings(
     printed = capsys.readouterr()
     assert "dumbbell: 6 runs" in printed.err  # w_min is none of PFC's
     assert "PCN, duration 2 ms, w_min 0.025" in printed.out
+    compare = shlex.split(printed.out.splitlines()[-1].partition(": ")[2])
+    assert compare == ["pcn", "compare", str(out), "--out", f"{out}/compared"]
+    assert pcn(compare[1:]) == 0
+    capsys.readouterr()
     table = pq.read_table(out / "runs.parquet").to_pylist()
     assert [(row["scheme"], row["w_min"], row["seed"]) for row in table] == [
         *(("pcn", w_min, seed) for w_min in (0.01, 0.025) for seed in (1, 2)),

@@ -117,6 +117,11 @@ class Pauses:
         }
         self._followed: dict[int, Followed] = {}
 
+    @property
+    def stopped(self) -> list[Key]:
+        """Ports, with classes, whose gates were ever closed."""
+        return list(self._closed)
+
     def closed(self, key: Key, begin: int, end: int) -> list[tuple[int, int]]:
         """Returns the spans within [begin, end] in which the port's gate was closed: start of the
         whole span, and how much of it lies within, ps."""
