@@ -63,26 +63,28 @@ def _limits() -> Iterator[float]:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
         with suppress(OSError, ValueError, LookupError):
-            pages = int((_PROC / "self/statm").read_text().split()[0])
+            pages = int((_PROC / "self/statm").read_text(encoding="utf-8").split()[0])
             yield max(limit - pages * resource.getpagesize(), 0)
 
 
 def _of_groups() -> Iterator[float]:
     """Yields the rest of the limit of each control group (version 2) that the process is in.
     Files that were read are given back when memory is needed."""
-    lines = (_PROC / "self/cgroup").read_text().splitlines()
+    lines = (_PROC / "self/cgroup").read_text(encoding="utf-8").splitlines()
     paths = [line[3:].strip("/") for line in lines if line.startswith("0::")]
     group = _CGROUPS / paths[0]
     for folder in (group, *group.parents):
         if folder == _CGROUPS.parent:
             return
         with suppress(OSError, ValueError, LookupError):
-            limit = int((folder / "memory.max").read_text())  # or "max"
+            limit = int((folder / "memory.max").read_text(encoding="utf-8"))  # or "max"
             files = _fields(folder / "memory.stat")["inactive_file"]
-            yield max(limit - int((folder / "memory.current").read_text()) + files, 0)
+            yield max(
+                limit - int((folder / "memory.current").read_text(encoding="utf-8")) + files, 0
+            )
 
 
 def _fields(path: Path) -> dict[str, int]:
     """Returns the first number of each line by its first word."""
-    lines = (line.split() for line in path.read_text().splitlines())
+    lines = (line.split() for line in path.read_text(encoding="utf-8").splitlines())
     return {words[0]: int(words[1]) for words in lines}

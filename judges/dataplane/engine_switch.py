@@ -178,9 +178,13 @@ class EngineSwitch(NativeSwitch):
             if self._trimming is not None:
                 queues, of = self._trimming
                 raw = native.Trimming(
-                    of.size, of.dscp_value, of.queue_index,
-                    sum(1 << queue for queue in set(queues)), of.weight,
-                )  # fmt: skip
+                    size=of.size,
+                    dscp_value=of.dscp_value,
+                    queue_index=of.queue_index,
+                    queues=sum(1 << queue for queue in set(queues)),
+                    tail_percent=of.tail_percent,
+                    weight=of.weight,
+                )
                 self._check(engine.vn_set_trimming(net, link, ctypes.byref(raw)))
         self._check(engine.vn_edge_advance(net, self.handle, self.now_ns, 0, 0))
         return net

@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "judges")]
+sys.path[:0] = [str(ROOT), str(ROOT / "judges"), str(ROOT / "tests/p4runtime")]
 NAMES = ("bench", "indirect", "valuesets", "idle")
 CPU_PORT = 255
 CLANG = "clang -g -fsanitize=address"

@@ -255,7 +255,7 @@ def asks(stranger: Stranger) -> None:
 
 
 def settle(stranger: Stranger) -> None:
-    """Waits until all that it has sent is heard: a call of no method is answered at once."""
+    """Waits until the front has all that it has sent: a call of no method is answered at once."""
     number = stranger.call("None")
     waiting.wait_until(lambda: stranger.listen() or number in stranger.ended, "an answer")
 
@@ -468,7 +468,7 @@ def _end(front: Front, listeners: Listeners) -> None:
 def test_connections_end_while_a_child_has_their_descriptors(
     client: Client, switch: Switch
 ) -> None:
-    """Their clients are told, and epoll says nothing more of memory that is freed."""
+    """Their clients see the end, and epoll has no events of memory that is freed."""
     ending = CONTEXT.Event()
     with ExitStack() as stack:
         strangers = [stack.enter_context(Stranger(switch.port)) for _ in range(4)]

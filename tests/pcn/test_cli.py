@@ -264,7 +264,7 @@ def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestDoctor:
-    @pytest.mark.parametrize("module", ["numpy", "google.protobuf", "grpc"])
+    @pytest.mark.parametrize("module", ["numpy", "google.protobuf"])
     def test_doctor_reports_a_package_that_is_missing(self, module: str) -> None:
         lines = (
             f"import sys; sys.modules[{module!r}] = None; from pcn.cli import run; "

@@ -129,4 +129,4 @@ def test_python_in_virtual_time(tmp_path: Path, name: str) -> None:
     save(name, tmp_path)
     done = forks.run("example.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout or name.startswith(("topologies.md-1", "schemes.md", "virtualnet.md-5"))
+    assert done.stdout or name.startswith(("topologies.md-1", "schemes.md", "virtualnet.md-6"))

@@ -19,8 +19,11 @@ def made(more: int) -> str:
     raise that to 200, or may not."""
     with VirtualNetwork(star(1), PFC_ONLY):
         pass  # what all networks load is there
-    have = len(list(Path("/proc/self/fd").iterdir())) - 1
-    resource.setrlimit(resource.RLIMIT_NOFILE, (have + 1, have + more))
+    paths = list(Path("/proc/self/fd").iterdir())
+    used = {int(path.name) for path in paths if path.is_symlink()}  # that of the folder is closed
+    # the limit is one of descriptors' numbers, and there may be gaps between those in use
+    free = [number for number in range(max(used) + more + 2) if number not in used]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free[1], free[more]))
     try:
         with VirtualNetwork(star(1), PFC_ONLY):
             return "made"
