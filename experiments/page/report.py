@@ -330,10 +330,11 @@ def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
 
 
 def _seeds(results: Sequence[Result]) -> str:
-    """Returns the sentence below a table of single runs, on its intervals."""
+    """Returns the sentence below the numbers of single runs, on their intervals."""
     seeds = sorted({result.plan.seed for result in results})
+    each = ", a run each" if len(results) > 1 else ""
     return (
-        f"Seed {', '.join(map(str, seeds))}, a run each: one run has no interval. `pcn sweep "
+        f"Seed {', '.join(map(str, seeds))}{each}: one run has no interval. `pcn sweep "
         "EXPERIMENT --seeds 1:5` runs several, and `pcn compare` has what is beyond chance."
     )
 

@@ -837,3 +837,11 @@ def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(jinja2, "__version__", "another")
     assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
     assert compiles(cached / "no folder") == 1
+
+
+@pytest.mark.parametrize("name", ["one", "both"])
+def test_page_of_single_runs_names_the_way_to_an_interval(
+    pages: dict[str, Path], name: str
+) -> None:
+    text = pages[name].read_text(encoding="utf-8")
+    assert text.count("one run has no interval. `pcn sweep EXPERIMENT --seeds 1:5`") == 1
