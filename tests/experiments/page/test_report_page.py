@@ -845,3 +845,25 @@ def test_page_of_single_runs_names_the_way_to_an_interval(
 ) -> None:
     text = pages[name].read_text(encoding="utf-8")
     assert text.count("one run has no interval. `pcn sweep EXPERIMENT --seeds 1:5`") == 1
+
+
+LIMITS = """
+[...document.querySelectorAll('#flows table')].map(table => [...table.querySelectorAll('tbody tr')]
+    .map(row => row.querySelector('[data-name="its own limiter"]'))
+    .filter(cell => cell).map(cell => cell.textContent))
+"""
+
+
+def test_flows_have_their_own_limiters_beside_their_shares(
+    chromium: Browser, pages: dict[str, Path]
+) -> None:
+    """F0's share alone doesn't tell a victim from a flow that its limiter holds."""
+    open_report(chromium, pages["both"], 1400)
+    plans = [SCENARIOS["victim"].plan(scheme, 1, {}) for scheme in SCHEMES]
+    expected = []
+    for plan in plans:
+        limits = {flow.group or flow.id: flow.rate_bps for flow in plan.topology.flows}
+        texts = ["–" if of is None else f"{of / 1e9:g} Gbit/s" for of in limits.values()]
+        expected.append(texts if any(of is not None for of in limits.values()) else [])
+    assert chromium.ask(LIMITS) == expected
+    assert expected[SCHEMES.index("pfc")][:2] == ["20 Gbit/s"] * 2
