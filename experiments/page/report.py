@@ -162,9 +162,12 @@ def render(
         "drawings": pictures_of[:1] if loads else pictures_of,
         "seeds": _seeds(results),
         "file": "summary.json" if len(results) == 1 else "each run's summary.json",
+        # a network by its tiers has them in its drawing
         "load_steps": [
             (f"{below:.0%} to {most:.0%}", colour) for below, (most, colour) in _load_steps()
-        ],
+        ]
+        if any('class="topology"' in picture for picture in pictures_of)
+        else [],
         "tables": _tables(results),
         "about": _by_place(
             first.failures.attempt("text", lambda: plots.page_of(first).about(first.plan)) or []

@@ -187,6 +187,8 @@ def test_report_of_traffic_shows_network_and_flows_by_size(
     assert lines == [len(SCHEMES)] * 3
     assert chromium.ask(WITHIN)
     assert chromium.ask("document.querySelectorAll('svg.network').length") == 1
+    told = chromium.ask("document.getElementById('topology').textContent")
+    assert told.count(f"{load.STEPS[0][0]:.0%} to {load.STEPS[1][0]:.0%}") == 1, "one legend"
     titles = chromium.ask(
         "[...document.querySelectorAll('svg.network path title')].map(title => title.textContent)"
     )
@@ -585,6 +587,9 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> N
 
 def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) -> None:
     open_report(chromium, pages["both"], 1400)
+    told = chromium.ask("document.querySelector('.load').textContent")
+    assert told.startswith("Colours of links that aren't red stay, whatever the moment")
+    assert chromium.ask("document.querySelectorAll('.load .swatch').length") == len(load.STEPS)
     # the page opens at the moment with most pauses: S1 stops S0 and all bursting hosts, S0 stops H0
     # and H1
     assert chromium.ask(held(0)) >= 15
