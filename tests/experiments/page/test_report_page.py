@@ -21,6 +21,7 @@ from jinja2 import Environment
 from pages import drawn
 
 from pcn.experiments.data import parquet
+from pcn.experiments.data.records import parse_port
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Outcomes
@@ -627,7 +628,12 @@ MOMENT = """
     held: [...replay.querySelectorAll('.link.held')].map(link => `${link.dataset.a} ${link.dataset.b}`),
     paused: [...replay.querySelectorAll('.link.paused')].map(link => `${link.dataset.a} ${link.dataset.b}`),
     queues: Object.fromEntries([...replay.querySelectorAll('.gauge')]
-        .map(port => [port.dataset.port, port.querySelector('text').textContent])),
+        .map(port => [port.dataset.port, port.querySelector('.note').textContent])),
+    ways: [...replay.querySelectorAll('[data-way]')].filter(arrow => arrow.getAttribute('visibility') === 'visible')
+        .map(arrow => arrow.dataset.way),
+    rings: [...replay.querySelectorAll('[data-root]')].filter(ring => ring.getAttribute('visibility') === 'visible')
+        .map(ring => ring.dataset.root),
+    named: [...replay.querySelectorAll('.gauge .root')].map(name => name.textContent),
     rates: Object.fromEntries([...replay.querySelectorAll('text.rate')]
         .map(flow => [flow.dataset.flow, flow.textContent])),
     lines: [...document.querySelectorAll('.plot')].filter(plot => plot.now)
@@ -635,6 +641,19 @@ MOMENT = """
             / (plot.scale.inner.right - plot.scale.inner.left) * (plot.scale.end - plot.scale.start)),
 }))(document.querySelector('.replay'))
 """  # noqa: E501
+
+
+ARROWS = """
+[...document.querySelectorAll('.replay [data-way]')].map(arrow => {
+    const { matrix } = arrow.transform.baseVal.consolidate(), to = arrow.dataset.way.split('->')[1];
+    const name = [...arrow.closest('.replay').querySelectorAll('.name')].find(text => text.textContent === to);
+    const far = x => { const at = new DOMPoint(x, 0).matrixTransform(matrix);
+        return Math.hypot(at.x - name.getAttribute('x'), at.y - name.getAttribute('y')); };
+    return far(9) < far(-7);
+})
+"""  # noqa: E501
+"""Whether each arrow's tip is nearer than its end to the node that its way goes to."""
+ROOTS = {"dumbbell": "s0:4", "victim": "s1:2"}
 
 
 @pytest.mark.parametrize(
@@ -653,6 +672,15 @@ def test_replay_shows_one_moment_of_what_was_recorded(
     open_report(chromium, place / "report.html", 1400)
     count = int(chromium.ask("document.getElementById('time').max")) + 1
     first = json.loads(chromium.ask(MOMENT))
+    peers = {
+        str(port): topology.peer(port.node, port.port).node
+        for port in map(parse_port, first["queues"])
+    }
+    ways = [
+        topology.link_name(end.node, end.port)
+        for link in topology.links
+        for end in (link.a, link.b)
+    ]
     assert first["held"] or first["paused"], "it opens where PAUSE is"
 
     def read(entity: str, metric: str, time_s: float) -> float:
@@ -663,8 +691,9 @@ def test_replay_shows_one_moment_of_what_was_recorded(
             else 0.0
         )
 
+    assert set(chromium.ask(ARROWS)) == {True}, "each points to whom it stops"
     before: float | None = None
-    most = 0.0
+    most, roots = 0.0, set[str]()
     for number in range(count):
         chromium.ask(
             f"(s => {{ s.value = {number}; s.dispatchEvent(new Event('input')); "
@@ -680,19 +709,35 @@ def test_replay_shows_one_moment_of_what_was_recorded(
                 f"{waiting / 1e6:.1f} MB" if waiting >= 1e6 else f"{waiting / 1e3 + 1e-9:.0f} KB"
             )
             most = max(most, waiting)
+        root = [
+            port
+            for port, peer in peers.items()
+            if read(port, "waiting_bytes", now)
+            and not read(f"{peer}->{(node := port.partition(':')[0])}", "xoff", now)
+            and any(read(way, "xoff", now) for way in ways if way.startswith(f"{node}->"))
+        ]
+        assert shown["rings"] == root
+        assert shown["named"] == [f"root {port}" for port in root]
+        roots |= set(root)
         held, paused = set[str](), set[str]()
         for link in topology.links:
-            ways = [topology.link_name(end.node, end.port) for end in (link.a, link.b)]
+            both = [topology.link_name(end.node, end.port) for end in (link.a, link.b)]
             name = f"{link.a.node} {link.b.node}"
-            if any(read(way, "xoff", now) for way in ways):
+            if any(read(way, "xoff", now) for way in both):
                 held.add(name)
             elif before is not None and any(
-                read(way, "pause", now) - read(way, "pause", before) for way in ways
+                read(way, "pause", now) - read(way, "pause", before) for way in both
             ):
                 paused.add(name)
         assert set(shown["held"]) == held
         if before is not None:
             assert set(shown["paused"]) == paused
+            moved = {
+                way
+                for way in ways
+                if read(way, "xoff", now) or read(way, "pause", now) - read(way, "pause", before)
+            }
+            assert set(shown["ways"]) == moved
             for flow, text in shown["rates"].items():
                 packets = read(flow, "received_packets", now) - read(
                     flow, "received_packets", before
@@ -702,6 +747,7 @@ def test_replay_shows_one_moment_of_what_was_recorded(
                 )
         before = now
     assert most > 0
+    assert ROOTS[scenario] in roots
 
 
 def test_glance_at_victim_has_what_all_flows_got(chromium: Browser, tmp_path: Path) -> None:
