@@ -908,7 +908,7 @@ LIMITS = """
 def test_flows_have_their_own_limiters_beside_their_shares(
     chromium: Browser, pages: dict[str, Path]
 ) -> None:
-    """F0's share alone doesn't tell a victim from a flow that its limiter holds."""
+    """F0's share alone doesn't distinguish a victim from a flow that its limiter holds."""
     open_report(chromium, pages["both"], 1400)
     plans = [SCENARIOS["victim"].plan(scheme, 1, {}) for scheme in SCHEMES]
     expected = []
