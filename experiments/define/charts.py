@@ -109,9 +109,9 @@ class Chart:
     charts of a page have as many. One of several runs stands beside others, `columns` a row.
 
     `level` draws a thin line across, named `level_text`. `top` cuts the y axis; a text then has the
-    highest value. `ticks` name x = 0, 1, 2, ..., `bins` with both ends; `bars` do, too, and draw
-    the lines' points as groups of bars. `rows` name them from top to bottom and draw bars to the
-    right; `level` is a vertical line then.
+    highest value. `ticks` name x = 0, 1, 2, ..., `bins` with both ends, and lines end beside one
+    without a value; `bars` do, too, and draw the lines' points as groups of bars. `rows` name them
+    from top to bottom and draw bars to the right; `level` is a vertical line then.
     """
 
     title: str

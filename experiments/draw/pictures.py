@@ -16,6 +16,7 @@ from pcn.experiments.draw.elsewhere import (
 )
 
 # isort: split
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -268,9 +269,11 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
             continue
         shift = min(_BESIDE, _ALL_BESIDE / count) * step * aside if line.points else 0.0
         places = line.x * 2**shift if chart.log_x else line.x + shift
+        # over bins no line goes across one without a value
+        gaps = np.flatnonzero(np.diff(line.x) > 1) + 1 if chart.bins else np.empty(0, int)
         axes.plot(
-            places,
-            line.y,
+            np.insert(places, gaps, np.nan),
+            np.insert(line.y, gaps, np.nan),
             drawstyle="steps-post" if line.shape == "steps" else "default",
             ls=_STROKES[look.stroke],
             color=theme.colour(look.colour),

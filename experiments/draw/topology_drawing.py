@@ -144,7 +144,8 @@ def _link(
     if hanging:
         kind += " below"
         host_first = link.a.node in hanging
-        points = _way_down(*(reversed(points) if host_first else points))
+        way = _way_down(*(reversed(points) if host_first else points))
+        points = way[::-1] if host_first else way
     path = " ".join(f"{x:g},{y:g}" for x, y in points)
     yield (
         f'<polyline class="{kind}" data-a="{link.a.node}" data-b="{link.b.node}"{colouring} '
@@ -224,17 +225,22 @@ def _dots(
 
 def _gauge(topology: Topology, places: dict[str, _Place], port: Endpoint) -> Iterable[str]:
     """Yields how much waits at a port: a bar above its switch, at the side of the port, with the
-    amount."""
+    amount above and the port's name beside it."""
     x, y = places[port.node]
     peer = topology.peer(port.node, port.port).node
-    x += 8 if places[peer][0] > x else -8
+    right = places[peer][0] > x
+    x += 8 if right else -8
+    beside = x + (_BAR_WIDTH / 2 + 4) * (1 if right else -1)
     top = y - _SWITCH[1] / 2 - _BAR_HEIGHT - 8
     bar = (
         f'x="{x - _BAR_WIDTH / 2:g}" y="{top:g}" width="{_BAR_WIDTH}" height="{_BAR_HEIGHT}" rx="3"'
     )
     yield (
-        f'<g class="gauge" data-port="{port}"><title>waiting at {port}, to {peer}</title>'
+        f'<g class="gauge" data-port="{port}" data-peer="{peer}">'
+        f"<title>waiting at {port}, to {peer}</title>"
         f'<rect class="scale" {bar}/><rect class="level" {bar}/>'
+        f'<text class="port" x="{beside:g}" y="{top + _BAR_HEIGHT / 2:g}" '
+        f'style="text-anchor:{"start" if right else "end"}">{port}</text>'
         f'<text class="note" x="{x:g}" y="{top - 6:g}"></text></g>'
     )
 

@@ -26,6 +26,13 @@ FLOWS = 20
 _RINGED, _NAMED, _ROWS = 0.01, 3, 10
 """Of roots: the least share with a ring, how many have a text at it, and how many a row."""
 _MOST_CABLES = 2000
+_STRIPES = (
+    ("pause_backlog", -45, 4, (("bad", 0, 2), ("flow4", 2, 4))),
+    ("pause_idle", 0, 4, (("bad", 0, 2),)),
+    ("overtaken", 45, 4, (("ink", 0, 1), ("flow3", 1, 4))),
+)
+"""Of phases, as report.css has those of the bar: how far they are turned, how wide they are in all,
+and each one's colour and place."""
 _WIDTH, _LEFT, _ROW, _GAP = 900, 96, 54, 26
 """Of a drawing over time: its width, the room of names, a row's height, and what is between."""
 
@@ -38,6 +45,7 @@ def render(answer: Answer, plan: Plan) -> str:
         .get_template("explanation.html.j2")
         .render(
             flows=flows,
+            stripes=_STRIPES,
             left_out=len(answer.flows) - len(flows),
             run=f"{label(plan.scheme)} on {plan.topology.name}, seed {plan.seed}",
             together=[line.strip() for line in list(words.together(answer.flows))[1:]],

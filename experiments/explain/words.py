@@ -307,7 +307,7 @@ def _roots(item: Explanation) -> Iterator[str]:
             else "the flow does NOT cross it"
         )
         name = f"{origin.port} (to {item.ends[origin.port]})"
-        yield f"    {origin.share:6.1%}  {name}, congested and not PAUSEd; {crossing}"
+        yield f"    {origin.share:6.1%}  {name}, congested while not PAUSEd; {crossing}"
         texts = [f"{name} {share:.1%}" for name, share in filled(item, origin)]
         if texts:
             yield f"            its queue at those PAUSEs: {', '.join(texts)}"

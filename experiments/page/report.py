@@ -57,6 +57,7 @@ _FLOW_COLUMNS = (
     ("goodput", "goodput of a flow, mean"),
     ("steady", "last third"),
     ("share", "share"),
+    ("limit", "its own limiter"),
     ("marked", "marked"),
     ("fct", "completion time"),
     ("sent", "sent"),
@@ -161,9 +162,12 @@ def render(
         "drawings": pictures_of[:1] if loads else pictures_of,
         "seeds": _seeds(results),
         "file": "summary.json" if len(results) == 1 else "each run's summary.json",
+        # a network by its tiers has them in its drawing
         "load_steps": [
             (f"{below:.0%} to {most:.0%}", colour) for below, (most, colour) in _load_steps()
-        ],
+        ]
+        if any('class="topology"' in picture for picture in pictures_of)
+        else [],
         "tables": _tables(results),
         "about": _by_place(
             first.failures.attempt("text", lambda: plots.page_of(first).about(first.plan)) or []
@@ -330,10 +334,11 @@ def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
 
 
 def _seeds(results: Sequence[Result]) -> str:
-    """Returns the sentence below a table of single runs, on its intervals."""
+    """Returns the sentence below the numbers of single runs, on their intervals."""
     seeds = sorted({result.plan.seed for result in results})
+    each = ", a run each" if len(results) > 1 else ""
     return (
-        f"Seed {', '.join(map(str, seeds))}, a run each: one run has no interval. `pcn sweep "
+        f"Seed {', '.join(map(str, seeds))}{each}: one run has no interval. `pcn sweep "
         "EXPERIMENT --seeds 1:5` runs several, and `pcn compare` has what is beyond chance."
     )
 
@@ -473,16 +478,23 @@ def _flows(result: Result) -> list[dict[str, Any]]:
         if flow.group:
             groups.setdefault(flow.group, []).append(flow)
     colours = flow_colours(flow.entity for flow in result.recording.flows)
-    rows = [_flow(colours[flow.entity], str(flow.id), [flow], result) for flow in singles]
+    limits = {spec.id: spec.rate_bps for spec in result.plan.topology.flows}
+    rows = [_flow(colours[flow.entity], str(flow.id), [flow], limits, result) for flow in singles]
     ordered = [group for group in colours if group in groups]
     rows += [
-        _flow(colours[name], f"{len(groups[name]):,} {name}", groups[name], result)
+        _flow(colours[name], f"{len(groups[name]):,} {name}", groups[name], limits, result)
         for name in ordered
     ]
     return rows
 
 
-def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -> dict[str, Any]:
+def _flow(
+    colour: str,
+    name: str,
+    flows: Sequence[FlowRecord],
+    limits: Mapping[int, float | None],
+    result: Result,
+) -> dict[str, Any]:
     sent, received, marked, marked_ue = (
         sum(map(attrgetter(f"{counter}_packets"), flows))
         for counter in ("sent", "received", "marked", "marked_ue")
@@ -500,6 +512,12 @@ def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -
         "goodput": f"{float(np.mean(goodput)) / 1e9:.3f} Gbit/s",
         "steady": "–" if steady is None else f"{steady / 1e9:.3f} Gbit/s",
         "share": "–" if steady is None or not total else f"{steady / total:.1%}",
+        "limit": ", ".join(
+            dict.fromkeys(
+                "–" if (limit := limits.get(flow.id)) is None else format_value("rate", limit)
+                for flow in flows
+            )
+        ),
         "marked": marks_text(marked / received, marked_ue / received) if received else "–",
         "fct": f"{missing:,} of {len(flows):,} unfinished"
         if missing

@@ -135,8 +135,8 @@ def table(plan: Plan, recording: Recording) -> Table | None:
         ["root", "stopped ports for, ms", "% of all PAUSE", "flows held", "of these, victims"],
         rows,
         [
-            "A root is congested and not PAUSEd itself; its PAUSEs, and those that they caused, "
-            "stopped ports for that time, all together. Flows held: lost time to PAUSE, most of it "
-            f"from there; victims don't cross it.{among}{left}"
+            "A root is congested while it isn't PAUSEd itself; its PAUSEs, and those that they "
+            "caused, stopped ports for that time, all together. Flows held: lost time to PAUSE, "
+            f"most of it from there; victims don't cross it.{among}{left}"
         ],
     )

@@ -125,14 +125,15 @@ const charts = (() => {
     return Math.min(chart.bottom || (positive === Infinity ? 1 : positive / 1.2), top / 2);
   };
 
-  const pathOf = (line, x, y, start, end) => {
+  // Over bins no line goes across one without a value
+  const pathOf = (line, x, y, start, end, bins) => {
     const first = Math.max(indexAt(line.x, start), 0);
     let path = "", previous = null;
     for (let index = first; index < line.x.length; index += 1) {
       const value = line.y[index];
       if (value === null) { previous = null; continue; }
       const here = [x(line.x[index]).toFixed(1), y(value).toFixed(1)];
-      if (previous === null) path += `M${here[0]} ${here[1]}`;
+      if (previous === null || (bins && line.x[index] - line.x[index - 1] > 1)) path += `M${here[0]} ${here[1]}`;
       else path += line.steps ? `H${here[0]}V${here[1]}` : `L${here[0]} ${here[1]}`;
       previous = here;
       if (line.x[index] > end) break;
@@ -194,7 +195,7 @@ const charts = (() => {
     panel.lines.forEach((line, place) => {
       if (state.hidden.has(line.label)) return;
       if (chart.bars.length) { bars(line, place, panel, x, y, inner, top, area, svg); return; }
-      make("path", { class: "line", d: pathOf(line, x, y, start, end), stroke: `var(--${line.colour})`, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.stroke] }, area);
+      make("path", { class: "line", d: pathOf(line, x, y, start, end, chart.bins.length), stroke: `var(--${line.colour})`, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.stroke] }, area);
       if (line.points) points(line, x, y, area);
       else onLine(line, place, panel.lines.length, x, y, start, end, area);
     });

@@ -13,6 +13,39 @@
     plot.now.setAttribute("x2", x(at));
   };
 
+  const SVG = "http://www.w3.org/2000/svg";
+  const ROOT_AT = 40, PAST_MIDDLE = 10; // on a link: of a root's ring, from the middle of its switch; of an arrow
+  const ARROW = "M9 0L-7 -8V8Z", RING = "M-10 0a10 10 0 1 0 20 0a10 10 0 1 0 -20 0Z";
+  // On the link between two nodes, so far from the first; null: behind its middle
+  const place = (figure, shape, from, to, text, at, name) => {
+    const line = [...figure.querySelectorAll(".link")].find(({ dataset: { a, b } }) => (a === from && b === to) || (a === to && b === from));
+    if (!line) return;
+    const mark = document.createElementNS(SVG, "path"), title = document.createElementNS(SVG, "title");
+    const length = line.getTotalLength(), along = (far) => line.getPointAtLength(line.dataset.a === from ? far : length - far), far = at === null ? length / 2 + PAST_MIDDLE : at;
+    const here = along(far), next = along(far + 1), angle = Math.atan2(next.y - here.y, next.x - here.x) * 180 / Math.PI;
+    mark.setAttribute("d", shape);
+    mark.setAttribute("transform", `translate(${here.x.toFixed(1)} ${here.y.toFixed(1)}) rotate(${angle.toFixed(1)})${line.classList.contains("below") ? " scale(.6)" : ""}`);
+    Object.assign(mark.dataset, name);
+    title.textContent = text;
+    mark.appendChild(title);
+    figure.querySelector("svg").appendChild(mark);
+  };
+  // What moments show and hide: for each way of PAUSE frames an arrow, at each queue's port a ring
+  const mark = () => {
+    for (const figure of document.querySelectorAll(".replay")) {
+      for (const way of Object.keys(data.replay.runs[+figure.dataset.run].links)) {
+        const [from, to] = way.split("->");
+        place(figure, ARROW, from, to, `PAUSE frames from ${from} to ${to}`, null, { way });
+      }
+      for (const { dataset: { port, peer } } of figure.querySelectorAll(".gauge")) place(figure, RING, port.split(":")[0], peer, `${port} is a root`, ROOT_AT, { root: port });
+    }
+  };
+  // Whether bytes wait at a port that isn't held, and its switch holds who sends to it
+  const isRoot = ({ port, peer }, run) => {
+    const node = port.split(":")[0], holds = (way) => Boolean(run.links[way] && run.links[way].held[state.frame]);
+    return run.queues[port][state.frame] > 0 && !holds(`${peer}->${node}`) && Object.keys(run.links).some((way) => way.startsWith(`${node}->`) && holds(way));
+  };
+
   // The moment that the slider shows, in every drawing of the topology
   const replay = () => {
     const { times, runs, queueMax } = data.replay;
@@ -30,7 +63,15 @@
         const full = +scale.getAttribute("height"), height = queueMax ? Math.min(waiting / queueMax, 1) * full : 0;
         level.setAttribute("height", height.toFixed(1));
         level.setAttribute("y", (+scale.getAttribute("y") + full - height).toFixed(1));
-        gauge.querySelector("text").textContent = waiting >= 1000 ? `${(waiting / 1000).toFixed(1)} MB` : `${Math.round(waiting)} KB`;
+        const root = isRoot(gauge.dataset, run), name = gauge.querySelector(".port"), ring = figure.querySelector(`[data-root="${gauge.dataset.port}"]`);
+        name.textContent = root ? `root ${gauge.dataset.port}` : gauge.dataset.port;
+        name.classList.toggle("root", root);
+        if (ring) ring.setAttribute("visibility", root ? "visible" : "hidden");
+        gauge.querySelector(".note").textContent = waiting >= 1000 ? `${(waiting / 1000).toFixed(1)} MB` : `${Math.round(waiting)} KB`;
+      }
+      for (const arrow of figure.querySelectorAll("[data-way]")) {
+        const way = run.links[arrow.dataset.way];
+        arrow.setAttribute("visibility", way.held[state.frame] || way.frames[state.frame] ? "visible" : "hidden");
       }
       for (const text of figure.querySelectorAll("text.rate")) {
         const name = text.dataset.flow.replace(/^flow (\d+)$/, "F$1");
@@ -43,6 +84,7 @@
 
   const startReplay = () => {
     const play = document.getElementById("play");
+    mark();
     slider.max = data.replay.times.length - 1;
     const show = (frame) => { state.frame = frame; slider.value = frame; replay(); };
     // Where the page opens: the moment with most links held, or with most PAUSE before it, or with the longest queues

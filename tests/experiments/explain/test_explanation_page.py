@@ -13,7 +13,7 @@ import pytest
 from browser import Browser
 
 from pcn.cli import run as pcn
-from pcn.experiments.data.parts import SENDER_PARTS
+from pcn.experiments.data.parts import PARTS, SENDER_PARTS
 from pcn.experiments.explain import answers, keep
 from pcn.experiments.explain.again import KeptResult
 from pcn.experiments.explain.over_time import BINS, UNDER_WAY, WAITS
@@ -90,6 +90,33 @@ def test_page_has_widths_rings_and_bars_of_the_explanation(
     assert any(drawn["rings"] for drawn in shown)
     links = "[...document.querySelectorAll('.explanations a')].map(link => link.hash)"
     assert chromium.ask(links) == [f"#flow-{flow['id']}" for flow in explained]
+
+
+# Of a part: colours in the bar, and in its row over time, each in order.
+COLOURS = """(name => {
+  const style = (parent, space, tag, kind) => {
+    const element = document.createElementNS(`http://www.w3.org/${space}`, tag);
+    element.setAttribute('class', `${kind} ${name}`);
+    return getComputedStyle(document.querySelector(parent).appendChild(element));
+  };
+  const bar = style('.parts.whole', '1999/xhtml', 'span', 'part');
+  const phase = style('.life', '2000/svg', 'path', 'phase');
+  const colours = text => [...new Set(text.match(/rgba?\\([^)]*\\)/g))]
+    .filter(colour => colour !== 'rgba(0, 0, 0, 0)');
+  const stripes = phase.fill.match(/#[^")]*/);
+  return [colours(bar.backgroundImage === 'none' ? bar.backgroundColor : bar.backgroundImage),
+    stripes ? [...document.querySelectorAll(`${stripes[0]} rect`)]
+      .map(stripe => getComputedStyle(stripe).fill) : [phase.fill]];
+})('%s')"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_phases_have_the_colours_of_the_bar(kept: Path, chromium: Browser, dark: bool) -> None:
+    chromium.open(kept / keep.FOLDER / keep.PAGE, 1400, dark=dark)
+    pairs = {name: chromium.ask(COLOURS % name) for name in PARTS}
+    assert all(bar and bar == phase for bar, phase in pairs.values()), pairs
+    # `pause_idle` is `paused`, striped
+    assert len({tuple(bar) for bar, _ in pairs.values()}) == len(PARTS) - 1
 
 
 def explained(place: Path, **options: Any) -> list[Any]:

@@ -20,6 +20,7 @@ from pcn.experiments.compare.figures import shown_ms
 from pcn.experiments.define.charts import Chart, Line, curve, standard_error
 from pcn.experiments.define.looks import LOOKS
 from pcn.experiments.draw.line_looks import looks
+from pcn.experiments.draw.pictures import draw
 from pcn.experiments.page import plots
 from pcn.experiments.page.figures_page import Section, page
 from pcn.experiments.papers import FIGURES
@@ -339,3 +340,28 @@ def test_numbers_of_a_page_are_those_of_the_chart() -> None:
             places = line.get("x", places)
             assert places == pytest.approx(list(given_line.x))
             assert line["y"] == pytest.approx(list(given_line.y))
+
+
+BINNED = Chart(
+    "Slowdown",
+    "Flows up to",
+    "Slowdown",
+    [curve("PCN", [0, 1, 3, 5, 6], [2, 3, 5, 4, 6], "pcn", points=True)],
+    ticks=[f"{size} KB" for size in range(7)],
+    bins=[f"above {size} KB" for size in range(7)],
+)
+"""Without values in the bins 2 and 4."""
+
+
+def test_line_over_bins_ends_beside_one_without_a_value(tmp_path: Path) -> None:
+    report = write(tmp_path, [BINNED])
+    with browser.page() as chromium:
+        chromium.open(report, 1280)
+        drawn(chromium)
+        path = chromium.ask(f"{PLOT % 0}.querySelector('path.line').getAttribute('d')")
+        assert [part.count("L") for part in path.split("M")[1:]] == [1, 0, 1]
+        assert chromium.ask(f"{PLOT % 0}.querySelectorAll('.point').length") == 5
+        assert chromium.complaints == []
+    (line,) = draw([BINNED]).axes[0].lines[:1]
+    places = np.array(line.get_xdata(), float)
+    assert np.isnan(places).tolist() == [False, False, True, False, True, False, False]

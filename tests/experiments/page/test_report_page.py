@@ -21,6 +21,7 @@ from jinja2 import Environment
 from pages import drawn
 
 from pcn.experiments.data import parquet
+from pcn.experiments.data.records import parse_port
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Outcomes
@@ -187,6 +188,8 @@ def test_report_of_traffic_shows_network_and_flows_by_size(
     assert lines == [len(SCHEMES)] * 3
     assert chromium.ask(WITHIN)
     assert chromium.ask("document.querySelectorAll('svg.network').length") == 1
+    told = chromium.ask("document.getElementById('topology').textContent")
+    assert told.count(f"{load.STEPS[0][0]:.0%} to {load.STEPS[1][0]:.0%}") == 1, "one legend"
     titles = chromium.ask(
         "[...document.querySelectorAll('svg.network path title')].map(title => title.textContent)"
     )
@@ -585,6 +588,9 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> N
 
 def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) -> None:
     open_report(chromium, pages["both"], 1400)
+    told = chromium.ask("document.querySelector('.load').textContent")
+    assert told.startswith("Colours of links that aren't red stay, whatever the moment")
+    assert chromium.ask("document.querySelectorAll('.load .swatch').length") == len(load.STEPS)
     # the page opens at the moment with most pauses: S1 stops S0 and all bursting hosts, S0 stops H0
     # and H1
     assert chromium.ask(held(0)) >= 15
@@ -622,7 +628,12 @@ MOMENT = """
     held: [...replay.querySelectorAll('.link.held')].map(link => `${link.dataset.a} ${link.dataset.b}`),
     paused: [...replay.querySelectorAll('.link.paused')].map(link => `${link.dataset.a} ${link.dataset.b}`),
     queues: Object.fromEntries([...replay.querySelectorAll('.gauge')]
-        .map(port => [port.dataset.port, port.querySelector('text').textContent])),
+        .map(port => [port.dataset.port, port.querySelector('.note').textContent])),
+    ways: [...replay.querySelectorAll('[data-way]')].filter(arrow => arrow.getAttribute('visibility') === 'visible')
+        .map(arrow => arrow.dataset.way),
+    rings: [...replay.querySelectorAll('[data-root]')].filter(ring => ring.getAttribute('visibility') === 'visible')
+        .map(ring => ring.dataset.root),
+    named: [...replay.querySelectorAll('.gauge .root')].map(name => name.textContent),
     rates: Object.fromEntries([...replay.querySelectorAll('text.rate')]
         .map(flow => [flow.dataset.flow, flow.textContent])),
     lines: [...document.querySelectorAll('.plot')].filter(plot => plot.now)
@@ -630,6 +641,19 @@ MOMENT = """
             / (plot.scale.inner.right - plot.scale.inner.left) * (plot.scale.end - plot.scale.start)),
 }))(document.querySelector('.replay'))
 """  # noqa: E501
+
+
+ARROWS = """
+[...document.querySelectorAll('.replay [data-way]')].map(arrow => {
+    const { matrix } = arrow.transform.baseVal.consolidate(), to = arrow.dataset.way.split('->')[1];
+    const name = [...arrow.closest('.replay').querySelectorAll('.name')].find(text => text.textContent === to);
+    const far = x => { const at = new DOMPoint(x, 0).matrixTransform(matrix);
+        return Math.hypot(at.x - name.getAttribute('x'), at.y - name.getAttribute('y')); };
+    return far(9) < far(-7);
+})
+"""  # noqa: E501
+"""Whether each arrow's tip is nearer than its end to the node that its way goes to."""
+ROOTS = {"dumbbell": "s0:4", "victim": "s1:2"}
 
 
 @pytest.mark.parametrize(
@@ -648,6 +672,15 @@ def test_replay_shows_one_moment_of_what_was_recorded(
     open_report(chromium, place / "report.html", 1400)
     count = int(chromium.ask("document.getElementById('time').max")) + 1
     first = json.loads(chromium.ask(MOMENT))
+    peers = {
+        str(port): topology.peer(port.node, port.port).node
+        for port in map(parse_port, first["queues"])
+    }
+    ways = [
+        topology.link_name(end.node, end.port)
+        for link in topology.links
+        for end in (link.a, link.b)
+    ]
     assert first["held"] or first["paused"], "it opens where PAUSE is"
 
     def read(entity: str, metric: str, time_s: float) -> float:
@@ -658,8 +691,9 @@ def test_replay_shows_one_moment_of_what_was_recorded(
             else 0.0
         )
 
+    assert set(chromium.ask(ARROWS)) == {True}, "each points to whom it stops"
     before: float | None = None
-    most = 0.0
+    most, roots = 0.0, set[str]()
     for number in range(count):
         chromium.ask(
             f"(s => {{ s.value = {number}; s.dispatchEvent(new Event('input')); "
@@ -675,19 +709,35 @@ def test_replay_shows_one_moment_of_what_was_recorded(
                 f"{waiting / 1e6:.1f} MB" if waiting >= 1e6 else f"{waiting / 1e3 + 1e-9:.0f} KB"
             )
             most = max(most, waiting)
+        root = [
+            port
+            for port, peer in peers.items()
+            if read(port, "waiting_bytes", now)
+            and not read(f"{peer}->{(node := port.partition(':')[0])}", "xoff", now)
+            and any(read(way, "xoff", now) for way in ways if way.startswith(f"{node}->"))
+        ]
+        assert shown["rings"] == root
+        assert shown["named"] == [f"root {port}" for port in root]
+        roots |= set(root)
         held, paused = set[str](), set[str]()
         for link in topology.links:
-            ways = [topology.link_name(end.node, end.port) for end in (link.a, link.b)]
+            both = [topology.link_name(end.node, end.port) for end in (link.a, link.b)]
             name = f"{link.a.node} {link.b.node}"
-            if any(read(way, "xoff", now) for way in ways):
+            if any(read(way, "xoff", now) for way in both):
                 held.add(name)
             elif before is not None and any(
-                read(way, "pause", now) - read(way, "pause", before) for way in ways
+                read(way, "pause", now) - read(way, "pause", before) for way in both
             ):
                 paused.add(name)
         assert set(shown["held"]) == held
         if before is not None:
             assert set(shown["paused"]) == paused
+            moved = {
+                way
+                for way in ways
+                if read(way, "xoff", now) or read(way, "pause", now) - read(way, "pause", before)
+            }
+            assert set(shown["ways"]) == moved
             for flow, text in shown["rates"].items():
                 packets = read(flow, "received_packets", now) - read(
                     flow, "received_packets", before
@@ -697,6 +747,7 @@ def test_replay_shows_one_moment_of_what_was_recorded(
                 )
         before = now
     assert most > 0
+    assert ROOTS[scenario] in roots
 
 
 def test_glance_at_victim_has_what_all_flows_got(chromium: Browser, tmp_path: Path) -> None:
@@ -837,3 +888,33 @@ def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(jinja2, "__version__", "another")
     assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
     assert compiles(cached / "no folder") == 1
+
+
+@pytest.mark.parametrize("name", ["one", "both"])
+def test_page_of_single_runs_names_the_way_to_an_interval(
+    pages: dict[str, Path], name: str
+) -> None:
+    text = pages[name].read_text(encoding="utf-8")
+    assert text.count("one run has no interval. `pcn sweep EXPERIMENT --seeds 1:5`") == 1
+
+
+LIMITS = """
+[...document.querySelectorAll('#flows table')].map(table => [...table.querySelectorAll('tbody tr')]
+    .map(row => row.querySelector('[data-name="its own limiter"]'))
+    .filter(cell => cell).map(cell => cell.textContent))
+"""
+
+
+def test_flows_have_their_own_limiters_beside_their_shares(
+    chromium: Browser, pages: dict[str, Path]
+) -> None:
+    """F0's share alone doesn't distinguish a victim from a flow that its limiter holds."""
+    open_report(chromium, pages["both"], 1400)
+    plans = [SCENARIOS["victim"].plan(scheme, 1, {}) for scheme in SCHEMES]
+    expected = []
+    for plan in plans:
+        limits = {flow.group or flow.id: flow.rate_bps for flow in plan.topology.flows}
+        texts = ["–" if of is None else f"{of / 1e9:g} Gbit/s" for of in limits.values()]
+        expected.append(texts if any(of is not None for of in limits.values()) else [])
+    assert chromium.ask(LIMITS) == expected
+    assert expected[SCHEMES.index("pfc")][:2] == ["20 Gbit/s"] * 2
