@@ -129,8 +129,8 @@ def begin(*words: str, cwd: Path | None = None) -> Forked:
 def run(
     *words: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `pcn`, or a file of Python, with these words, to its end; `environment`: more than
-    os.environ."""
+    """Runs `pcn`, a file of Python, or `-m` a module, with these words, to its end;
+    `environment`: more than os.environ."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **(environment or {})}
     with (
         tempfile.TemporaryFile("w+") as errors,
@@ -215,6 +215,10 @@ def main() -> None:
             from pcn import cli
 
             cli.main()
+        elif words[0] == "-m":
+            sys.path.insert(0, directory)
+            del words[0]
+            runpy.run_module(words[0], run_name="__main__", alter_sys=True)
         else:
             sys.path.insert(0, str(Path(words[0]).resolve().parent))
             runpy.run_path(words[0], run_name="__main__")
