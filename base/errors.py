@@ -3,7 +3,6 @@ names and of errors."""
 
 from __future__ import annotations
 
-import difflib
 import errno
 import traceback
 from collections.abc import Iterable
@@ -57,6 +56,8 @@ def _near(name: str, names: Iterable[str], cutoff: float) -> list[str]:
     """Returns those that are about as near as the nearest, whatever their case, with - for _."""
     if len(name) > _LONGEST:
         return []
+    import difflib  # late: few processes meet an unknown name, and it has 0.1 MB
+
     short = (known for known in names if len(known) <= _LONGEST)
     folded = {_folded(known): known for known in islice(short, _COMPARED)}
     close = difflib.get_close_matches(_folded(name), folded, _NEAR, cutoff)

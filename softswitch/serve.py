@@ -7,7 +7,6 @@ import errno
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from pcn.base.address import is_local
 from pcn.base.namespaces import NamespaceError, in_namespace
 from pcn.softswitch import gnmi
 from pcn.softswitch.cache.compiler_process import end_compilers
-from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
+from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime, find_runtime
 from pcn.softswitch.errors import EndError, StartError
 from pcn.softswitch.gnmi import Gnmi
 from pcn.softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
@@ -190,6 +189,10 @@ class _Objects:
 def _build(programs: Set[tuple[Path, bool, bool]]) -> _Objects:
     """Compiles what the cache lacks, runtime and programs side by side. Raises StartError,
     BuildError."""
+    if (library := find_runtime()) is not None:
+        return _Objects(library, {program: _build_file(*program) for program in sorted(programs)})
+    from concurrent.futures import ThreadPoolExecutor  # late: most starts compile nothing
+
     with ThreadPoolExecutor(1) as pool:
         runtime = pool.submit(build_runtime)
         built = {program: _build_file(*program) for program in sorted(programs)}
@@ -208,6 +211,8 @@ def _build_file(path: Path, traced: bool, covered: bool) -> Path:
 def _close(natives: Sequence[NativeSwitch]) -> None:
     """Closes switches that have stopped, all at once: the kernel lets each packet socket wait for
     all cores."""
+    from concurrent.futures import ThreadPoolExecutor  # late: 0.2 MB of each switch that runs
+
     with ThreadPoolExecutor(min(len(natives), CLOSERS)) as pool:
         list(pool.map(NativeSwitch.close, natives))
 

@@ -99,10 +99,24 @@ def writing(path: Path) -> Iterator[None]:
 
 def build_folder(name: str, folder: Path, flags: Sequence[str]) -> Path:
     """Returns the shared object of all C files of a folder."""
+    sources = _sources(folder)
+    return build(name, sources, _digest_of_folder(sources, folder), flags, folder)
+
+
+def find_folder(name: str, folder: Path, flags: Sequence[str]) -> Path | None:
+    """Returns what `build_folder` would, if nothing is to be compiled for it."""
+    return find_object(name, _digest_of_folder(_sources(folder), folder), flags)
+
+
+def _sources(folder: Path) -> list[Path]:
     sources = sorted(folder.glob("*.c"))
     if not sources:
         raise BuildError(f"no C sources in {folder}; the installation is incomplete")
-    return build(name, sources, digest([*sources, *sorted(folder.glob("*.h"))]), flags, folder)
+    return sources
+
+
+def _digest_of_folder(sources: Sequence[Path], folder: Path) -> str:
+    return digest([*sources, *sorted(folder.glob("*.h"))])
 
 
 def digest(paths: Sequence[Path]) -> str:

@@ -25,6 +25,7 @@ from pcn.softswitch.cache.objects import (
     compiler,
     digest,
     entry,
+    find_folder,
     find_object,
     keep,
     link,
@@ -81,6 +82,11 @@ _FOUND = _generator()
 def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
     """Returns the runtime library, libsoftswitch: all of csrc/*.c."""
     return build_folder("libsoftswitch", CSRC, (*RUNTIME_FLAGS, *extra_flags))
+
+
+def find_runtime() -> Path | None:
+    """Returns the runtime library, if it needn't be compiled."""
+    return find_folder("libsoftswitch", CSRC, RUNTIME_FLAGS)
 
 
 def build_program(

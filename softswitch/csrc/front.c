@@ -245,6 +245,7 @@ static struct sw_front *make(const struct sw_front_limits *limits)
     front->limits = *limits;
     front->process = getpid();
     front->epoll = front->bell = front->spare = -1;
+    front->filled = true; /* by the switch's start, which has freed most of it */
     return front;
 }
 

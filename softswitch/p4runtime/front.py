@@ -189,9 +189,14 @@ def _is_served(path: str) -> bool:
 def _internet(address: str) -> list[socket.socket]:
     """Returns the sockets of an address: those of all its host's numbers, on one port."""
     host, _, port = address.removeprefix("ipv4:").removeprefix("ipv6:").rpartition(":")
+    name = host.strip("[]")
     try:
         infos = socket.getaddrinfo(
-            host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            # of a str Python looks IDNA's tables up, of which each switch would have 0.4 MB
+            (name.encode() if name.isascii() else name) or None,
+            int(port),
+            type=socket.SOCK_STREAM,
+            flags=socket.AI_PASSIVE,
         )
     except (OSError, ValueError, OverflowError) as error:
         raise FrontError(getattr(error, "strerror", None) or str(error)) from None
@@ -202,7 +207,7 @@ def _internet(address: str) -> list[socket.socket]:
             both = family == socket.AF_INET6 and place[0] == "::"
             sockets.append(
                 socket.create_server(
-                    (place[0], number, *place[2:]),
+                    (str(place[0]).encode(), number, *place[2:]),
                     family=family,
                     backlog=BACKLOG,
                     dualstack_ipv6=both and socket.has_dualstack_ipv6(),

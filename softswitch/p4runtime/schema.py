@@ -1,7 +1,8 @@
 """Maps P4Runtime's ids to the running program: ids and widths of the p4info beside the indices of
 the C code.
 
-`binding.py` makes a Schema of a p4info and a loaded program.
+`binding.py` makes a Schema of a p4info and a loaded program. Its records are looked up by id and
+never compared (`eq=False`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Kind(enum.Enum):
     MASKED = "masked"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KeyField:
     """A key field. `width` bits at the P4Runtime side, `size` bytes in C's key, in order.
     `strings`: of a type that is translated to strings; only exact and optional fields are."""
@@ -52,7 +53,7 @@ class KeyField:
     strings: Strings | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Param:
     """An action parameter: `words` 64-bit words in C. `strings`: as of KeyField."""
 
@@ -63,7 +64,7 @@ class Param:
     strings: Strings | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Action:
     """An action as one table (or action profile) refers to it. `index` is C's."""
 
@@ -75,7 +76,7 @@ class Action:
     in_default: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InitialEntry:
     """An entry that the program brings along. Key and mask in C's layout; the higher priority
     wins."""
@@ -89,7 +90,7 @@ class InitialEntry:
     const: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A table. `actions` by p4info id, `by_index` by C's index. `single_rate`: of its direct meter,
     as of an Array."""
@@ -124,7 +125,7 @@ class Table:
         return self.kind is Kind.MASKED
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ValueSet:
     """A parser's value set. `index`: of the table that is it in C. `size`: members at most."""
 
@@ -140,7 +141,7 @@ class ValueSet:
         return f"value set {self.name}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Profile:
     """An action profile. `actions` by p4info id. `size` and `max_group_size` 0: none is given; they
     measure groups by their weights, or by how many members they have (`by_members`)."""
@@ -166,7 +167,7 @@ class Profile:
         return sum(1 if self.by_members else max(weight, 1) for weight in weights)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Array:
     """An indexed counter or meter. `single_rate`: a meter with one rate and two colours."""
 
@@ -177,7 +178,7 @@ class Array:
     single_rate: bool = field(default=False, kw_only=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Register(Array):
     """A register: cells of `width` bits in C, values of `type` for clients."""
 
@@ -185,7 +186,7 @@ class Register(Array):
     type: Scalar
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Digest:
     """A digest: `list_id` is C's learn list, `widths` its fields' bits in order, `type` what
     clients get."""
@@ -197,7 +198,7 @@ class Digest:
     type: Type
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HeaderField:
     """One metadata field of a controller header. `strings`: as of KeyField."""
 
@@ -208,7 +209,7 @@ class HeaderField:
     strings: Strings | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Schema:
     """All that a client can name. `missing`: names of what the p4info describes and the program
     lacks, by id."""
