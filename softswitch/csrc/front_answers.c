@@ -165,9 +165,11 @@ void answer_finish(struct call *call, uint32_t code, const char *text, const cha
     add_sending(call);
 }
 
-/* At once: windows bound messages alone, so that a client that takes nothing gets it as well. */
+/* At once: windows bound messages alone, so that a client that takes nothing gets it as well. A
+ * call that has its status keeps it, and what waits before it: a shorter answer would look whole. */
 void answer_abort(struct call *call, uint32_t code, const char *text)
 {
+    if (call->finished) return;
     answer_drop(call);
     answer_finish(call, code, text, NULL);
 }

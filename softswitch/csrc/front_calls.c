@@ -286,8 +286,7 @@ void calls_look(struct sw_front *front, uint64_t now)
             good = call_reset(call, CANCEL) && answers_send(client);
         } else if (call->deadline_ns != 0 && now >= call->deadline_ns) {
             call->deadline_ns = 0;
-            if (!call->finished)
-                answer_abort(call, CODE_DEADLINE_EXCEEDED, "the call's time is over");
+            answer_abort(call, CODE_DEADLINE_EXCEEDED, "the call's time is over");
             good = answers_send(client);
         } else if (call->deadline_ns != 0 &&
                    (front->due_ns == 0 || call->deadline_ns < front->due_ns)) {
