@@ -204,7 +204,7 @@ bool answers_make_room(struct sw_front *front, uint8_t class, const struct metho
         if (!waits || call == not_this ||
             (method != NULL && (call->method != method || !call->begun)))
             continue;
-        if (now - call->moved_ns < front->limits.room_ns) continue;
+        if (!front_elapsed(now, call->moved_ns, front->limits.room_ns)) continue;
         if (choice == NULL || call->moved_ns < choice->moved_ns) choice = call;
     }
     if (choice == NULL) return false;

@@ -201,6 +201,12 @@ struct sw_front {
 };
 
 uint64_t front_now(void);
+/* Whether so much time has gone since a moment, which may be after `now`: what a look sends is noted
+ * as of later than its beginning. */
+static inline bool front_elapsed(uint64_t now, uint64_t since_ns, uint64_t ns)
+{
+    return now >= since_ns + ns;
+}
 void front_lock(struct sw_front *);
 void front_unlock(struct sw_front *);
 uint32_t front_number(const uint8_t *at, int octets);

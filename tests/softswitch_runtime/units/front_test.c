@@ -10,7 +10,7 @@ static int clock_of_test(clockid_t clock, struct timespec *now);
 
 #include "check.h"
 
-enum { FRAMES = 1 << 20, ANSWER = 500000, BUFFER = 32 << 10 };
+enum { FRAMES = 1 << 20, ANSWER = 500000, LARGE_WINDOW = 1 << 20, BUFFER = 32 << 10 };
 #define MS 1000000u
 #define S 1000000000u
 
@@ -177,8 +177,34 @@ static void answer_that_is_made_goes_out_though_the_front_refuses(void)
     close_front(front);
 }
 
+/* A deadline ends one of its calls, and lets it send more of another's answer. */
+static void client_that_takes_its_answer_during_a_look_stays(void)
+{
+    struct sw_front *front = open_front();
+    int fd = connect_to(front);
+    send_window_of_all(fd, LARGE_WINDOW);
+    send_window(fd, 0, LARGE_WINDOW);
+    send_call(fd, 1, 's', true);
+    send_call(fd, 3, 'u', false);
+    serve(front);
+    uint64_t stream = work(front), call = work(front);
+    sw_front_finish(front, call, zeros, ANSWER, 0, "", NULL);
+    CHECK(front->clients->out.length > 0);
+    clock_ns += S;
+    front->looked_ns = clock_ns;
+    CHECK(take(fd, 3) > 0);
+    reading_ns = 1;
+    look(front);
+    CHECK(front->n_clients == 1 && call_by(front, call)->client != NULL);
+    queue_done(front, stream);
+    queue_done(front, call);
+    close(fd);
+    close_front(front);
+}
+
 int main(void)
 {
     answer_that_is_made_goes_out_though_the_front_refuses();
+    client_that_takes_its_answer_during_a_look_stays();
     return 0;
 }
