@@ -103,10 +103,17 @@ static void remove_sending(struct call *call)
     call->sending = false;
 }
 
+/* The client's time to take what waits begins anew. */
+static void begin_wait(struct call *call)
+{
+    call->moved_ns = front_now();
+    call->taken = 0;
+}
+
 static void count_waiting(struct call *call, int64_t octets)
 {
     struct client *client = call->client;
-    if (call->waiting == 0) call->moved_ns = front_now();
+    if (call->waiting == 0) begin_wait(call);
     call->waiting += (uint64_t)octets;
     client->waiting += (uint64_t)octets;
     client->front->of[client->favoured].waiting += (uint64_t)octets;
@@ -247,7 +254,9 @@ static int frame(struct client *client, struct call *call)
     message->moved += step;
     client->window -= step;
     call->window -= step;
-    call->moved_ns = front_now();
+    /* who takes an octet at a time has no more time than who takes none */
+    call->taken += step;
+    if (call->taken >= FRONT_FRAME) begin_wait(call);
     if (message->moved == message->length) {
         count_waiting(call, -(int64_t)message->length);
         free(messages_take(&call->out));

@@ -202,8 +202,78 @@ static void client_that_takes_its_answer_during_a_look_stays(void)
     close_front(front);
 }
 
+/* Its client gives room for an octet every quarter of a second. The call that waits for its method's
+ * only place gets it after `room_ns`; without one that waits it would be ended after `patience_ns`. */
+static void answer_that_is_taken_octet_by_octet_makes_room(void)
+{
+    enum { QUARTERS = 6 };
+    struct sw_front *front = open_front();
+    struct sw_front_event event;
+    int slow = connect_to(front), next = connect_to(front);
+    send_window_of_all(slow, 0);
+    send_window_of_all(next, 0);
+    send_call(slow, 1, 'p', false);
+    serve(front);
+    uint64_t parts = work(front);
+    while (sw_front_push(front, parts, zeros, FRONT_MARK / 2, UINT64_MAX, UINT32_MAX) !=
+           SW_FRONT_FULL)
+        continue;
+    queue_done(front, parts);
+    send_call(next, 1, 'p', false);
+    serve(front);
+    CHECK(!queue_take(front, &event));
+    for (int i = 0; i < QUARTERS; i++) {
+        CHECK(call_by(front, parts)->client != NULL || i * 250 * MS >= S);
+        clock_ns += 250 * MS;
+        send_window(slow, 1, 1);
+        serve(front);
+        look(front);
+    }
+    CHECK(take(slow, 1) <= QUARTERS);
+    CHECK(queue_take(front, &event) && event.call == parts && event.kind == SW_FRONT_END);
+    queue_done(front, parts);
+    queue_done(front, work(front));
+    close(slow);
+    close(next);
+    close_front(front);
+}
+
+/* A frame's worth in less than `room_ns` keeps its place. */
+static void answer_that_is_taken_frame_by_frame_keeps_its_place(void)
+{
+    enum { QUARTERS = 12 };
+    struct sw_front *front = open_front();
+    struct sw_front_event event;
+    int steady = connect_to(front), next = connect_to(front);
+    send_window_of_all(steady, 0);
+    send_window(steady, 0, LARGE_WINDOW);
+    send_call(steady, 1, 'p', false);
+    serve(front);
+    uint64_t parts = work(front);
+    while (sw_front_push(front, parts, zeros, FRONT_MARK, UINT64_MAX, UINT32_MAX) != SW_FRONT_FULL)
+        continue;
+    queue_done(front, parts);
+    send_call(next, 1, 'p', false);
+    for (int i = 0; i < QUARTERS; i++) {
+        clock_ns += 250 * MS;
+        send_window(steady, 1, FRONT_FRAME / 2);
+        serve(front);
+        look(front);
+        CHECK(take(steady, 1) == FRONT_FRAME / 2);
+    }
+    CHECK(call_by(front, parts)->client != NULL && !queue_take(front, &event));
+    close(steady);
+    close(next);
+    serve(front);
+    CHECK(queue_take(front, &event) && event.kind == SW_FRONT_END);
+    queue_done(front, parts);
+    close_front(front);
+}
+
 int main(void)
 {
+    answer_that_is_taken_octet_by_octet_makes_room();
+    answer_that_is_taken_frame_by_frame_keeps_its_place();
     answer_that_is_made_goes_out_though_the_front_refuses();
     client_that_takes_its_answer_during_a_look_stays();
     return 0;
