@@ -4,6 +4,7 @@ front by a pair of sockets. What a client doesn't take stays with the front, wit
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import socket
 import ssl
@@ -40,6 +41,9 @@ class Gate:
         self._listening = list(sockets)
         self._links: dict[_Link, None] = {}  # in their order
         self._selector = selectors.DefaultSelector()
+        # Reports the ends of the front's sockets alone: the selector reports them only of a socket
+        # that it is to read, and none is read while its client takes nothing.
+        self._hangups = select.epoll()
         self._bell, self._rung = socket.socketpair()
         self._thread = threading.Thread(target=self._run, name="p4runtime-tls", daemon=True)
         self._adopt: Callable[[socket.socket], None] = lambda sock: sock.close()
@@ -51,6 +55,7 @@ class Gate:
         `connections`: as many there may be."""
         self._adopt, self._connections = adopt, connections
         self._selector.register(self._rung, selectors.EVENT_READ)
+        self._selector.register(self._hangups, selectors.EVENT_READ)
         for sock in self._listening:
             sock.setblocking(False)
             self._selector.register(sock, selectors.EVENT_READ)
@@ -69,6 +74,7 @@ class Gate:
             self._thread.join()
         for sock in (*self._listening, self._bell, self._rung):
             sock.close()
+        self._hangups.close()
         self._selector.close()
 
     def _ring(self) -> None:
@@ -83,6 +89,8 @@ class Gate:
             for key, _ in self._selector.select(LOOK_S if timed else None):
                 if key.fileobj is self._rung:
                     self._rung.recv(64)
+                elif key.fileobj is self._hangups:
+                    self._limit_ended()
                 elif key.data is None:
                     self._accept(key.fileobj)  # type: ignore[arg-type]
                 elif key.data in self._links:
@@ -132,11 +140,19 @@ class Gate:
         self._links[link] = None
         self._serve(link)
 
+    def _limit_ended(self) -> None:
+        """Gives connections that the front has ended a time to take the rest."""
+        ended = {descriptor for descriptor, _ in self._hangups.poll(0)}
+        for link in self._links:
+            if link.inner is not None and link.inner.fileno() in ended:
+                self._hangups.unregister(link.inner)
+                link.until_s = time.monotonic() + PEER_S
+
     def _make_room(self) -> None:
         """Ends a connection that the front has ended, or else one that hasn't shaken hands."""
-        links = [link for link in self._links if link.closed or not link.shaken]
+        links = [link for link in self._links if link.until_s]
         if links:
-            self._end(next((link for link in links if link.closed), links[0]))
+            self._end(next((link for link in links if link.shaken), links[0]))
 
     def _serve(self, link: _Link) -> None:
         try:
@@ -145,6 +161,7 @@ class Gate:
                 inner.setblocking(False)
                 link.inner = inner
                 self._adopt(theirs)
+                self._hangups.register(inner, 0)
             if link.inner is not None:
                 link.move(link.inner)
         except OSError:
@@ -169,13 +186,16 @@ class Gate:
             if sock is not None:
                 if sock in self._selector.get_map():
                     self._selector.unregister(sock)
+                with suppress(OSError):  # a child of this process may have it, too: it isn't closed
+                    self._hangups.unregister(sock)
                 sock.close()
 
 
 class _Link:
     """A connection: `outer` is the client's, `inner` the front's, once they have shaken hands.
-    `until_s`: when it ends, if it isn't 0; `closed`: the front has ended it. Its methods raise
-    OSError where the connection is to end."""
+    `until_s`: when it ends, if it isn't 0: hands are to be shaken by then, or what the front has
+    sent before it ended the connection to be taken; `closed`: all that the front has sent is read.
+    Its methods raise OSError where the connection is to end."""
 
     def __init__(self, outer: ssl.SSLSocket) -> None:
         self.outer = outer
@@ -248,7 +268,6 @@ class _Link:
         if not data:
             self.closed = True
             self._in.clear()
-            self.until_s = time.monotonic() + PEER_S
         self._out += data
         return len(data)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ import finsy as fy
 import grpc
 import needs
 import pytest
+import waiting
 from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, load, unpacked
@@ -22,6 +25,7 @@ from p4rt_switch import PROGRAMS, load, unpacked
 from pcn.base.p4rt import rpc_code
 from pcn.softswitch.options import parse
 from pcn.softswitch.p4runtime import tls
+from pcn.softswitch.tls_files import Tls
 
 
 class Authority:
@@ -240,6 +244,37 @@ def test_silent_connections_make_room(authority: Authority, server_files: list[s
         assert outcome(port, credentials(authority)) == rpc_code.OK
         silent[0].settimeout(WAIT_S)
         assert silent[0].recv(1) == b"", "the oldest has made room"
+
+
+def test_connection_that_the_front_ends_goes_though_its_client_reads_nothing(
+    authority: Authority, server_files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As much waits for it as may, so that nothing more is read of the front."""
+    certificate, key = (Path(server_files[place]).read_bytes() for place in (2, 4))
+    listening, adopted = socket.create_server(("127.0.0.1", 0)), queue.SimpleQueue[socket.socket]()
+    gate = tls.Gate(Tls(certificate, key), [listening])
+    gate.start(adopted.put, 1)
+    with ExitStack() as stack:
+        stack.callback(gate.stop)
+        outer = stack.enter_context(socket.socket())
+        outer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 14)
+        outer.connect(listening.getsockname())
+        context = ssl.create_default_context(cafile=authority.certificate)
+        stack.enter_context(context.wrap_socket(outer, server_hostname="127.0.0.1"))
+        front = stack.enter_context(adopted.get(timeout=WAIT_S))
+        front.setblocking(False)
+
+        def full() -> bool:
+            try:
+                while True:
+                    front.send(bytes(1 << 16))
+            except BlockingIOError:
+                return all(len(link._out) >= tls.BUFFER for link in gate._links)
+
+        waiting.wait_until(full, "as much to wait as may")
+        monkeypatch.setattr(tls, "PEER_S", 0.05)
+        front.shutdown(socket.SHUT_RDWR)
+        waiting.wait_until(lambda: not gate._links, "the connection to end")
 
 
 def test_large_configuration_and_answer_pass(authority: Authority, server_files: list[str]) -> None:
