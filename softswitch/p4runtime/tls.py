@@ -34,11 +34,14 @@ class TlsError(Exception):
 
 
 class Gate:
-    """Takes connections at sockets, which are its own. Raises TlsError."""
+    """Takes connections at sockets, which are its own from now on. Raises TlsError, and leaves
+    them."""
 
     def __init__(self, tls: Tls, sockets: Sequence[socket.socket]) -> None:
         self._context = _context(tls)
-        self._listening = list(sockets)
+        # closed by the thread that waits for them, since a closed one's number may be another's
+        self._listening = [socket.socket(fileno=sock.detach()) for sock in sockets]
+        self._listens = False
         self._links: dict[_Link, None] = {}  # in their order
         self._selector = selectors.DefaultSelector()
         # Reports the ends of the front's sockets alone: the selector reports them only of a socket
@@ -58,13 +61,16 @@ class Gate:
         self._selector.register(self._hangups, selectors.EVENT_READ)
         for sock in self._listening:
             sock.setblocking(False)
-            self._selector.register(sock, selectors.EVENT_READ)
+        self._listen(True)
         self._thread.start()
 
     def refuse(self) -> None:
         """Takes no more connections."""
         self._refusing = True
-        self._ring()
+        if self._thread.is_alive():
+            self._ring()
+        else:
+            self._close_listening()
 
     def stop(self) -> None:
         """Ends all connections and the thread."""
@@ -72,8 +78,9 @@ class Gate:
         self._ring()
         if self._thread.is_alive():
             self._thread.join()
-        for sock in (*self._listening, self._bell, self._rung):
-            sock.close()
+        self._close_listening()
+        self._bell.close()
+        self._rung.close()
         self._hangups.close()
         self._selector.close()
 
@@ -96,22 +103,30 @@ class Gate:
                 elif key.data in self._links:
                     self._serve(key.data)
             if self._refusing:
-                self._listen(False)
+                self._close_listening()
             self._look()
         for link in list(self._links):
             self._end(link)
 
     def _listen(self, listens: bool) -> None:
-        known = self._selector.get_map()
+        if listens == self._listens:
+            return
+        self._listens = listens
         for sock in self._listening:
-            if listens and sock not in known:
+            if listens:
                 self._selector.register(sock, selectors.EVENT_READ)
-            elif not listens and sock in known:
+            else:
                 self._selector.unregister(sock)
+
+    def _close_listening(self) -> None:
+        self._listen(False)
+        for sock in self._listening:
+            sock.close()
+        self._listening.clear()
 
     def _look(self) -> None:
         now_s = time.monotonic()
-        if self._deaf_until_s and now_s >= self._deaf_until_s and not self._refusing:
+        if self._deaf_until_s and now_s >= self._deaf_until_s:
             self._deaf_until_s = 0.0
             self._listen(True)
         for link in [link for link in self._links if 0 < link.until_s <= now_s]:
