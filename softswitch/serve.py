@@ -332,6 +332,7 @@ def _offer(
     tls = options.tls()
     server = Server(service, options.grpc_address, tls, others, options.message_bytes)
     stack.callback(_leave, server)
+    stack.callback(server.end)  # its socket goes where it is never entered
     if options.thrift_port is not None:  # who waits for P4Runtime finds it
         _offer_thrift(service, pipeline, native, options, stack, say)
     stack.enter_context(server)

@@ -402,7 +402,7 @@ void sw_front_abort(struct sw_front *front, uint64_t handle, uint32_t code, cons
 {
     if (!enter(front)) return;
     struct call *call = call_by(front, handle);
-    if (call != NULL && call->client != NULL && !call->finished) {
+    if (call != NULL && call->client != NULL) {
         answer_abort(call, code, text);
         send_on(call->client);
     }

@@ -103,10 +103,17 @@ static void remove_sending(struct call *call)
     call->sending = false;
 }
 
+/* The client's time to take what waits begins anew. */
+static void begin_wait(struct call *call)
+{
+    call->moved_ns = front_now();
+    call->taken = 0;
+}
+
 static void count_waiting(struct call *call, int64_t octets)
 {
     struct client *client = call->client;
-    if (call->waiting == 0) call->moved_ns = front_now();
+    if (call->waiting == 0) begin_wait(call);
     call->waiting += (uint64_t)octets;
     client->waiting += (uint64_t)octets;
     client->front->of[client->favoured].waiting += (uint64_t)octets;
@@ -165,9 +172,11 @@ void answer_finish(struct call *call, uint32_t code, const char *text, const cha
     add_sending(call);
 }
 
-/* At once: windows bound messages alone, so that a client that takes nothing gets it as well. */
+/* At once: windows bound messages alone, so that a client that takes nothing gets it as well. A
+ * call that has its status keeps it, and what waits before it: a shorter answer would look whole. */
 void answer_abort(struct call *call, uint32_t code, const char *text)
 {
+    if (call->finished) return;
     answer_drop(call);
     answer_finish(call, code, text, NULL);
 }
@@ -202,7 +211,7 @@ bool answers_make_room(struct sw_front *front, uint8_t class, const struct metho
         if (!waits || call == not_this ||
             (method != NULL && (call->method != method || !call->begun)))
             continue;
-        if (now - call->moved_ns < front->limits.room_ns) continue;
+        if (!front_elapsed(now, call->moved_ns, front->limits.room_ns)) continue;
         if (choice == NULL || call->moved_ns < choice->moved_ns) choice = call;
     }
     if (choice == NULL) return false;
@@ -245,7 +254,9 @@ static int frame(struct client *client, struct call *call)
     message->moved += step;
     client->window -= step;
     call->window -= step;
-    call->moved_ns = front_now();
+    /* who takes an octet at a time has no more time than who takes none */
+    call->taken += step;
+    if (call->taken >= FRONT_FRAME) begin_wait(call);
     if (message->moved == message->length) {
         count_waiting(call, -(int64_t)message->length);
         free(messages_take(&call->out));

@@ -263,7 +263,7 @@ void calls_bound(struct client *client)
 static bool untaken(const struct call *call, uint64_t now)
 {
     return call->waiting > 0 && (call->finished || call->full) &&
-           now - call->moved_ns >= call->client->front->limits.patience_ns;
+           front_elapsed(now, call->moved_ns, call->client->front->limits.patience_ns);
 }
 
 /* Ends calls that let the server wait for too long, and those whose time is over. */
@@ -271,7 +271,7 @@ void calls_look(struct sw_front *front, uint64_t now)
 {
     for (struct call *call = front->oldest, *newer; call != NULL; call = newer) {
         newer = call->newer;
-        if (now - call->since_ns < front->limits.patience_ns) break;
+        if (!front_elapsed(now, call->since_ns, front->limits.patience_ns)) break;
         if (!call->unfinished) continue;
         end_call(call, CANCEL);
         newer = front->oldest; /* its connection may have ended, with others of the list */
@@ -286,8 +286,7 @@ void calls_look(struct sw_front *front, uint64_t now)
             good = call_reset(call, CANCEL) && answers_send(client);
         } else if (call->deadline_ns != 0 && now >= call->deadline_ns) {
             call->deadline_ns = 0;
-            if (!call->finished)
-                answer_abort(call, CODE_DEADLINE_EXCEEDED, "the call's time is over");
+            answer_abort(call, CODE_DEADLINE_EXCEEDED, "the call's time is over");
             good = answers_send(client);
         } else if (call->deadline_ns != 0 &&
                    (front->due_ns == 0 || call->deadline_ns < front->due_ns)) {

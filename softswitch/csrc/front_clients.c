@@ -245,7 +245,8 @@ void clients_look(struct sw_front *front, uint64_t now)
         after = client->after;
         client->n_regrets = client->n_idle = 0;
         if (client->out.length == 0) client->moved_ns = now;
-        else if (!client->favoured && now - client->moved_ns >= front->limits.patience_ns)
+        else if (!client->favoured &&
+                 front_elapsed(now, client->moved_ns, front->limits.patience_ns))
             client_end(client);
     }
 }

@@ -106,7 +106,8 @@ struct call {
     struct method *method;
     uint64_t handle;
     uint64_t since_ns; /* when it became unfinished */
-    uint64_t moved_ns; /* when the client last took something, or nothing waited */
+    uint64_t
+        moved_ns; /* when the client had last taken FRONT_FRAME octets more, or all that waited */
     uint64_t deadline_ns; /* 0: none */
     uint64_t held; /* octets of requests */
     uint64_t waiting; /* octets of answers */
@@ -116,6 +117,7 @@ struct call {
     struct bytes trailers; /* the block of the call's end, which waits for `out` */
     uint32_t id;
     uint32_t room; /* octets that the client may still send */
+    uint32_t taken; /* octets that the client has taken since moved_ns */
     uint32_t backlog; /* octets of `in` and `work` */
     uint8_t prefix[FRONT_PREFIX], n_prefix;
     uint8_t class, work_class; /* at its end, and of its work: 1 favoured */
@@ -201,6 +203,12 @@ struct sw_front {
 };
 
 uint64_t front_now(void);
+/* Whether so much time has gone since a moment, which may be after `now`: what a look sends is noted
+ * as of later than its beginning. */
+static inline bool front_elapsed(uint64_t now, uint64_t since_ns, uint64_t ns)
+{
+    return now >= since_ns + ns;
+}
 void front_lock(struct sw_front *);
 void front_unlock(struct sw_front *);
 uint32_t front_number(const uint8_t *at, int octets);

@@ -50,7 +50,7 @@ class Listeners:
             self.port = self.sockets[0].getsockname()[1]
 
     def close(self) -> None:
-        """Closes sockets that no front has taken; a path that is still this socket's is free again,
+        """Closes sockets that nothing has taken; a path that is still this socket's is free again,
         unless this is a child of the process that serves it."""
         for sock in self.sockets:
             sock.close()

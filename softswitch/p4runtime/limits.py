@@ -28,7 +28,7 @@ STREAM_BYTES: Final = 128 << 10
 PARSED_BYTES: Final = 1 << 20
 """Of strangers' requests that are at work, where it is more than one: parsed, a request can be 30
 times as large."""
-PEER_S: Final = 10.0  # to send a request, and to take the next part of an answer
+PEER_S: Final = 10.0  # to send a request, and to take 16 KB of an answer, or the rest
 ROOM_S: Final = 1.0  # the same, where another call needs the room
 READS: Final = 16  # whose answers aren't all made
 WORKING: Final = 8

@@ -106,20 +106,22 @@ class Server:
                 self._service.library, sockets, self._methods, number, self._message_bytes
             )
         except FrontError as error:
-            self._listeners.close()
+            self.end()
             raise ServerError(f"cannot listen on {self.address}: {error}") from None
         self._front = front
         self._service.on_primaries = front.favour
         try:
             self._service.start()
-            self._add_worker()
+            if self._gate is not None:
+                self._gate.start(front.adopt, number)
+            self._add_worker()  # the last: nothing uses the front if it fails
         except RuntimeError:
             self.end()
+            if self._gate is not None:
+                self._gate.stop()
             front.close()
             front.free()
             raise ServerError("the system gives the switch no threads") from None
-        if self._gate is not None:
-            self._gate.start(front.adopt, number)
         return self
 
     def __exit__(

@@ -4,6 +4,7 @@ front by a pair of sockets. What a client doesn't take stays with the front, wit
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import socket
 import ssl
@@ -33,13 +34,19 @@ class TlsError(Exception):
 
 
 class Gate:
-    """Takes connections at sockets, which are its own. Raises TlsError."""
+    """Takes connections at sockets, which are its own from now on. Raises TlsError, and leaves
+    them."""
 
     def __init__(self, tls: Tls, sockets: Sequence[socket.socket]) -> None:
         self._context = _context(tls)
-        self._listening = list(sockets)
+        # closed by the thread that waits for them, since a closed one's number may be another's
+        self._listening = [socket.socket(fileno=sock.detach()) for sock in sockets]
+        self._listens = False
         self._links: dict[_Link, None] = {}  # in their order
         self._selector = selectors.DefaultSelector()
+        # Reports the ends of the front's sockets alone: the selector reports them only of a socket
+        # that it is to read, and none is read while its client takes nothing.
+        self._hangups = select.epoll()
         self._bell, self._rung = socket.socketpair()
         self._thread = threading.Thread(target=self._run, name="p4runtime-tls", daemon=True)
         self._adopt: Callable[[socket.socket], None] = lambda sock: sock.close()
@@ -51,15 +58,19 @@ class Gate:
         `connections`: as many there may be."""
         self._adopt, self._connections = adopt, connections
         self._selector.register(self._rung, selectors.EVENT_READ)
+        self._selector.register(self._hangups, selectors.EVENT_READ)
         for sock in self._listening:
             sock.setblocking(False)
-            self._selector.register(sock, selectors.EVENT_READ)
+        self._listen(True)
         self._thread.start()
 
     def refuse(self) -> None:
         """Takes no more connections."""
         self._refusing = True
-        self._ring()
+        if self._thread.is_alive():
+            self._ring()
+        else:
+            self._close_listening()
 
     def stop(self) -> None:
         """Ends all connections and the thread."""
@@ -67,8 +78,10 @@ class Gate:
         self._ring()
         if self._thread.is_alive():
             self._thread.join()
-        for sock in (*self._listening, self._bell, self._rung):
-            sock.close()
+        self._close_listening()
+        self._bell.close()
+        self._rung.close()
+        self._hangups.close()
         self._selector.close()
 
     def _ring(self) -> None:
@@ -83,27 +96,37 @@ class Gate:
             for key, _ in self._selector.select(LOOK_S if timed else None):
                 if key.fileobj is self._rung:
                     self._rung.recv(64)
+                elif key.fileobj is self._hangups:
+                    self._limit_ended()
                 elif key.data is None:
                     self._accept(key.fileobj)  # type: ignore[arg-type]
                 elif key.data in self._links:
                     self._serve(key.data)
             if self._refusing:
-                self._listen(False)
+                self._close_listening()
             self._look()
         for link in list(self._links):
             self._end(link)
 
     def _listen(self, listens: bool) -> None:
-        known = self._selector.get_map()
+        if listens == self._listens:
+            return
+        self._listens = listens
         for sock in self._listening:
-            if listens and sock not in known:
+            if listens:
                 self._selector.register(sock, selectors.EVENT_READ)
-            elif not listens and sock in known:
+            else:
                 self._selector.unregister(sock)
+
+    def _close_listening(self) -> None:
+        self._listen(False)
+        for sock in self._listening:
+            sock.close()
+        self._listening.clear()
 
     def _look(self) -> None:
         now_s = time.monotonic()
-        if self._deaf_until_s and now_s >= self._deaf_until_s and not self._refusing:
+        if self._deaf_until_s and now_s >= self._deaf_until_s:
             self._deaf_until_s = 0.0
             self._listen(True)
         for link in [link for link in self._links if 0 < link.until_s <= now_s]:
@@ -132,11 +155,19 @@ class Gate:
         self._links[link] = None
         self._serve(link)
 
+    def _limit_ended(self) -> None:
+        """Gives connections that the front has ended a time to take the rest."""
+        ended = {descriptor for descriptor, _ in self._hangups.poll(0)}
+        for link in self._links:
+            if link.inner is not None and link.inner.fileno() in ended:
+                self._hangups.unregister(link.inner)
+                link.until_s = time.monotonic() + PEER_S
+
     def _make_room(self) -> None:
         """Ends a connection that the front has ended, or else one that hasn't shaken hands."""
-        links = [link for link in self._links if link.closed or not link.shaken]
+        links = [link for link in self._links if link.until_s]
         if links:
-            self._end(next((link for link in links if link.closed), links[0]))
+            self._end(next((link for link in links if link.shaken), links[0]))
 
     def _serve(self, link: _Link) -> None:
         try:
@@ -145,6 +176,7 @@ class Gate:
                 inner.setblocking(False)
                 link.inner = inner
                 self._adopt(theirs)
+                self._hangups.register(inner, 0)
             if link.inner is not None:
                 link.move(link.inner)
         except OSError:
@@ -169,13 +201,16 @@ class Gate:
             if sock is not None:
                 if sock in self._selector.get_map():
                     self._selector.unregister(sock)
+                with suppress(OSError):  # a child of this process may have it, too: it isn't closed
+                    self._hangups.unregister(sock)
                 sock.close()
 
 
 class _Link:
     """A connection: `outer` is the client's, `inner` the front's, once they have shaken hands.
-    `until_s`: when it ends, if it isn't 0; `closed`: the front has ended it. Its methods raise
-    OSError where the connection is to end."""
+    `until_s`: when it ends, if it isn't 0: hands are to be shaken by then, or what the front has
+    sent before it ended the connection to be taken; `closed`: all that the front has sent is read.
+    Its methods raise OSError where the connection is to end."""
 
     def __init__(self, outer: ssl.SSLSocket) -> None:
         self.outer = outer
@@ -248,7 +283,6 @@ class _Link:
         if not data:
             self.closed = True
             self._in.clear()
-            self.until_s = time.monotonic() + PEER_S
         self._out += data
         return len(data)
 

@@ -475,6 +475,10 @@ def test_every_program_gets_a_p4info_that_fits(path: Path) -> None:
     assert p4i.P4Info.FromString(info.SerializeToString()) == info
 
 
-def test_port_in_use_is_one_line(bmv2: Bmv2) -> None:
+def test_port_in_use_is_one_line(bmv2: Bmv2, tmp_path: Path) -> None:
+    """And P4Runtime's socket, which was first, is gone."""
+    path = tmp_path / "socket"
+    address = ("--grpc-server-addr", f"unix:{path}")
     with pytest.raises(AssertionError, match=f"--thrift-port {bmv2.port}: Address already in use"):
-        Process("--no-p4", "--thrift-port", str(bmv2.port))
+        Process("--no-p4", "--thrift-port", str(bmv2.port), *address)
+    assert not path.exists()

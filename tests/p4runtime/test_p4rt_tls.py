@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import queue
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -15,13 +18,20 @@ import finsy as fy
 import grpc
 import needs
 import pytest
+import waiting
 from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, load, unpacked
 
-from pcn.base.p4rt import rpc_code
+from pcn.base.p4rt import p4r, rpc_code
+from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.options import parse
 from pcn.softswitch.p4runtime import tls
+from pcn.softswitch.p4runtime.calls import Call, Kind, Method
+from pcn.softswitch.p4runtime.pipeline import Pipeline
+from pcn.softswitch.p4runtime.server import Server, ServerError
+from pcn.softswitch.p4runtime.service import Service
+from pcn.softswitch.tls_files import Tls
 
 
 class Authority:
@@ -81,6 +91,15 @@ def server_files(authority: Authority) -> list[str]:
         "--grpc-server-key",
         str(key),
     ]
+
+
+def contents(server_files: list[str]) -> Tls:
+    return Tls(*(Path(server_files[place]).read_bytes() for place in (2, 4)))
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager
@@ -240,6 +259,92 @@ def test_silent_connections_make_room(authority: Authority, server_files: list[s
         assert outcome(port, credentials(authority)) == rpc_code.OK
         silent[0].settimeout(WAIT_S)
         assert silent[0].recv(1) == b"", "the oldest has made room"
+
+
+def test_connection_that_the_front_ends_goes_though_its_client_reads_nothing(
+    authority: Authority, server_files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As much waits for it as may, so that nothing more is read of the front."""
+    listening, adopted = socket.create_server(("127.0.0.1", 0)), queue.SimpleQueue[socket.socket]()
+    address = listening.getsockname()
+    gate = tls.Gate(contents(server_files), [listening])
+    gate.start(adopted.put, 1)
+    with ExitStack() as stack:
+        stack.callback(gate.stop)
+        outer = stack.enter_context(socket.socket())
+        outer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 14)
+        outer.connect(address)
+        context = ssl.create_default_context(cafile=authority.certificate)
+        stack.enter_context(context.wrap_socket(outer, server_hostname="127.0.0.1"))
+        front = stack.enter_context(adopted.get(timeout=WAIT_S))
+        front.setblocking(False)
+
+        def full() -> bool:
+            try:
+                while True:
+                    front.send(bytes(1 << 16))
+            except BlockingIOError:
+                return all(len(link._out) >= tls.BUFFER for link in gate._links)
+
+        waiting.wait_until(full, "as much to wait as may")
+        monkeypatch.setattr(tls, "PEER_S", 0.05)
+        front.shutdown(socket.SHUT_RDWR)
+        waiting.wait_until(lambda: not gate._links, "the connection to end")
+
+
+@pytest.mark.parametrize("refused", ["p4runtime-tls", "p4runtime"])
+def test_server_with_tls_is_refused_where_the_system_gives_no_threads(
+    library: ctypes.CDLL, server_files: list[str], monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    """Its port is free again."""
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == refused:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with NativeSwitch(library) as native:
+        native.start()
+        pipeline = Pipeline(native, library)
+        server = Server(Service(native, pipeline, 1, 0), "127.0.0.1:0", contents(server_files))
+        with pytest.raises(ServerError, match="no threads"), server:
+            pass
+        pipeline.close()
+        assert not listens(server.port)
+
+
+def test_server_with_tls_takes_no_more_connections_while_it_ends(
+    library: ctypes.CDLL, authority: Authority, server_files: list[str]
+) -> None:
+    """Clients get the end of their streams, and the answers that are being made."""
+    began, may_end = threading.Event(), threading.Event()
+
+    def answer(request: object, call: Call) -> p4r.CapabilitiesResponse:
+        began.set()
+        may_end.wait(WAIT_S)
+        return p4r.CapabilitiesResponse()
+
+    method = Method("/x/Slow", Kind.UNARY, answer, p4r.CapabilitiesRequest.FromString)
+    with NativeSwitch(library) as native, ExitStack() as stack:
+        native.start()
+        pipeline = Pipeline(native, library)
+        stack.callback(pipeline.close)
+        server = Server(
+            Service(native, pipeline, 1, 0), "127.0.0.1:0", contents(server_files), [method]
+        )
+        stack.enter_context(server)
+        client = stack.enter_context(Client(server.port, tls=credentials(authority)))
+        client.arbitrate()
+        slow = client.channel.unary_unary("/x/Slow").future(b"", timeout=WAIT_S)
+        assert began.wait(WAIT_S)
+        server.end()
+        with pytest.raises(StopIteration):
+            client.receive()
+        waiting.wait_until(lambda: not listens(server.port), "the address to be free")
+        may_end.set()
+        slow.result()
 
 
 def test_large_configuration_and_answer_pass(authority: Authority, server_files: list[str]) -> None:

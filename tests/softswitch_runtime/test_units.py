@@ -23,6 +23,10 @@ STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"]
 
 TABLES = ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", "cache_lines"]
 PARTS = {
+    "front_test": [
+        *(f"front_{part}" for part in ("answers", "begin", "calls", "clients", "frames", "queue")),
+        "hpack",
+    ],
     "offload_test": ["offload", "packet", "hash"],
     "channel_test": ["channel", "packet"],
     "traffic_test": ["traffic", "packet"],
