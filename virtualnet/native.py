@@ -226,13 +226,7 @@ Exchanging = ctypes.PYFUNCTYPE(_int, _u32, ctypes.POINTER(Mail), ctypes.POINTER(
 class PartStats(ctypes.Structure):
     """struct vn_part_stats."""
 
-    _fields_ = [
-        (name, _u64)
-        for name in (
-            "rounds", "exchanges", "events", "longest_events", "frames_out", "frames_in",
-            "bytes_out", "waited_ns", "lookahead_ps",
-        )
-    ]  # fmt: skip
+    _fields_ = structure(counts.PartStats)
 
 
 # name: (result, arguments after the network's handle)
