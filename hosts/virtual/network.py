@@ -211,7 +211,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 program = load(compiled, inplace)
             whose = f"{len(topology.hosts):,} hosts, {len(topology.switches):,} switches"
             way_out = "take a smaller network, or a machine with more"
-            memory.require(whose, Memory(explain).network(topology), way_out)
+            needs = Memory(explain, part.n if part else 1).network(topology)
+            memory.require(whose, needs, way_out)
             room_for(len(topology.switches))
             for switch in topology.switches:
                 if part is not None and not part.holds(switch.name):
