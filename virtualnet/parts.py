@@ -160,7 +160,10 @@ class Part:
         return gather(self.transport, value, everywhere=True)
 
     def _exchange(self, n: int, out: Any, into: Any) -> int:
-        """Is called by the engine. What it raises, the run does."""
+        """Is called by the engine. What it raises, the run does, and no more is exchanged: who has
+        given up says so once, and answers nothing."""
+        if self.error is not None:
+            return 1
         try:
             letters = [
                 memoryview((ctypes.c_char * out[i].bytes).from_address(out[i].at)).cast("B")

@@ -496,8 +496,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                     elif reason == native.RETURN:
                         self._calls[exchange.flow][0]()
                     elif reason == native.FAILED:
-                        if self._part is not None and self._part.error is not None:
-                            raise self._part.error
+                        self._raise_of_exchange()
                         error = self._library.vn_error(self._handle).decode()
                         raise VirtualError(f"{self.now_s * 1e6:.6f} us: {self._with_names(error)}")
                     else:
@@ -746,5 +745,11 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     def _check(self, code: int) -> int:
         if code < 0:
+            self._raise_of_exchange()
             raise VirtualError(self._library.vn_error(self._alive()).decode() or os.strerror(-code))
         return code
+
+    def _raise_of_exchange(self) -> None:
+        """Raises what an exchange with other processes has raised, for which the engine failed."""
+        if self._part is not None and self._part.error is not None:
+            raise self._part.error

@@ -318,6 +318,51 @@ def test_part_that_gives_up_ends_the_others() -> None:
     assert reasons == ["process 1: out of patience"] * 2
 
 
+class Breaking:
+    """A transport that breaks at its nth exchange, or never, and says so once."""
+
+    def __init__(self, transport: Transport, n: int | None) -> None:
+        self.number, self.n = transport.number, transport.n
+        self.exchanges = 0
+        self._transport, self._last, self._broken = transport, n, False
+
+    def exchange(self, letters: Sequence[memoryview]) -> list[bytes]:
+        assert not self._broken, "asked again"
+        self.exchanges += 1
+        try:
+            if self.exchanges == self._last:
+                raise OtherProcessError("broken")
+            return self._transport.exchange(letters)
+        except OtherProcessError:
+            self._broken = True
+            raise
+
+    def give_up(self, why: str) -> None:
+        self._transport.give_up(why)
+
+
+def test_part_whose_transport_breaks_asks_no_more() -> None:
+    """Whatever it exchanges then: a process that has given up answers no second question."""
+    topology = mesh(5, [(i, (i + 1) % 5) for i in range(5)], [1e-6])
+
+    def run(transport: ThreadTransport, n: int | None) -> int:
+        breaking = Breaking(transport, n if transport.number == 0 else None)
+        with VirtualNetwork(
+            topology, find_scheme("pfc").configure(), transport=breaking
+        ) as network:
+            with_flows(
+                network, [FlowSpec(i, f"h{i}", f"h{(i + 2) % 5}", 0.0, 3000) for i in range(5)]
+            )
+            network.run(until_s=1e-3, finish=True)
+            assert network.deadlock() is None
+        return breaking.exchanges
+
+    exchanges = in_threads(2, lambda transport: run(transport, None))[0]
+    for n in range(1, exchanges + 1):
+        with pytest.raises(OtherProcessError, match="broken"):
+            in_threads(2, lambda transport, n=n: run(transport, n))  # type: ignore[misc]
+
+
 def test_parts_of_different_networks_are_refused() -> None:
     """One has other flows, or another call."""
 
