@@ -9,10 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from pcn.base import mpirun
 from pcn.base.errors import LabError
 
 _GB, _MB = 1e9, 1e6
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+_GIVEN_BACK = ("active_file", "inactive_file", "slab_reclaimable")
+"""What a control group has that the kernel takes back when memory is needed: pages of files that
+were read, and what is known of them."""
 
 
 class Need(NamedTuple):
@@ -50,16 +54,18 @@ def require(whose: str, needs: Sequence[Need], way_out: str) -> None:
 
 
 def available_bytes() -> float | None:
-    """Returns what the process may still take: of the machine's memory, of its control group's, and
-    of its address space (ulimit -v), whichever is least; None where nothing states it."""
+    """Returns what the process may still take: of the machine's memory and of its control group's,
+    a like share of what the processes have that `mpirun` has started here, and of its address space
+    (ulimit -v), whichever is least; None where nothing states it."""
     return min(_limits(), default=None)
 
 
 def _limits() -> Iterator[float]:
+    sharing = mpirun.on_this_machine()
     with suppress(OSError, ValueError, LookupError):
-        yield _fields(_PROC / "meminfo")["MemAvailable:"] * 1024
+        yield _fields(_PROC / "meminfo")["MemAvailable:"] * 1024 / sharing
     with suppress(OSError, ValueError, LookupError):
-        yield from _of_groups()
+        yield from (left / sharing for left in _of_groups())
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
         with suppress(OSError, ValueError, LookupError):
@@ -68,8 +74,7 @@ def _limits() -> Iterator[float]:
 
 
 def _of_groups() -> Iterator[float]:
-    """Yields the rest of the limit of each control group (version 2) that the process is in.
-    Files that were read are given back when memory is needed."""
+    """Yields the rest of the limit of each control group (version 2) that the process is in."""
     lines = (_PROC / "self/cgroup").read_text(encoding="utf-8").splitlines()
     paths = [line[3:].strip("/") for line in lines if line.startswith("0::")]
     group = _CGROUPS / paths[0]
@@ -78,10 +83,9 @@ def _of_groups() -> Iterator[float]:
             return
         with suppress(OSError, ValueError, LookupError):
             limit = int((folder / "memory.max").read_text(encoding="utf-8"))  # or "max"
-            files = _fields(folder / "memory.stat")["inactive_file"]
-            yield max(
-                limit - int((folder / "memory.current").read_text(encoding="utf-8")) + files, 0
-            )
+            used = int((folder / "memory.current").read_text(encoding="utf-8"))
+            counts = _fields(folder / "memory.stat")
+            yield max(limit - used + sum(counts[name] for name in _GIVEN_BACK), 0)
 
 
 def _fields(path: Path) -> dict[str, int]:

@@ -9,6 +9,8 @@ _WORLDS = (
     ("PMI_SIZE", "PMI_RANK"),  # MPICH and its kin
 )
 
+_OF_A_MACHINE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
+
 
 def _number(name: str) -> int | None:
     text = os.environ.get(name, "")
@@ -18,6 +20,13 @@ def _number(name: str) -> int | None:
 def processes() -> int:
     """Returns how many processes were started together, this one counted; 1: it was alone."""
     return next((number for name, _ in _WORLDS if (number := _number(name))), 1)
+
+
+def on_this_machine() -> int:
+    """Returns how many of them this machine has, as far as the launcher tells; else all."""
+    together = processes()
+    here = (number for name in _OF_A_MACHINE if (number := _number(name)))
+    return min(next(here, together), together)
 
 
 def is_first() -> bool:

@@ -17,7 +17,6 @@ libsoftswitch are the run's. Not a test.
 from __future__ import annotations
 
 import argparse
-import pickle
 import resource
 import time
 from collections.abc import Sequence
@@ -30,7 +29,8 @@ from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.clos import clos
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.virtualnet.part_threads import in_threads
-from pcn.virtualnet.parts import PartStats, Transport
+from pcn.virtualnet.counts import PartStats
+from pcn.virtualnet.parts import Transport, gather
 
 PODS_OF_64_HOSTS = 32
 
@@ -122,16 +122,11 @@ def main() -> None:
         from pcn.virtualnet.mpi import World
 
         world = World()
-    own = measure(topology, flows, arguments.duration, world)
+    measured = measure(topology, flows, arguments.duration, world)
     if world is None:
-        print(f"one process: {own.events:,} events, digest {own.digest:016x}; {own}")
+        print(f"one process: {measured.events:,} events, digest {measured.digest:016x}; {measured}")
         return
-    letter = memoryview(pickle.dumps(own))
-    letters = world.exchange(
-        [letter if i == 0 != world.number else letter[:0] for i in range(world.n)]
-    )
-    if world.number == 0:
-        parts = [own, *map(pickle.loads, letters[1:])]
+    if parts := gather(world, measured):
         print(line(world.n, parts, arguments.duration))
         for number, of in enumerate(parts):
             print(f"    process {number}: {of.stats.events:,} events; {of}", flush=True)

@@ -234,16 +234,7 @@ class NativeSwitch(NativeState):
 
     def set_trimming(self, queues: Iterable[int], trimming: Trimming = DEFAULT) -> None:
         """Packets that these queues of a port refuse are trimmed, at all ports."""
-        mask = sum(1 << queue for queue in set(queues))
-        raw = TrimmingRecord(
-            trimming.size,
-            trimming.dscp_value,
-            trimming.queue_index,
-            mask,
-            trimming.tail_percent,
-            trimming.weight,
-        )
-        self._call("sw_set_trimming", ctypes.byref(raw))
+        self._call("sw_set_trimming", ctypes.byref(TrimmingRecord.of(queues, trimming)))
 
     def port_capture(self, port: int, *, out: bool, path: Path) -> None:
         """Captures the frames that come in by a port, or leave by it, from now on. Raises

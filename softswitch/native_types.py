@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from typing import Any, Final
+
+from pcn.softswitch.trimming import Trimming
 
 PRIORITIES: Final = 8
 
@@ -56,6 +59,20 @@ class TrimmingRecord(ctypes.Structure):
         ("turns", ctypes.c_uint32),
         ("drawn", ctypes.c_uint64),
     ]
+
+    @classmethod
+    def of(cls, queues: Iterable[int], trimming: Trimming, drawn: int = 0) -> TrimmingRecord:
+        """Returns it of a port whose `queues` trim what they refuse. `drawn`: where the random
+        numbers of `tail_percent` begin, any."""
+        return cls(
+            size=trimming.size,
+            dscp_value=trimming.dscp_value,
+            queue_index=trimming.queue_index,
+            queues=sum(1 << queue for queue in set(queues)),
+            tail_percent=trimming.tail_percent,
+            weight=trimming.weight,
+            drawn=drawn,
+        )
 
 
 class ReplicaRecord(ctypes.Structure):

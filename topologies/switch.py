@@ -16,6 +16,9 @@ from pcn.topologies.watchdog import Watchdog
 FIFO, ROUND_ROBIN = "fifo", "round robin"  # arbitration
 SCHEDULER = "scheduler"
 """Entry points of this kind are further ones, each a `pcn.virtualnet.native.Part`."""
+_from_packages: set[str] = set()
+"""Found so far: to list what is installed takes longer than to check a switch, of which there are
+thousands."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,12 @@ class Switch:
 def is_arbitration(name: str) -> bool:
     """Returns whether a switch can have this arbitration: one of ours, or of an installed
     package."""
-    return name in (FIFO, ROUND_ROBIN) or find(SCHEDULER, name) is not None
+    if name in (FIFO, ROUND_ROBIN) or name in _from_packages:
+        return True
+    if find(SCHEDULER, name) is None:
+        return False
+    _from_packages.add(name)
+    return True
 
 
 def check_switch(switch: Switch, mtu_bytes: float, flow_control: str) -> None:

@@ -1,6 +1,6 @@
 """What a run has counted: of a link, of all, and the deadlock that it is in.
 
-The fields of LinkStats, BufferStats, WatchdogStats and Totals are those of the engine's struct, in
+The fields of LinkStats, BufferStats, WatchdogStats, Totals and PartStats are those of the engine's struct, in
 its order and by its names, except times: `now_s` is the engine's `now_ps`. `structure` makes the
 struct's layout of them, so a counter is a line here and a line in csrc/virtualnet.h.
 """
@@ -164,3 +164,30 @@ class Totals:
     stray_frames: int
     unusable_cnps: int
     unfinished: int
+
+
+@dataclass(frozen=True)
+class PartStats:
+    """What one part of a network has done and sent; no result. `events`: of its nodes.
+    `longest_events`: of each exchange the events of the part that had the most, summed, which no
+    number of processes makes less. `frames_out`, `frames_in`, `bytes_out`: over its cuts, bytes
+    with clocks and sums. `waited_s`: of the wall's clock in exchanges. `lookahead_s`: the shortest
+    delay of a link that may be cut, simulated seconds."""
+
+    rounds: int
+    exchanges: int
+    events: int
+    longest_events: int
+    frames_out: int
+    frames_in: int
+    bytes_out: int
+    waited_s: float
+    lookahead_s: float
+
+    def __str__(self) -> str:
+        return (
+            f"Several processes: {self.exchanges:,} exchanges in {self.rounds:,} rounds, of which "
+            f"the parts with most to do had {self.longest_events:,} events; this one had "
+            f"{self.events:,}, sent {self.frames_out:,} frames over its cuts, {self.bytes_out:,} "
+            f"bytes with clocks and sums, and waited {self.waited_s:.3g} s."
+        )

@@ -25,7 +25,7 @@ class World:
     def __init__(self) -> None:
         import mpi4py
 
-        mpi4py.rc.thread_level = "single"
+        mpi4py.rc.thread_level = "funneled"  # a part may have threads, and this one calls MPI
         # a process that fails doesn't wait for the others: the launcher ends them
         mpi4py.rc.finalize = False
         try:

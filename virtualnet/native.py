@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from pcn.softswitch.cache.objects import COMMON_FLAGS, build, digest, load
 from pcn.softswitch.embed.library import CSRC as SWITCH_CSRC, build_runtime, load_library
+from pcn.softswitch.native_types import TrimmingRecord
 from pcn.virtualnet import counts
 from pcn.virtualnet.counts import CLASSES as CLASSES, structure
 
@@ -137,18 +138,6 @@ class LinkStats(ctypes.Structure):
     _fields_ = structure(counts.LinkStats)
 
 
-class Trimming(ctypes.Structure):
-    """struct sw_trimming."""
-
-    _fields_ = [
-        ("size", ctypes.c_uint16),
-        *[(name, _u8) for name in ("dscp_value", "queue_index", "queues", "tail_percent")],
-        ("weight", _u32),
-        ("turns", _u32),
-        ("drawn", _u64),
-    ]
-
-
 class Disturbance(ctypes.Structure):
     """struct vn_disturbance."""
 
@@ -237,13 +226,7 @@ Exchanging = ctypes.PYFUNCTYPE(_int, _u32, ctypes.POINTER(Mail), ctypes.POINTER(
 class PartStats(ctypes.Structure):
     """struct vn_part_stats."""
 
-    _fields_ = [
-        (name, _u64)
-        for name in (
-            "rounds", "exchanges", "events", "longest_events", "frames_out", "frames_in",
-            "bytes_out", "waited_ns", "lookahead_ps",
-        )
-    ]  # fmt: skip
+    _fields_ = structure(counts.PartStats)
 
 
 # name: (result, arguments after the network's handle)
@@ -273,7 +256,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_store_whole": (_int, [_u32]),
     "vn_set_queue": (_int, [_u32, _u32, _u32, _u64]),
     "vn_count_waiting": (_int, [_u32, _u32, _u32]),
-    "vn_set_trimming": (_int, [_u32, ctypes.POINTER(Trimming)]),
+    "vn_set_trimming": (_int, [_u32, ctypes.POINTER(TrimmingRecord)]),
     "vn_set_weights": (_int, [_u32, ctypes.c_uint16 * CLASSES]),
     "vn_set_watchdog": (_int, [_u32, ctypes.POINTER(WatchdogConfig)]),
     "vn_watchdog_of": (_int, [_u32, ctypes.POINTER(WatchdogStats)]),

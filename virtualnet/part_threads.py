@@ -67,7 +67,6 @@ def in_threads(n: int, run: Callable[[ThreadTransport], _T]) -> list[_T]:
         thread.start()
     for thread in threads:
         thread.join()
-    own = [error for error in errors.values() if not isinstance(error, OtherProcessError)]
     if errors:
-        raise (own or list(errors.values()))[0]
+        raise min(errors.values(), key=lambda error: isinstance(error, OtherProcessError))
     return [results[number] for number in range(n)]

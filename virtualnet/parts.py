@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import pickle
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,33 +40,6 @@ class Transport(Protocol):
 
 class OtherProcessError(VirtualError):
     """Another process of the run has given up; the message has its reason."""
-
-
-@dataclass(frozen=True)
-class PartStats:
-    """What one part of a network has done and sent; no result. `events`: of its nodes.
-    `longest_events`: of each exchange the events of the part that had the most, summed, which no
-    number of processes makes less. `frames_out`, `frames_in`, `bytes_out`: over its cuts, bytes
-    with clocks and sums. `waited_s`: of the wall's clock in exchanges. `lookahead_s`: the shortest
-    delay of a link that may be cut, simulated seconds."""
-
-    rounds: int
-    exchanges: int
-    events: int
-    longest_events: int
-    frames_out: int
-    frames_in: int
-    bytes_out: int
-    waited_s: float
-    lookahead_s: float
-
-    def __str__(self) -> str:
-        return (
-            f"Several processes: {self.exchanges:,} exchanges in {self.rounds:,} rounds, of which "
-            f"the parts with most to do had {self.longest_events:,} events; this one had "
-            f"{self.events:,}, sent {self.frames_out:,} frames over its cuts, {self.bytes_out:,} "
-            f"bytes with clocks and sums, and waited {self.waited_s:.3g} s."
-        )
 
 
 def partition(
@@ -119,6 +91,23 @@ def cut_links(topology: Topology, owners: npt.NDArray[np.uint32]) -> int:
     return sum(owners[place[link.a.node]] != owners[place[link.b.node]] for link in topology.links)
 
 
+def gather(transport: Transport, value: object, everywhere: bool = False) -> list[Any]:
+    """Returns the values of all processes, by process, in process 0 or `everywhere`; else
+    nothing."""
+    letter = memoryview(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+    letters = [
+        letter if i != transport.number and (everywhere or i == 0) else letter[:0]
+        for i in range(transport.n)
+    ]
+    answers = transport.exchange(letters)
+    if transport.number and not everywhere:
+        return []
+    return [
+        value if i == transport.number else pickle.loads(answer)
+        for i, answer in enumerate(answers)
+    ]
+
+
 class Part:
     """This process's part of a network, and its talk with the others. `of` makes it."""
 
@@ -164,36 +153,17 @@ class Part:
 
     def gather(self, value: object) -> list[Any]:
         """Returns the values of all processes, by process, in process 0; nothing in others."""
-        letter = memoryview(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
-        none = memoryview(b"")
-        letters = [letter if i == 0 != self.number else none for i in range(self.n)]
-        answers = self.transport.exchange(letters)
-        if self.number:
-            return []
-        return [value, *(pickle.loads(answer) for answer in answers[1:])]
+        return gather(self.transport, value)
 
     def shared(self, value: object) -> list[Any]:
         """Returns the values of all processes, by process."""
-        letter = memoryview(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
-        none = memoryview(b"")
-        letters = [letter if i != self.number else none for i in range(self.n)]
-        answers = self.transport.exchange(letters)
-        return [
-            value if i == self.number else pickle.loads(answer) for i, answer in enumerate(answers)
-        ]
-
-    def require_same(self, what: str, value: object) -> None:
-        """Raises VirtualError in all processes where one has another value."""
-        values = self.shared(value)
-        for number, other in enumerate(values):
-            if other != values[0]:
-                raise VirtualError(
-                    f"processes 0 and {number} have different {what}: run one release and one "
-                    "topology in all"
-                )
+        return gather(self.transport, value, everywhere=True)
 
     def _exchange(self, n: int, out: Any, into: Any) -> int:
-        """Is called by the engine. What it raises, the run does."""
+        """Is called by the engine. What it raises, the run does, and no more is exchanged: who has
+        given up says so once, and answers nothing."""
+        if self.error is not None:
+            return 1
         try:
             letters = [
                 memoryview((ctypes.c_char * out[i].bytes).from_address(out[i].at)).cast("B")
@@ -209,13 +179,3 @@ class Part:
             self.error = error
             return 1
         return 0
-
-
-def stats_of(library: ctypes.CDLL, handle: int) -> PartStats:
-    """Returns what this process has done so far."""
-    raw = native.PartStats()
-    library.vn_part_stats(handle, ctypes.byref(raw))
-    values = {field.name: getattr(raw, field.name, 0) for field in fields(PartStats)}
-    return PartStats(
-        **{**values, "waited_s": raw.waited_ns / 1e9, "lookahead_s": raw.lookahead_ps / 1e12}
-    )

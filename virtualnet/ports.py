@@ -7,6 +7,7 @@ import ctypes
 import random
 from collections.abc import Callable, Iterable, Sequence
 
+from pcn.softswitch.native_types import TrimmingRecord
 from pcn.softswitch.trimming import DEFAULT, Trimming
 from pcn.topologies import entry_points
 from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, Switch, Topology
@@ -78,18 +79,9 @@ class Ports:
         numbers = set(classes)
         if not numbers <= set(range(native.CLASSES)):
             raise VirtualError(f"classes {sorted(numbers)}: there are 0 to {native.CLASSES - 1}")
-        mask = sum(1 << number for number in numbers)
         link = self._links[Endpoint(switch, port)]
-        raw = native.Trimming(
-            trimming.size,
-            trimming.dscp_value,
-            trimming.queue_index,
-            mask,
-            trimming.tail_percent,
-            trimming.weight,
-            0,
-            random.Random(f"{seed}/{link}").getrandbits(64),
-        )
+        drawn = random.Random(f"{seed}/{link}").getrandbits(64)
+        raw = TrimmingRecord.of(numbers, trimming, drawn)
         self._check(self._library.vn_set_trimming(self._changing(), link, ctypes.byref(raw)))
         self.set_queue(switch, port, trimming.queue_index, depth=depth)
 

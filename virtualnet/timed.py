@@ -29,14 +29,14 @@ from pcn.softswitch.embed.switch import NativeSwitch
 from pcn.topologies.lossless import CREDITS
 from pcn.topologies.model import Endpoint, Topology
 from pcn.virtualnet import native
-from pcn.virtualnet.counts import Deadlock, LinkStats, Totals, counted
+from pcn.virtualnet.counts import Deadlock, LinkStats, PartStats, Totals, counted
 from pcn.virtualnet.errors import CallbackError, VirtualError
 from pcn.virtualnet.frames import Frames
 from pcn.virtualnet.lock import EngineLock
 from pcn.virtualnet.named import Named
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.pace import Lateness, Pace
-from pcn.virtualnet.parts import Part, PartStats, stats_of
+from pcn.virtualnet.parts import Part
 from pcn.virtualnet.pfc_log import PfcLog
 from pcn.virtualnet.ports import Ports, scheduler_parts
 from pcn.virtualnet.samples import Samples, Source
@@ -496,8 +496,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                     elif reason == native.RETURN:
                         self._calls[exchange.flow][0]()
                     elif reason == native.FAILED:
-                        if self._part is not None and self._part.error is not None:
-                            raise self._part.error
+                        self._raise_of_exchange()
                         error = self._library.vn_error(self._handle).decode()
                         raise VirtualError(f"{self.now_s * 1e6:.6f} us: {self._with_names(error)}")
                     else:
@@ -577,7 +576,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def part_stats(self) -> PartStats:
         """Returns what this process has done, of a network that several share; in one, what it has
         done alone."""
-        return stats_of(self._library, self._alive())
+        raw = native.PartStats()
+        self._library.vn_part_stats(self._alive(), ctypes.byref(raw))
+        return counted(PartStats, raw)
 
     def gather(self) -> bool:
         """Brings what all processes have counted to the first one, whose digest, statistics and
@@ -744,5 +745,11 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     def _check(self, code: int) -> int:
         if code < 0:
+            self._raise_of_exchange()
             raise VirtualError(self._library.vn_error(self._alive()).decode() or os.strerror(-code))
         return code
+
+    def _raise_of_exchange(self) -> None:
+        """Raises what an exchange with other processes has raised, for which the engine failed."""
+        if self._part is not None and self._part.error is not None:
+            raise self._part.error

@@ -23,9 +23,10 @@ _VALUE, _COPIED = 8, 0.75
 """Bytes of a sample; the share that is left of as many as are kept, when they have been thinned."""
 
 
-def of_run(plan: Plan) -> list[Need]:
-    """Returns what a run needs beside its plan, at its peak: when its samples become series. Single
-    flows' series, and what is recorded on request, come on top. Raises LabError."""
+def of_run(plan: Plan, parts: int = 1) -> list[Need]:
+    """Returns what a run needs beside its plan, at its peak: when its samples become series; in one
+    of as many processes, each with a part. Single flows' series, and what is recorded on request,
+    come on top. Raises LabError."""
     topology, sampling = plan.topology, plan.sampling
     hosts = sum(len(topology.ports(host.name)) for host in topology.hosts)
     ports = 2 * len(topology.links) - hosts
@@ -36,7 +37,7 @@ def of_run(plan: Plan) -> list[Need]:
     samples = _samples(sources, length_s / sampling.counters_s) + _samples(
         classes * ports, length_s / (plan.records.queues_s or sampling.counters_s)
     )
-    engine = Memory(plan.records.explain)
+    engine = Memory(plan.records.explain, parts)
     return [
         *engine.network(topology),
         Need("flows", engine.flows(flows) + flows * _OF_FLOW),

@@ -92,7 +92,7 @@ def _run(
 ) -> Recording | None:
     """Returns what was recorded; None in all processes but the first."""
     started = time.monotonic()
-    _require_memory(plan, progress)
+    _require_memory(plan, progress, transport)
     progress.stage("Network: switches and their programs")
     try:
         scheme = (variant.scheme or find_scheme(plan.scheme)).configure(
@@ -146,10 +146,10 @@ def _run(
         )
 
 
-def _require_memory(plan: Plan, progress: RunProgress) -> None:
-    """States what memory the run needs, where that is much. Raises MemoryShortError where it isn't
-    there."""
-    needs = run_memory.of_run(plan)
+def _require_memory(plan: Plan, progress: RunProgress, transport: Transport | None) -> None:
+    """States what memory the run needs in this process, where that is much. Raises MemoryShortError
+    where it isn't there."""
+    needs = run_memory.of_run(plan, 1 if transport is None else transport.n)
     size = memory.total(needs)
     if size >= run_memory.STATED_FROM:
         parts = ", ".join(f"{need.what} {memory.size_text(need.size)}" for need in needs)

@@ -180,9 +180,9 @@ class FlowMaker:
         self._decided: dict[float, _Decided] = {}
         """By line rate, of RPs in C that don't react to the start: all decide alike."""
         self._elsewhere: dict[Hashable, Made] = {}
+        """By `_likeness`."""
         self._alike: dict[Hashable, _Alike] = {}
-        """By line rate, the last packet's payload, class, colour, and what is given beside the
-        flow; of such RPs, with NPs in C: they have attributes of one Python text."""
+        """Likewise; of such RPs, with NPs in C: they have attributes of one Python text."""
 
     def make(
         self,
@@ -211,8 +211,7 @@ class FlowMaker:
             first = rp if start_s is not None else self._ends.new_rp(src.rate_bps)
         except SchemeError as error:
             raise VirtualError(f"flow {spec.id}: {error}") from error
-        rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
-        key = (src.rate_bps, rest, spec.traffic_class, spec.colour, id(reliability), id(paths))
+        key = self._likeness(src, spec, reliability, paths)
         alike = self._alike.get(key)
         if alike is None:
             decided = self._start(rp, first, np, src.rate_bps, spec, start_s or 0.0)
@@ -267,26 +266,23 @@ class FlowMaker:
     ) -> Made:
         """Returns what `make` does, of a flow between hosts of other processes: it has the ends of
         the first such flow that is alike, which do nothing."""
-        rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
-        key = (
-            src.rate_bps,
-            rest,
-            spec.traffic_class,
-            spec.colour,
-            group,
-            id(reliability),
-            id(paths),
-        )
-        made = self._elsewhere.get(key)
-        if made is None:
-            made = self.make(src, dst, spec, start_s, end_s, group, reliability, paths)
-            self._elsewhere[key] = made
-            return made
-        config, _, rp, np, keeps = made
+        key = self._likeness(src, spec, reliability, paths)
+        if key not in self._elsewhere:
+            first = self.make(src, dst, spec, start_s, end_s, group, reliability, paths)
+            self._elsewhere[key] = first
+            return first
+        config, _, rp, np, keeps = self._elsewhere[key]
         fields = list(native.FLOW_CONFIG.unpack(config))
         fields[_PLACE_OF_START] = NEVER if start_s is None else picoseconds(start_s)
         fields[_PLACE_OF_LINKS : _PLACE_OF_LINKS + 4] = src.link, dst.link, group, spec.id
         return native.FLOW_CONFIG.pack(*fields), (src.end.port, dst.end.port), rp, np, keeps
+
+    def _likeness(
+        self, src: Nic, spec: FlowSpec, reliability: Reliability | None, paths: Paths | None
+    ) -> Hashable:
+        """Returns what flows have in common that are alike but for their hosts and times."""
+        rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
+        return src.rate_bps, rest, spec.traffic_class, spec.colour, id(reliability), id(paths)
 
     def _frames_bytes(self, spec: FlowSpec) -> int | None:
         """Returns all that a flow whose NP grants has to send, in frames; None: it has no end."""

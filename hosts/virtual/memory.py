@@ -34,9 +34,11 @@ _RING = 16
 
 class Memory:
     """What the engine's structs take. `explain`: of the engine that accounts for flows' time, as
-    the network is made with. Raises VirtualError."""
+    the network is made with. `parts`: that share the network: each has its own switches and
+    packets, and all links and flows. Raises VirtualError."""
 
-    def __init__(self, explain: bool = False) -> None:
+    def __init__(self, explain: bool = False, parts: int = 1) -> None:
+        self._parts = parts
         try:
             library = native.engine(explain)
         except BuildError as error:
@@ -53,7 +55,10 @@ class Memory:
         sizes = self._sizes
         nodes = (hosts + switches) * sizes.node + _EVENTS * links * sizes.event
         directions = links * (sizes.link + _OF_DIRECTION) + ports * (sizes.port + _OF_PORT)
-        return [Need("switches", switches * _SWITCH), Need("links", nodes + directions)]
+        return [
+            Need("switches", switches * _SWITCH / self._parts),
+            Need("links", nodes + directions),
+        ]
 
     def flows(self, flows: int) -> float:
         """Returns the bytes of this many flows in a network."""
@@ -74,4 +79,4 @@ class Memory:
             for host, size in sent.items()
         )
         rings = 2 * len(topology.links) * _RING * self._sizes.in_flight
-        return Need("packets", packets * self._sizes.packet + rings)
+        return Need("packets", (packets * self._sizes.packet + rings) / self._parts)

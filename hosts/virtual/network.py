@@ -211,7 +211,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 program = load(compiled, inplace)
             whose = f"{len(topology.hosts):,} hosts, {len(topology.switches):,} switches"
             way_out = "take a smaller network, or a machine with more"
-            memory.require(whose, Memory(explain).network(topology), way_out)
+            needs = Memory(explain, part.n if part else 1).network(topology)
+            memory.require(whose, needs, way_out)
             room_for(len(topology.switches))
             for switch in topology.switches:
                 if part is not None and not part.holds(switch.name):
@@ -570,7 +571,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             raise VirtualError(f"flow {spec.id}: {why}")
         here = self.holds(spec.src) or self.holds(spec.dst)
         make = self._maker.make if here else self._maker.elsewhere
-        made = make(
+        flow = make(
             *self._nics.between(spec.src, spec.dst, spec.id),
             spec,
             None if spec.after else start_s,
@@ -579,12 +580,12 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             self._reliability.get(spec.traffic_class),
             paths,
         )
-        if self._part is not None and here and calls_python(made[2], made[3]):
+        if self._part is not None and here and calls_python(*flow[2:4]):
             self._only_in_one(
                 f"flow {spec.id}: {self.scheme.scheme.name} runs in Python, where flows of several "
                 "processes may share state"
             )
-        return made
+        return flow
 
     def _require_waiting(self, spec: FlowSpec, delay_s: float) -> None:
         """Raises VirtualError where a flow can't wait for those of its `after`."""

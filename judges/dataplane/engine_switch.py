@@ -16,7 +16,7 @@ from typing import Any
 
 from pcn.controller.constants import RECIRCULATION_PORT
 from pcn.softswitch.native import NativeError, NativeSwitch
-from pcn.softswitch.native_types import PRIORITIES
+from pcn.softswitch.native_types import PRIORITIES, TrimmingRecord
 from pcn.softswitch.trimming import DEFAULT, Trimming
 from pcn.virtualnet import native
 from pcn.virtualnet.native import NO_QUEUE
@@ -176,15 +176,7 @@ class EngineSwitch(NativeSwitch):
             for queue in range(PRIORITIES):
                 self._check(engine.vn_set_queue(net, link, queue, *self._setting(port, queue)))
             if self._trimming is not None:
-                queues, of = self._trimming
-                raw = native.Trimming(
-                    size=of.size,
-                    dscp_value=of.dscp_value,
-                    queue_index=of.queue_index,
-                    queues=sum(1 << queue for queue in set(queues)),
-                    tail_percent=of.tail_percent,
-                    weight=of.weight,
-                )
+                raw = TrimmingRecord.of(*self._trimming)
                 self._check(engine.vn_set_trimming(net, link, ctypes.byref(raw)))
         self._check(engine.vn_edge_advance(net, self.handle, self.now_ns, 0, 0))
         return net

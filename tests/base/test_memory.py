@@ -31,7 +31,10 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def limit(folder: Path, most: object, current: int, files: int) -> None:
     (folder / "memory.max").write_text(f"{most}\n")
     (folder / "memory.current").write_text(f"{current}\n")
-    (folder / "memory.stat").write_text(f"anon 1\ninactive_file {files}\n")
+    (folder / "memory.stat").write_text(
+        f"anon 1\nactive_file {files // 2}\ninactive_file {files // 4}\n"
+        f"slab_reclaimable {files // 4}\nslab 7\n"
+    )
 
 
 def test_machine_has_what_the_kernel_calls_available(system: Path) -> None:
@@ -48,6 +51,23 @@ def test_group_above_that_of_the_process_limits_it(system: Path) -> None:
 def test_address_space_limits_it(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (GB, GB))
     assert memory.available_bytes() == GB - 1000 * resource.getpagesize()
+
+
+def test_processes_of_mpirun_share_what_is_the_machine_s(
+    system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of five two are here. The address space is each one's."""
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "5")
+    assert memory.available_bytes() == 8_000_000 * 1024 / 5
+    monkeypatch.setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2")
+    assert memory.available_bytes() == 4_000_000 * 1024
+    limit(system / "cgroup/jobs", 3 * GB, 2 * GB, GB // 2)
+    assert memory.available_bytes() == 0.75 * GB
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (GB // 2, GB // 2))
+    assert memory.available_bytes() == GB // 2 - 1000 * resource.getpagesize()
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "1")  # where nothing is shared
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    assert memory.available_bytes() == 1.5 * GB
 
 
 def test_unknown_memory_refuses_nothing(system: Path) -> None:

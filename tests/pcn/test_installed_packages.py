@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from pcn.controller.errors import UnknownNameError
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.papers import Catalog, described
 from pcn.experiments.traffic.flow_files import read_flows
+from pcn.topologies import entry_points, switch
+from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.formats import FormatError
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import TopologyError
@@ -249,3 +252,15 @@ def test_scheduler_of_package_is_an_arbitration(install: Install) -> None:
         scheduler_parts(find_topology("star").build({"arbitration": "fifo2"}))
     with pytest.raises(TopologyError, match="arbitration 'sjf': there is 'fifo' and 'round robin'"):
         find_topology("star").build({"arbitration": "sjf"})
+
+
+def test_scheduler_of_package_is_looked_for_once_for_all_switches(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(SCHEDULER, "scheduler.lifo20 = planted:LIFO")
+    listed: list[str] = []
+    find = entry_points.find
+    monkeypatch.setattr(switch, "find", lambda kind, name: listed.append(name) or find(kind, name))
+    topology = fat_tree(4)
+    replace(topology, switches=tuple(replace(of, arbitration="lifo20") for of in topology.switches))
+    assert listed == ["lifo20"]

@@ -7,10 +7,10 @@ import struct
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from networks import read_pcap
+from networks import all_link_stats, read_pcap
 
 from pcn.hosts.virtual import VirtualNetwork
-from pcn.topologies.model import Endpoint, Topology
+from pcn.topologies.model import Topology
 
 BLOCK, COUNTS, AHEAD = 64, 4096, 2048
 BUFFER = 280_000
@@ -32,13 +32,9 @@ def period_s(rate_bps: float) -> float:
     return 65536 * 32 / rate_bps
 
 
-def ends(topology: Topology) -> list[Endpoint]:
-    return [end for link in topology.links for end in (link.a, link.b)]
-
-
 def nothing_inside(network: VirtualNetwork) -> bool:
-    held = [network.link_stats(end.node, end.port).held_bytes for end in ends(network.topology)]
-    return not any(held) and network.totals().packets == 0
+    held = any(stats.held_bytes for stats in all_link_stats(network))
+    return not held and network.totals().packets == 0
 
 
 @dataclass(frozen=True)

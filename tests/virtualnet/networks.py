@@ -11,6 +11,7 @@ from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies import lossless
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
+from pcn.virtualnet import LinkStats
 
 MTU = 1058
 PFC_ONLY = find_scheme("pfc").configure()
@@ -116,6 +117,15 @@ def with_flows(network: VirtualNetwork, flows: Iterable[FlowSpec]) -> VirtualNet
     for flow in flows:
         network.add_flow(flow)
     return network
+
+
+def ends(topology: Topology) -> list[Endpoint]:
+    """The port where each direction of a link starts."""
+    return [end for link in topology.links for end in (link.a, link.b)]
+
+
+def all_link_stats(network: VirtualNetwork) -> list[LinkStats]:
+    return [network.link_stats(end.node, end.port) for end in ends(network.topology)]
 
 
 def read_pcap(path: Path) -> list[tuple[float, bytes]]:

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from credit_packets import by_credits
 from hypothesis import given, settings, strategies as st
-from networks import mesh, star, tree, with_flows
+from networks import all_link_stats, mesh, star, tree, with_flows
 from test_virtual_callbacks import Np, Rp, scheme_of
 from test_virtual_threads import NETWORKS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "softswitch_program"))
 from program_json import Builder, assign, field, value
 
-from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.algorithms import Configured, find_scheme
 from pcn.hosts.virtual import VirtualNetwork, native as rdma
 from pcn.softswitch.codegen.build import build_program
 from pcn.softswitch.native import NativeSwitch
@@ -84,11 +84,7 @@ def seen(
             "deadlock": deadlock,
             "totals": replace(network.totals(), packets_most=0),
             "flows": network.flow_stats().tobytes(),
-            "links": [
-                network.link_stats(end.node, end.port)
-                for link in topology.links
-                for end in (link.a, link.b)
-            ],
+            "links": all_link_stats(network),
             "samples": (samples.times_s.tolist(), samples.values.tolist()),
             "counters": counters,
         }
@@ -199,8 +195,8 @@ def through() -> Any:
     return build_program(json.dumps(builder.json()), inplace=True)
 
 
-def ring() -> Topology:
-    """h0 - s0 - s1 - h1 and back by s2: each switch sends on by its port 2."""
+def lines() -> Topology:
+    """h0 - s0 - s1 - h1, and h2 - s2 - s3 - h3: each switch sends on by its port 2."""
     ends = [
         ("h0", 0, "s0", 1), ("s0", 2, "s1", 1), ("s1", 2, "h1", 0),
         ("h2", 0, "s2", 1), ("s2", 2, "s3", 1), ("s3", 2, "h3", 0),
@@ -230,7 +226,7 @@ def test_frames_cross_a_cut_as_they_are(
     whole_bytes: int | None,
 ) -> None:
     """Bytes, length, class and time, of frames stored whole or in part, on two cuts."""
-    topology = ring()
+    topology = lines()
     owners = {"h0": 0, "s0": 0, "s1": 1, "h1": 1, "h2": 1, "s2": 1, "s3": 0, "h3": 0}
 
     def run(transport: Transport | None) -> tuple[object, ...]:
@@ -322,6 +318,51 @@ def test_part_that_gives_up_ends_the_others() -> None:
     assert reasons == ["process 1: out of patience"] * 2
 
 
+class Breaking:
+    """A transport that breaks at its nth exchange, or never, and says so once."""
+
+    def __init__(self, transport: Transport, n: int | None) -> None:
+        self.number, self.n = transport.number, transport.n
+        self.exchanges = 0
+        self._transport, self._last, self._broken = transport, n, False
+
+    def exchange(self, letters: Sequence[memoryview]) -> list[bytes]:
+        assert not self._broken, "asked again"
+        self.exchanges += 1
+        try:
+            if self.exchanges == self._last:
+                raise OtherProcessError("broken")
+            return self._transport.exchange(letters)
+        except OtherProcessError:
+            self._broken = True
+            raise
+
+    def give_up(self, why: str) -> None:
+        self._transport.give_up(why)
+
+
+def test_part_whose_transport_breaks_asks_no_more() -> None:
+    """Whatever it exchanges then: a process that has given up answers no second question."""
+    topology = mesh(5, [(i, (i + 1) % 5) for i in range(5)], [1e-6])
+
+    def run(transport: ThreadTransport, n: int | None) -> int:
+        breaking = Breaking(transport, n if transport.number == 0 else None)
+        with VirtualNetwork(
+            topology, find_scheme("pfc").configure(), transport=breaking
+        ) as network:
+            with_flows(
+                network, [FlowSpec(i, f"h{i}", f"h{(i + 2) % 5}", 0.0, 3000) for i in range(5)]
+            )
+            network.run(until_s=1e-3, finish=True)
+            assert network.deadlock() is None
+        return breaking.exchanges
+
+    exchanges = in_threads(2, lambda transport: run(transport, None))[0]
+    for n in range(1, exchanges + 1):
+        with pytest.raises(OtherProcessError, match="broken"):
+            in_threads(2, lambda transport, n=n: run(transport, n))  # type: ignore[misc]
+
+
 def test_parts_of_different_networks_are_refused() -> None:
     """One has other flows, or another call."""
 
@@ -344,15 +385,27 @@ def test_parts_of_different_networks_are_refused() -> None:
         assert any("at another step of the run" in text for text in texts), texts
 
 
-def refused(match: str, run: Callable[[VirtualNetwork], object], **options: Any) -> None:
-    def part(transport: Transport) -> None:
-        scheme = options.pop("scheme", None) or find_scheme("pcn").configure()
-        with VirtualNetwork(fat_tree(4), scheme, transport=transport, **options) as network:
-            run(network)
+def refused(
+    match: str,
+    run: Callable[[VirtualNetwork], object],
+    scheme: Configured | None = None,
+    **options: Any,
+) -> None:
+    """Both parts refuse it."""
+    reasons: list[str] = []
+    configured = scheme or find_scheme("pcn").configure()
 
-    with pytest.raises(VirtualError, match=match) as raised:
-        in_threads(2, part)
-    assert "one process" in str(raised.value)
+    def part(transport: Transport) -> None:
+        with (
+            pytest.raises(VirtualError, match=match) as raised,
+            VirtualNetwork(fat_tree(4), configured, transport=transport, **options) as network,
+        ):
+            run(network)
+        reasons.append(str(raised.value))
+
+    in_threads(2, part)
+    assert len(reasons) == 2
+    assert all("one process" in reason for reason in reasons)
 
 
 def test_what_one_process_has_is_refused_with_its_reason(tmp_path: Path) -> None:

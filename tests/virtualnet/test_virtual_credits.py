@@ -17,13 +17,12 @@ from credit_packets import (
     COUNTS,
     blocks,
     by_credits,
-    ends,
     flow_control,
     nothing_inside,
     period_s,
 )
 from hypothesis import given, settings, strategies as st
-from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
+from networks import MTU, PFC_ONLY, chain, ends, mesh, star, with_flows
 
 from pcn.experiments.papers.tcd.plans import victims_plan
 from pcn.experiments.run.progress import Silent

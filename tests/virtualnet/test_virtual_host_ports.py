@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from networks import all_link_stats
 
 from pcn.hosts.algorithms import Configured, find_scheme
 from pcn.hosts.ports import choose
@@ -88,12 +89,8 @@ def run(topology: Topology, scheme: Configured, **options: object) -> tuple[int,
         for spec in flows():
             network.add_flow(spec)
         assert network.run(until_s=0.1, finish=True)
-        links = [
-            network.link_stats(end.node, end.port)
-            for link in topology.links
-            for end in (link.a, link.b)
-        ]
-        return network.totals().digest, [*(flow.stats() for flow in network.flows.values()), *links]
+        flow_stats = [flow.stats() for flow in network.flows.values()]
+        return network.totals().digest, [*flow_stats, *all_link_stats(network)]
 
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])

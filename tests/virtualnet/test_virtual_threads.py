@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from networks import mesh, tree, with_flows
+from networks import all_link_stats, mesh, tree, with_flows
 from test_virtual_callbacks import PERIOD_S, Np, Rp, scheme_of
 from waiting import wait_until
 
@@ -93,11 +93,7 @@ def everything(topology: Topology, scheme: str, number: int, folder: Path) -> di
         seen = {
             "totals": replace(network.totals(), packets_most=0),
             "flows": [flow.stats() for flow in network.flows.values()],
-            "links": [
-                network.link_stats(end.node, end.port)
-                for link in topology.links
-                for end in (link.a, link.b)
-            ],
+            "links": all_link_stats(network),
             "samples": (samples.times_s.tolist(), samples.values.tolist()),
             "calls": calls,
             "pfc": (

@@ -400,10 +400,10 @@ int vn_partition_of(struct vn_context *, uint32_t n, uint32_t *owners);
 int vn_split(struct vn_context *, uint32_t n, uint32_t number, const uint32_t *owners,
              uint32_t n_nodes, int (*exchange)(uint32_t, const struct vn_mail *, struct vn_mail *));
 int64_t vn_add_elsewhere(struct vn_context *);
-/* No result. waited_ns: in exchanges, by the wall's clock. longest_events: by exchange, the events
+/* No result. waited_ps: in exchanges, by the wall's clock. longest_events: by exchange, the events
  * of the part that had the most, summed: no number of cores makes it less. */
 struct vn_part_stats {
-    uint64_t rounds, exchanges, events, longest_events, frames_out, frames_in, bytes_out, waited_ns,
+    uint64_t rounds, exchanges, events, longest_events, frames_out, frames_in, bytes_out, waited_ps,
         lookahead_ps;
 };
 void vn_part_stats(const struct vn_context *, struct vn_part_stats *);

@@ -231,8 +231,6 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     address(flow->cnp, kind->cnp, &dst, &src, config->number);
     address(flow->ack, kind->ack, &dst, &src, config->number);
     if (config->packets != 0 && vn_receives_here(context, flow)) context->turns.unfinished++;
-    if (kind->last_frame_bytes < rdma->shortest_bytes || number == 0)
-        rdma->shortest_bytes = kind->last_frame_bytes;
     if (flow->timer != VN_NEVER && vn_sends_here(context, flow)) {
         vn_endpoint_at(context, vn_sender_of(context, flow), flow->timer, VN_EV_TIMER,
                        VN_ENDPOINT_rdma, number);

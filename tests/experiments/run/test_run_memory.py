@@ -87,6 +87,19 @@ def test_network_without_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) 
         VirtualNetwork(clos(), find_scheme("pcn").configure({}))
 
 
+def test_part_needs_its_share_of_switches_and_packets() -> None:
+    topology, flows = clos(), [FlowSpec(1, "h0", "h1", size_bytes=10**8)]
+    whole, part = (
+        {
+            need.what: need.size
+            for need in (*engine.network(topology), engine.packets(topology, flows, 1000))
+        }
+        for engine in (Memory(), Memory(parts=4))
+    )
+    shared = {name: size / 4 for name, size in whole.items() if name != "links"}
+    assert part == {"links": whole["links"], **shared}
+
+
 def test_packets_grow_with_what_hosts_send_up_to_a_round_trip() -> None:
     topology = clos(pods=2)
     flows = [[FlowSpec(1, "h0", "h1", size_bytes=size)] for size in (1000, 10_000, 10**8, 10**9)]

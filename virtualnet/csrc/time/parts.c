@@ -209,7 +209,7 @@ static bool exchange(struct vn_context *context)
         parts->stats.bytes_out += other->bytes;
     }
     bool ok = parts->exchange(parts->n, parts->out, parts->in) == 0;
-    parts->stats.waited_ns += vn_wall_ns() - began;
+    parts->stats.waited_ps += 1000 * (vn_wall_ns() - began);
     parts->stats.exchanges++;
     if (!ok) vn_fail(context, "the processes of this run have lost each other");
     return ok;
