@@ -7,7 +7,7 @@ import io
 import math
 import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -20,15 +20,21 @@ from pcn.experiments.define.samples import interval_note, needed
 from pcn.experiments.define.tables import Measured, Table
 from pcn.experiments.papers import EXPERIMENTS, SCENARIOS
 
-MARK = "*"
+MARK, CUT = "*", "\N{DAGGER}"
+_LISTED = 4
+"""Seeds of many that are named."""
 _FACTOR, _SMALL = 10, 0.095
+"""From this ratio on a difference is a factor, not a percentage; below this share its percentage
+has a digit behind the point."""
 _LEAST, _MOST_DIGITS = 5e-4, 6
 """From this share on one digit shows a sign; the most that a smaller one has."""
 _SLOWDOWN = (
     "Slowdown: completion time over that of the same flow in the empty network; 1 is the least."
 )
-"""From this ratio on a difference is a factor, not a percentage; below this share its percentage
-has a digit behind the point."""
+_OF_CUT = (
+    f"{CUT}: the t-test's interval begins below -100%. No such number is negative, so it is cut "
+    "there, and covers as often; more seeds would narrow it."
+)
 _COMMON = {
     "duration_ms": NumberText("length of the run"),
     "packets lost": NumberText("packets lost", "less"),
@@ -99,7 +105,7 @@ def best(groups: Sequence[Group]) -> Table:
         rows.append([_labelled(groups, name), *row])
     columns = ["", "best", "its mean", "next", "its mean", "best against next", "beyond chance"]
     columns += [f"best against {reference.name}"] * several
-    notes = _how(groups, tests) if rows else []
+    notes = [*_how(groups, tests), *_cut_note(rows)] if rows else []
     notes += [_SLOWDOWN] * any("slowdown" in row[0] for row in rows)
     return Table("which is best" if rows else "no number is better", columns, rows, notes)
 
@@ -142,19 +148,27 @@ class _Tests:
 
 
 def _missing(groups: Sequence[Group], name: str) -> str:
-    """Returns why no group has a statistic of flows."""
+    """Returns why no group has a number. A mean is of all seeds, so one without it is enough."""
     statistic, _, of = name.partition(" ")
     percentile = statistic.partition("_")[0]
-    flows, unfinished = (
-        [count for group in groups for count in group.values(f"{of_flows} {of}") or []]
-        for of_flows in ("flows", "unfinished")
-    )
-    least = needed(percentile) if re.fullmatch(r"p[0-9.]+", percentile) else 1
-    if any(unfinished):
+    runs = [run for group in groups for run in group.runs]
+    flows = [(run.seed, run.numbers.get(f"flows {of}") or 0.0) for run in runs]
+    fewest = min(count for _, count in flows)
+    if not fewest and any(count for _, count in flows):
+        return f"no such flows in {_seeds(seed for seed, count in flows if not count)}"
+    if any(run.numbers.get(f"unfinished {of}") for run in runs):
         return "flows unfinished"
-    if flows and min(flows) < least:
-        return f"too few flows: {min(flows):,.0f} in a run, {least:,} needed"
-    return "not known"
+    least = needed(percentile) if re.fullmatch(r"p[0-9.]+", percentile) else 1
+    if 0 < fewest < least:
+        return f"too few flows: {fewest:,.0f} in a run, {least:,} needed"
+    return f"no value in {_seeds(run.seed for run in runs if run.numbers.get(name) is None)}"
+
+
+def _seeds(seeds: Iterable[int]) -> str:
+    """Returns a few of them by their numbers."""
+    known = sorted(set(seeds))
+    listed = ", ".join(map(str, known[:_LISTED]))
+    return f"seed{'s' * (len(known) > 1)} {listed}{', ...' * (len(known) > _LISTED)}"
 
 
 def _against(winners: Sequence[Group], reference: Group, name: str, tests: _Tests) -> str:
@@ -177,7 +191,12 @@ def _how(groups: Sequence[Group], tests: _Tests) -> list[str]:
         if paired in tests.paired
     ]
     if not kinds:
-        return ["One seed shows no difference beyond chance: `pcn sweep --seeds 1:5` runs several."]
+        names = {run.scenario for group in groups for run in group.runs}
+        name = names.pop() if len(names) == 1 else "EXPERIMENT"
+        return [
+            "One seed shows no difference beyond chance: "
+            f"`pcn sweep {name or 'EXPERIMENT'} --seeds 1:5` runs several."
+        ]
     seeds = " or ".join(map(str, sorted({len(group.runs) for group in groups})))
     among = (
         f"all {tests.number} comparisons of two runs in {tests.rows} row" + "s" * (tests.rows > 1)
@@ -214,9 +233,8 @@ def numbers(groups: Sequence[Group]) -> Table:
         if not _equal(groups, name)
     ]
     title = "numbers that differ" if rows else "no number differs"
-    return Table(
-        title, ["", *(group.name for group in groups)] if rows else [""], rows, notes(groups)
-    )
+    columns = ["", *(group.name for group in groups)] if rows else [""]
+    return Table(title, columns, rows, [*notes(groups), *_cut_note(rows)])
 
 
 def notes(groups: Sequence[Group]) -> list[str]:
@@ -441,8 +459,12 @@ def _change(mean: float, below: float, change: Difference | None) -> str:
     low, high = sorted((change.low / below, change.high / below))
     # A number that isn't negative falls by all of it at most: an interval may be cut to what is
     # possible, and covers as often as before.
-    low = max(low, -1.0) if mean >= 0 else low
-    return f"{text}, {_percent(low)} to {_percent(high)}"
+    cut = low < -1 and mean >= 0
+    return f"{text}, {_percent(-1.0 if cut else low)}{CUT * cut} to {_percent(high)}"
+
+
+def _cut_note(rows: Sequence[Sequence[str]]) -> list[str]:
+    return [_OF_CUT] * any(CUT in cell for row in rows for cell in row[1:])
 
 
 def _percent(share: float) -> str:

@@ -23,6 +23,10 @@ the first ones once more, with classes of sizes as bins."""
 _NAMES = {FLOWS: "", COLLECTIVE: "collective operation", INCAST: "in-casts", CLASSES: "classes"}
 _ACROSS = 60
 """Letters below a chart."""
+_UNFINISHED = (
+    " Where one is unfinished there is a dash, as the others are the faster ones: a longer run has "
+    "them all."
+)
 _BESIDE = 3
 """Runs in one table."""
 
@@ -137,7 +141,8 @@ def _titled(title: str, group: str) -> str:
 
 def _notes(runs: ByRun) -> list[str]:
     note = samples.interval_note(run.seeds for run in runs.values())
-    return [f"{caption(runs)}; in brackets {note}." if note else f"{caption(runs)}."]
+    counted = f"{caption(runs)}; in brackets {note}." if note else f"{caption(runs)}."
+    return [counted + _UNFINISHED * any(run.unfinished() for run in runs.values())]
 
 
 def _whole(groups: Mapping[str, ByRun], unit: str) -> Table:

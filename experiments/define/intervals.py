@@ -50,7 +50,7 @@ class Difference:
     low: float
     high: float
     paired: bool
-    p: float = 1.0
+    p: float
     """How likely one as large would be by chance alone."""
 
     @property

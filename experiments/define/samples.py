@@ -327,9 +327,10 @@ def caption(pooled: Mapping[str, Pooled]) -> str:
 
 
 def _counted(group: Pooled) -> str:
+    unfinished = group.unfinished()
     return (
         f"{group.seeds} seed{'s' * (group.seeds > 1)}, {group.flows():,} "
-        f"flow{'s' * (group.flows() != 1)}"
+        f"flow{'s' * (group.flows() != 1)}" + f", {unfinished:,} unfinished" * bool(unfinished)
     )
 
 

@@ -195,7 +195,7 @@ def explain_flow(
         size_bytes=None if log.spec.size_bytes is None else round(log.spec.size_bytes),
         complete=whole,
         from_ps=start - again.zero_ps, time_ps=end - start, least_ps=least, sent_bytes=sent_bytes,
-        parts_ps=parts, limit_ps=_limit_ps(again, log.spec, parts), window_ps=log.window(span_ps),
+        parts_ps=parts, limit_ps=_limit_ps(log, parts), window_ps=log.window(span_ps),
         hops=[_hop(again, lines, hop, names) for hop in log.of_packet(last)] if whole else [],
         bottleneck=_bottleneck(lines, pauses, log, first, last, names) if parts["rate"] + parts[(
             "window"
@@ -224,13 +224,13 @@ def _least_ps(again: Again, spec: FlowSpec) -> int:
     return round(path.fct_s(round(spec.size_bytes), again.plan.payload_bytes) * 1e12)
 
 
-def _limit_ps(again: Again, spec: FlowSpec, parts_ps: dict[str, int]) -> int:
+def _limit_ps(log: FlowLog, parts_ps: dict[str, int]) -> int:
     """Returns how long the flow's own limiter holds its frames beyond their time on the line; no
     more than its rate held them at all, as a limiter runs on while a PAUSE does."""
-    line_bps = again.plan.topology.link_at(spec.src, 0).rate_bps
-    if spec.rate_bps is None or spec.rate_bps >= line_bps:
+    limit_bps = log.spec.rate_bps
+    if limit_bps is None or limit_bps >= log.line_bps:
         return 0
-    return min(round(parts_ps["own"] * (line_bps / spec.rate_bps - 1)), parts_ps["rate"])
+    return min(round(parts_ps["own"] * (log.line_bps / limit_bps - 1)), parts_ps["rate"])
 
 
 def _blame(

@@ -19,6 +19,7 @@ class FlowLog:
     def __init__(self, again: Again, number: int) -> None:
         place = next(i for i, flow in enumerate(again.plan.topology.flows) if flow.id == number)
         self.spec: FlowSpec = again.plan.topology.flows[place]
+        self._topology, self._ports = again.plan.topology, again.logs.ports
         self.sent: NDArray[Any] = again.logs.sent[again.logs.sent["flow"] == number]
         self.hops: NDArray[Any] = again.logs.hops[again.logs.hops["flow"] == number]
         self.parts_ps: NDArray[np.int64] = again.parts.parts_ps[place]
@@ -37,6 +38,12 @@ class FlowLog:
     @property
     def nic(self) -> int:
         return int(self.sent["link"][0])
+
+    @property
+    def line_bps(self) -> float:
+        """Of its NIC, which may be any of its host's."""
+        port = self._ports[self.nic]
+        return self._topology.link_at(port.node, port.port).rate_bps
 
     def of_packet(self, place: int) -> NDArray[Any]:
         """Returns the hops of the packet at this place of `sent`, in order."""

@@ -173,7 +173,6 @@ def received_rate(
     assert isinstance(parameters, PcnParameters)
     period_ps = picoseconds(parameters.period_s)
     measured = periods(between, ends_ps, packets.tolist(), reported.tolist(), period_ps)
-    line_bps = again.plan.topology.link_at(log.spec.src, 0).rate_bps
     taken = rates[rates > 0].tolist()  # from its start on; 0: it has ended, and takes no more
     slower = [
         period
@@ -191,8 +190,8 @@ def received_rate(
 
     return ReceivedRate(
         len(slower),
-        _shift([item for item in slower if item.longer_ps > 0], line_bps, roots, names),
-        _shift([item for item in slower if item.longer_ps < 0], line_bps, roots, names),
+        _shift([item for item in slower if item.longer_ps > 0], log.line_bps, roots, names),
+        _shift([item for item in slower if item.longer_ps < 0], log.line_bps, roots, names),
     )
 
 

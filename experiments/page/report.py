@@ -19,7 +19,7 @@ import jinja2
 import numpy as np
 from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pcn.base.units import kind_of
 from pcn.controller.texts import marks_text
@@ -110,6 +110,7 @@ def environment() -> Environment:
     }
     templates.filters["aligned"] = aligned_rows
     templates.filters["unbroken"] = _unbroken
+    templates.filters["code"] = _code
     return templates
 
 
@@ -118,6 +119,12 @@ def _unbroken(cell: str) -> str:
     return re.sub(
         r"\[[^\]]*\]| to ", lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), cell
     )
+
+
+def _code(text: str) -> Markup:
+    """Returns a sentence with what stands in backticks, as terminals and Markdown have it, as
+    code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def script(*names: str) -> Markup:
@@ -161,7 +168,6 @@ def render(
         "replayed": replayed,
         "drawings": pictures_of[:1] if loads else pictures_of,
         "seeds": _seeds(results),
-        "file": "summary.json" if len(results) == 1 else "each run's summary.json",
         # a network by its tiers has them in its drawing
         "load_steps": [
             (f"{below:.0%} to {most:.0%}", colour) for below, (most, colour) in _load_steps()
@@ -336,10 +342,11 @@ def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
 def _seeds(results: Sequence[Result]) -> str:
     """Returns the sentence below the numbers of single runs, on their intervals."""
     seeds = sorted({result.plan.seed for result in results})
-    each = ", a run each" if len(results) > 1 else ""
+    several = ", a run each" if len(results) > 1 else ""
     return (
-        f"Seed {', '.join(map(str, seeds))}{each}: one run has no interval. `pcn sweep "
-        "EXPERIMENT --seeds 1:5` runs several, and `pcn compare` has what is beyond chance."
+        f"Seed {', '.join(map(str, seeds))}{several}: one run has no interval. `pcn sweep "
+        f"{results[0].experiment.name} --seeds 1:5`, with this run's options, has one, and "
+        "`pcn compare` what is beyond chance."
     )
 
 
@@ -379,8 +386,8 @@ def _tables(results: Sequence[Result]) -> list[dict[str, Any]]:
             name = label(result.folder or result.plan.scheme)
             for table in tables or []:
                 # What a table of the run before has said isn't said again
-                told = {note for before in single for note in before.notes}
-                notes = [note for note in table.notes if note not in told]
+                noted = {note for before in single for note in before.notes}
+                notes = [note for note in table.notes if note not in noted]
                 title = f"{name}: {table.title}" if len(results) > 1 else table.title
                 single.append(replace(table, title=title, notes=notes))
     parts = [

@@ -55,7 +55,8 @@ def _of(plan: Plan, recording: Recording) -> PauseRoots | None:
     stopped: dict[Root, float] = defaultdict(float)
     for key in pauses.stopped:
         for root, ps in pauses.blame(key, [(0, end_ps)])[0].roots.items():
-            stopped[root] += ps
+            if ps:  # a port that waited for a PAUSE all the time is on the way alone
+                stopped[root] += ps
     lost = lost_to_pause_ps(recording)
     held = [place for place in np.argsort(-lost, kind="stable").tolist() if lost[place]]
     numbers = {port: number for number, port in enumerate(logs.ports)}

@@ -161,6 +161,14 @@ const charts = (() => {
     make("text", { class: "axis", x: middle, y: height - 6, "text-anchor": "middle" }, svg, text);
   };
 
+  // Along the y axis; narrower letters where the plot, on paper, is lower than the name is long
+  const upName = (name, inner, height, svg) => {
+    const text = make("text", { class: "axis", "text-anchor": "middle" }, svg, name), length = Math.min(text.getComputedTextLength(), height - 2);
+    const middle = Math.max(Math.min((inner.top + inner.bottom) / 2, height - length / 2), length / 2);
+    text.setAttribute("transform", `translate(12 ${middle}) rotate(-90)`);
+    if (length === height - 2) { text.setAttribute("textLength", length); text.setAttribute("lengthAdjust", "spacingAndGlyphs"); }
+  };
+
   const draw = (plot) => {
     const chart = chartOf(plot), panel = panelOf(plot);
     const width = plot.clientWidth, height = plot.clientHeight;
@@ -186,7 +194,7 @@ const charts = (() => {
       make("text", { x: x(value), y: inner.bottom + 16, "text-anchor": "middle" }, svg, name);
     }
     axisName(chart.x.replace("\n", ": "), inner, width, height, svg);
-    make("text", { class: "axis", transform: `translate(12 ${(inner.top + inner.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, svg, chart.y);
+    upName(chart.y, inner, height, svg);
     const area = make("g", { "clip-path": `url(#${clip})` }, svg);
     for (const [label, from, to] of panel.bands) {
       const band = make("rect", { class: "band", x: x(from), y: inner.top, width: Math.max(x(to) - x(from), 0), height: inner.bottom - inner.top }, area);
@@ -525,8 +533,19 @@ const charts = (() => {
     plot.addEventListener("keydown", (event) => press(plot, event));
     plot.addEventListener("dblclick", () => zoom(chartOf(plot).axis, null));
   }
-  addEventListener("beforeprint", () => { document.body.classList.add("printing"); plots.forEach(draw); });
-  addEventListener("afterprint", () => { document.body.classList.remove("printing"); plots.forEach(draw); });
+  // What folds on a screen and belongs to a report on paper is open while it is printed
+  const unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded.push(...document.querySelectorAll("details[data-print]:not([open])"));
+    unfolded.forEach((part) => { part.open = true; });
+    document.body.classList.add("printing");
+    plots.forEach(draw);
+  });
+  addEventListener("afterprint", () => {
+    unfolded.splice(0).forEach((part) => { part.open = false; });
+    document.body.classList.remove("printing");
+    plots.forEach(draw);
+  });
   const start = () => {
     legends();
     for (const [name, from, to] of data.zooms || []) zoom(name, [from, to]);

@@ -14,8 +14,8 @@
   };
 
   const SVG = "http://www.w3.org/2000/svg";
-  const ROOT_AT = 40, PAST_MIDDLE = 10; // on a link: of a root's ring, from the middle of its switch; of an arrow
-  const ARROW = "M9 0L-7 -8V8Z", RING = "M-10 0a10 10 0 1 0 20 0a10 10 0 1 0 -20 0Z";
+  const ROOT_AT = 33, PAST_MIDDLE = 10; // on a link: of a root's ring, between its switch and its port's number; of an arrow
+  const ARROW = "M9 0L-7 -8V8Z", RING = "M-8 0a8 8 0 1 0 16 0a8 8 0 1 0 -16 0Z";
   // On the link between two nodes, so far from the first; null: behind its middle
   const place = (figure, shape, from, to, text, at, name) => {
     const line = [...figure.querySelectorAll(".link")].find(({ dataset: { a, b } }) => (a === from && b === to) || (a === to && b === from));

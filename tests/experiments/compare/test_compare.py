@@ -180,6 +180,7 @@ def test_numbers_that_differ_are_marked_and_equal_ones_named() -> None:
         "Means over the seeds, also of each seed's percentiles (tables by size have those of all "
         "seeds' flows together); in brackets least and largest of 3 seeds, no 95% interval.",
         "* in b, c",
+        tables.CUT,
     ]
     assert "Welch's t-test, unpaired" in table.notes[1]
     assert tables.equal([compared[0], compared[0]]) == ["n"]
@@ -271,7 +272,8 @@ def test_best_run_is_tested_against_the_next() -> None:
     assert [row[place] for place in (0, 2, 5)] == ["best", "near", "yes"]
     assert row[4].startswith("-7.3%, ")
     assert row[6].startswith("-74%, ")  # against the first group, "far"
-    sure, seeds, how, slowdown = tables.best(compared).notes
+    sure, seeds, how, cut, slowdown = tables.best(compared).notes
+    assert cut.startswith(tables.CUT)
     assert "all 3 comparisons of two runs in 1 row together" in sure
     assert seeds.startswith("Means over 5 seeds; ")
     assert "paired, seed by seed" in how
@@ -336,15 +338,40 @@ def test_statistic_that_no_run_has_is_a_row_with_its_reason() -> None:
     assert tables.best(late_groups).rows[1][-1] == "flows unfinished"
 
 
+def test_number_that_a_seed_lacks_is_a_row_with_that_seed() -> None:
+    """In-casts are drawn: a seed may have none. What isn't of flows has no reason but that."""
+
+    def runs(name: str, best: float) -> Group:
+        numbers = {"mean_slowdown S": best, "full_s": None}
+        drawn = {"flows incast": 12.0, "mean_slowdown incast": 3.0, "unfinished incast": 0.0}
+        kept = (
+            replace(
+                stored_run(seed), scenario="traffic", numbers=numbers | (drawn if seed != 3 else {})
+            )
+            for seed in range(1, 7)
+        )
+        return Group(name, tuple(kept))
+
+    rows = {row[0]: row[6] for row in tables.best([runs("a", 1.0), runs("b", 2.0)]).rows}
+    assert rows["mean slowdown, flows of in-casts"] == "no such flows in seed 3"
+    several, alone = [runs("a", 1.0)], [Group("a", runs("a", 1.0).runs[:1])]
+    assert tables._missing(several, "full_s") == "no value in seeds 1, 2, 3, 4, ..."
+    assert tables._missing(alone, "full_s") == "no value in seed 1"
+
+
 def test_interval_of_a_difference_stays_above_all_and_shows_its_sign() -> None:
     wild = [group("a", 100.0, 1.0, 1.0, 200.0), group("b", 1.0, 1.0, 90.0, 1.0)]
-    ((_, _, text),) = tables.numbers(wild).rows
-    assert "-100% to +" in text
+    table = tables.numbers(wild)
+    ((_, _, text),) = table.rows
+    assert f"-100%{tables.CUT} to +" in text
+    assert table.notes[-1].startswith(f"{tables.CUT}: the t-test's interval begins below -100%")
     close = [
         group(name, *values, flows="x")
         for name, values in (("a", (1000.0, 1001.0, 1002.0)), ("b", (999.7, 1000.7, 1001.7)))
     ]
-    assert "-0.03%" in tables.numbers(close).rows[0][2]
+    table = tables.numbers(close)
+    assert "-0.03%" in table.rows[0][2]
+    assert not any(tables.CUT in note for note in table.notes)
 
 
 def test_text_of_a_number_decides_which_run_is_best() -> None:

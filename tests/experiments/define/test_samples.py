@@ -228,7 +228,7 @@ def test_pairs_show_what_spread_of_seeds_hides() -> None:
     assert paired.beyond
     assert not welch.beyond
     assert intervals.difference(first, [*first[:3], 9.0], paired=True) == intervals.Difference(
-        0, 0, 0, True
+        0, 0, 0, True, 1.0
     )
     assert intervals.difference([1.0], [2.0], paired=True) is None
 

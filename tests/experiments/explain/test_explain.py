@@ -146,6 +146,23 @@ def test_own_limiter_of_a_flow_is_no_loss(victim: Path) -> None:
     assert free.why.startswith("PAUSE (85% of what it lost)")
 
 
+def test_flow_of_a_host_whose_nic_is_not_port_0_is_explained(tmp_path: Path) -> None:
+    """A user's file numbers ports as it likes; the limiter counts against the NIC's own line."""
+    lines = ["{a: 'h0:3', b: s0, rate: 5G}", "{a: h1, b: s0}", "{a: h2, b: s0}"]
+    network = ["switches: [s0]", "hosts: [h0, h1, h2]", "defaults: {rate: 10G, delay: 1us}"]
+    (tmp_path / "net.yaml").write_text("\n".join([*network, f"links: [{', '.join(lines)}]"]))
+    (tmp_path / "flows.csv").write_text(
+        "src,dst,start,size,rate\nh0,h2,0us,50KB,1G\nh1,h2,0us,50KB,\n"
+    )
+    words = ["--topology", str(tmp_path / "net.yaml"), "--flows", str(tmp_path / "flows.csv")]
+    for scheme in ("pfc", "pcn"):
+        (result, _) = explained(
+            kept_run(tmp_path / scheme, "traffic", *words, "--scheme", scheme), 0, 1
+        )
+        assert result.limit_ps == pytest.approx(4 * result.parts_ps["own"], rel=0.05)
+        assert result.path[0] == "h0:3"
+
+
 def test_with_pcn_the_victim_was_not_slow(victim: Path) -> None:
     (result,) = explained(victim / "pcn", 0, span_s=BURSTS)
     assert result.pause_ps == 0

@@ -463,14 +463,14 @@ SIDE_BY_SIDE = """
 """
 """Of each part with several charts, how many stand in its first row."""
 TOLD_LEFT = """
-JSON.stringify([...document.querySelectorAll('.in-file')].map(text => {
+JSON.stringify([...document.querySelectorAll('.on-screen')].map(text => {
     const list = text.previousElementSibling;
     const rows = [...list.querySelectorAll('dt, tbody tr')];
     const hidden = rows.filter(row => getComputedStyle(row).display === 'none');
     return [parseInt(text.textContent), hidden.length];
 }))
 """
-"""Of each list that is cut: how much more the file has, by its text and by what isn't shown."""
+"""Of each list that is cut: how much more the screen has, by its text and by what isn't shown."""
 
 
 def printed(chromium: Browser) -> None:
@@ -528,6 +528,7 @@ def test_sheet_of_paper_has_all_of_the_page(
         screen = chromium.ask(widths)
         printed(chromium)
         assert chromium.ask(CUT) == [], file
+        assert json.loads(chromium.ask(OUTSIDE)) == [], "names of axes are whole"
         assert (
             chromium.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         )
@@ -895,7 +896,8 @@ def test_page_of_single_runs_names_the_way_to_an_interval(
     pages: dict[str, Path], name: str
 ) -> None:
     text = pages[name].read_text(encoding="utf-8")
-    assert text.count("one run has no interval. `pcn sweep EXPERIMENT --seeds 1:5`") == 1
+    named = "one run has no interval. <code>pcn sweep victim --seeds 1:5</code>"
+    assert text.count(named) == 1
 
 
 LIMITS = """

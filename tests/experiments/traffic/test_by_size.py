@@ -74,6 +74,7 @@ def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
         assert bins.rows[1] == ["40 B", "20", *["–"] * 5]
         assert bins.rows[2][:3] == ["60 B", "20", "1"]
         assert bins.rows[2][-2:] == ["–", "–"], "20 flows have no 99%"
+        assert bins.notes[0].startswith("1 seed, 400 flows, 1 unfinished. Where one is unfinished")
     (*_, bins) = by_size.tables({"pcn": Measured({}, samples), "pfc": Measured({}, samples)})
     assert bins.columns == [
         "up to",
@@ -81,7 +82,7 @@ def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
         *(f"{name} {q}" for name in ("PCN", "PFC alone") for q in SHOWN),
     ]
     assert bins.rows[1] == ["40 B", "20", "–", "–", "–", "–", "–", "–"]
-    assert list(bins.notes) == ["1 seed, 400 flows each."]
+    assert bins.notes[0].startswith("1 seed, 400 flows, 1 unfinished each. Where one is")
 
 
 def test_cell_has_its_value_within_its_interval() -> None:
