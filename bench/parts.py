@@ -28,8 +28,8 @@ from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.clos import clos
 from pcn.topologies.model import FlowSpec, Topology
-from pcn.virtualnet.part_threads import in_threads
 from pcn.virtualnet.counts import PartStats
+from pcn.virtualnet.part_threads import in_threads
 from pcn.virtualnet.parts import Transport, gather
 
 PODS_OF_64_HOSTS = 32

@@ -1,8 +1,8 @@
 """What a run has counted: of a link, of all, and the deadlock that it is in.
 
-The fields of LinkStats, BufferStats, WatchdogStats, Totals and PartStats are those of the engine's struct, in
-its order and by its names, except times: `now_s` is the engine's `now_ps`. `structure` makes the
-struct's layout of them, so a counter is a line here and a line in csrc/virtualnet.h.
+The fields of LinkStats, BufferStats, WatchdogStats, Totals and PartStats are those of the engine's
+struct, in its order and by its names, except times: `now_s` is the engine's `now_ps`. `structure`
+makes the struct's layout of them, so a counter is a line here and a line in csrc/virtualnet.h.
 """
 
 from __future__ import annotations

@@ -103,8 +103,7 @@ def gather(transport: Transport, value: object, everywhere: bool = False) -> lis
     if transport.number and not everywhere:
         return []
     return [
-        value if i == transport.number else pickle.loads(answer)
-        for i, answer in enumerate(answers)
+        value if i == transport.number else pickle.loads(answer) for i, answer in enumerate(answers)
     ]
 
 
