@@ -23,7 +23,7 @@ def processes() -> int:
 
 
 def on_this_machine() -> int:
-    """Returns how many of them this machine has, as far as the launcher tells; else all."""
+    """Returns how many of them this machine has, where the launcher reports it; else all."""
     together = processes()
     here = (number for name in _OF_A_MACHINE if (number := _number(name)))
     return min(next(here, together), together)

@@ -148,7 +148,7 @@ def _run(
 
 def _require_memory(plan: Plan, progress: RunProgress, transport: Transport | None) -> None:
     """States what memory the run needs in this process, where that is much. Raises MemoryShortError
-    where it isn't there."""
+    where it is missing."""
     needs = run_memory.of_run(plan, 1 if transport is None else transport.n)
     size = memory.total(needs)
     if size >= run_memory.STATED_FROM:

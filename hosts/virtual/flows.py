@@ -280,7 +280,7 @@ class FlowMaker:
     def _likeness(
         self, src: Nic, spec: FlowSpec, reliability: Reliability | None, paths: Paths | None
     ) -> Hashable:
-        """Returns what flows have in common that are alike but for their hosts and times."""
+        """Returns what flows have in common that differ in their hosts and times alone."""
         rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
         return src.rate_bps, rest, spec.traffic_class, spec.colour, id(reliability), id(paths)
 

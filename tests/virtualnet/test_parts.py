@@ -319,7 +319,7 @@ def test_part_that_gives_up_ends_the_others() -> None:
 
 
 class Breaking:
-    """A transport that breaks at its nth exchange, or never, and says so once."""
+    """A transport that breaks at its nth exchange, or never, and reports it once."""
 
     def __init__(self, transport: Transport, n: int | None) -> None:
         self.number, self.n = transport.number, transport.n
@@ -327,7 +327,7 @@ class Breaking:
         self._transport, self._last, self._broken = transport, n, False
 
     def exchange(self, letters: Sequence[memoryview]) -> list[bytes]:
-        assert not self._broken, "asked again"
+        assert not self._broken, "a second exchange"
         self.exchanges += 1
         try:
             if self.exchanges == self._last:
@@ -341,7 +341,7 @@ class Breaking:
         self._transport.give_up(why)
 
 
-def test_part_whose_transport_breaks_asks_no_more() -> None:
+def test_part_whose_transport_breaks_exchanges_no_more() -> None:
     """Whatever it exchanges then: a process that has given up answers no second question."""
     topology = mesh(5, [(i, (i + 1) % 5) for i in range(5)], [1e-6])
 
