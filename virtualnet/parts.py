@@ -159,8 +159,8 @@ class Part:
         return gather(self.transport, value, everywhere=True)
 
     def _exchange(self, n: int, out: Any, into: Any) -> int:
-        """Is called by the engine. What it raises, the run does, and no more is exchanged: a part that
-        has given up reports it once, and answers nothing."""
+        """Is called by the engine. What it raises, the run does, and no more is exchanged: a part
+        that has given up reports it once, and answers nothing."""
         if self.error is not None:
             return 1
         try:
