@@ -11,8 +11,9 @@ import os
 import resource
 import signal
 import subprocess
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 SECONDS = 300  # processor time of a process
@@ -54,13 +55,14 @@ def end_compilers() -> None:
         _kill(process)
 
 
-def run(command: Sequence[str], scratch: Path) -> None:
-    """Runs a compiler that writes its own temporary files into `scratch`. Raises BuildError;
-    LimitError at a limit."""
+def run(commands: Sequence[Sequence[str]], scratch: Path) -> None:
+    """Runs compilers, as many at once as there are processors, that write their own temporary files
+    into `scratch`. Raises BuildError for the first that fails; LimitError at a limit."""
     import shutil  # late: it is slow to load, and few starts compile
 
-    if shutil.which(command[0]) is None:
-        raise missing(command[0], "not found")
+    compiler = commands[0][0]
+    if shutil.which(compiler) is None:
+        raise missing(compiler, "not found")
     limits = [
         str(_limit(resource.RLIMIT_CPU, SECONDS)),
         str(_limit(resource.RLIMIT_AS, MEMORY_BYTES) // 1024),
@@ -68,7 +70,23 @@ def run(command: Sequence[str], scratch: Path) -> None:
     # which is for this process
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     environment |= {"LC_ALL": "C", "TMPDIR": str(scratch)}
-    words = ["setpriv", "--pdeathsig", "TERM", "sh", "-c", _GUARD, "sh", *limits, *command]
+    most = len(os.sched_getaffinity(0))
+    at_work: deque[subprocess.Popen[str]] = deque()
+    with ExitStack() as stack:
+        for command in commands:
+            if len(at_work) == most:
+                _wait(at_work.popleft(), compiler, limits)
+            words = ["setpriv", "--pdeathsig", "TERM", "sh", "-c", _GUARD, "sh", *limits, *command]
+            at_work.append(stack.enter_context(_started(words, environment)))
+        for process in at_work:
+            _wait(process, compiler, limits)
+
+
+@contextmanager
+def _started(
+    words: Sequence[str], environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[str]]:
+    """Yields a compiler's process, of which nothing is left afterwards."""
     try:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -79,24 +97,29 @@ def run(command: Sequence[str], scratch: Path) -> None:
         raise BuildError(
             f"cannot run {words[0]!r}: {error.strerror}; install util-linux"
         ) from error
-    _running.add(process)
-    try:
-        if _ended:
+    with process:
+        _running.add(process)
+        try:
+            if _ended:
+                _kill(process)
+            yield process
+        finally:
             _kill(process)
-        errors = process.communicate()[1].strip()
-    finally:
-        _kill(process)
-        process.wait()
-        _running.discard(process)
+            _running.discard(process)
+
+
+def _wait(process: subprocess.Popen[str], compiler: str, limits: Sequence[str]) -> None:
+    """Waits until a compiler has ended. Raises what it failed with."""
+    errors = process.communicate()[1].strip()
     if _ended:
-        raise BuildError(f"{command[0]} was ended")
+        raise BuildError(f"{compiler} was ended")
     if process.returncode != 0 and any(sign in errors for sign in _SIGNS):
         raise LimitError(
-            f"{command[0]} needs more than {limits[0]} s of processor time, or {limits[1]} KiB of "
+            f"{compiler} needs more than {limits[0]} s of processor time, or {limits[1]} KiB of "
             "memory"
         )
     if process.returncode != 0:
-        raise BuildError(f"{command[0]} failed with exit code {process.returncode}:\n{errors}")
+        raise BuildError(f"{compiler} failed with exit code {process.returncode}:\n{errors}")
 
 
 def missing(command: str, why: str | None) -> BuildError:
