@@ -85,7 +85,7 @@ class Log:
 
 @pytest.fixture
 def lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """The current folder is as that of somebody who saved the files of lessons 3 and 4."""
+    """The current folder has the files that lessons 3 and 4 name for saving."""
     for lesson in ("3-marking.md-1", "4-reaction.md-1"):
         for file, text in examples.files(f"tutorial/{lesson}").items():
             (tmp_path / file).write_text(text)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -150,9 +151,9 @@ class FairnessSweep(Study):
         f"{_ABOUT} PCN with T = RTT = 500 us, w_min = 0.1/N and the 95% rule, and one of these "
         "changed: the rule's threshold, T, w_min, RTT (with T), the NPs' phases (all flows' "
         "periods in step), how the first, partial period counts, RecRate by whole gaps. First "
-        "panel: share of the periods that end in an increase, by packets in them, of the first "
-        "seed. Second: all runs with other T or RTT, by the packets that a fair share has in a "
-        "period."
+        "panel: share of the periods that end in an increase, by packets in them, where each "
+        "seed has 300 such periods. Second: all runs with other T or RTT, by the packets that a "
+        "fair share has in a period."
     )
     flows = (16, 64, 256)
     settings: Mapping[Key, tuple[str, str, Mapping[str, float]]] = {
@@ -198,9 +199,9 @@ class FairnessSweep(Study):
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         increases = [
-            curve(f"{outcome.keys['flows']} flows", *outcome.curves["increases"], points=True)
-            for outcome in outcomes.where(setting="pcn", seed=SEEDS[0])
-            if outcome.keys["flows"] != 16
+            line
+            for flows in self.flows
+            if flows != 16 and (line := _increases(outcomes, flows)).x.size
         ]
         groups = (
             ("The rule's threshold", ("pcn", "rule100", "rule90", "rule80", "rule50")),
@@ -296,6 +297,19 @@ class FairnessRules(Study):
             panel("Queue", "Mean queue (KB)", "queue_kb"),
             panel("Bottleneck", "Utilisation", "utilisation", 1.05),
         ]
+
+
+def _increases(outcomes: Outcomes, flows: int) -> Line:
+    """Returns the shares of `increases_by_packets` with PCN's own settings: means over the seeds,
+    at numbers of packets that all of them have."""
+    shares = [
+        dict(zip(*outcome.curves["increases"], strict=True))
+        for outcome in outcomes.where(setting=PCN, flows=flows)
+    ]
+    packets = sorted(set.intersection(*map(set, shares))) if shares else []
+    seeds = [[of_seed[number] for of_seed in shares] for number in packets]
+    means = [statistics.fmean(values) for values in seeds]
+    return curve(f"{flows} flows", packets, means, points=True, seeds=seeds)
 
 
 def _per_flow(more: Mapping[str, float], flows: int) -> dict[str, float]:
