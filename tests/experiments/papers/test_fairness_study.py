@@ -108,7 +108,11 @@ def test_increases_by_packets_counts_periods_of_the_measured_part() -> None:
 
 
 def test_increases_are_means_over_seeds_with_each_seed() -> None:
-    curves = {1: ([1.0, 2.0, 3.0], [0.0, 0.2, 0.4]), 2: ([2.0, 3.0, 9.0], [0.4, 0.8, 0.0])}
+    curves = {
+        1: ([1.0, 2.0, 3.0], [0.0, 0.2, 0.4]),
+        2: ([2.0, 3.0], [0.4, 0.8]),
+        3: ([2.0, 9.0], [0.6, 0.0]),
+    }
     runs = [
         Outcome(
             {"setting": "pcn", "flows": 64, "seed": seed},
@@ -120,9 +124,9 @@ def test_increases_are_means_over_seeds_with_each_seed() -> None:
     increases = FairnessSweep().charts(Outcomes(runs))[0]
     assert [line.label for line in increases.lines] == ["64 flows"]
     (line,) = increases.lines
-    assert line.x.tolist() == [2, 3]  # what each seed has
-    assert line.y.tolist() == pytest.approx([0.3, 0.6])
-    assert line.seeds == [[0.2, 0.4], [0.4, 0.8]]
+    assert line.x.tolist() == [2, 3]  # what half of the seeds have
+    assert line.y.tolist() == pytest.approx([0.4, 0.6])
+    assert line.seeds == [[0.2, 0.4, 0.6], [0.4, 0.8]]
 
 
 def test_a_variant_changes_the_run_and_nothing_else_does() -> None:

@@ -151,9 +151,9 @@ class FairnessSweep(Study):
         f"{_ABOUT} PCN with T = RTT = 500 us, w_min = 0.1/N and the 95% rule, and one of these "
         "changed: the rule's threshold, T, w_min, RTT (with T), the NPs' phases (all flows' "
         "periods in step), how the first, partial period counts, RecRate by whole gaps. First "
-        "panel: share of the periods that end in an increase, by packets in them, where each "
-        "seed has 300 such periods. Second: all runs with other T or RTT, by the packets that a "
-        "fair share has in a period."
+        "panel: share of the periods that end in an increase, by packets in them, of seeds "
+        "that have 300 such periods, where half of them do. Second: all runs with other T or RTT, "
+        "by the packets that a fair share has in a period."
     )
     flows = (16, 64, 256)
     settings: Mapping[Key, tuple[str, str, Mapping[str, float]]] = {
@@ -301,15 +301,15 @@ class FairnessRules(Study):
 
 def _increases(outcomes: Outcomes, flows: int) -> Line:
     """Returns the shares of `increases_by_packets` with PCN's own settings: means over the seeds,
-    at numbers of packets that all of them have."""
-    shares = [
-        dict(zip(*outcome.curves["increases"], strict=True))
-        for outcome in outcomes.where(setting=PCN, flows=flows)
-    ]
-    packets = sorted(set.intersection(*map(set, shares))) if shares else []
-    seeds = [[of_seed[number] for of_seed in shares] for number in packets]
-    means = [statistics.fmean(values) for values in seeds]
-    return curve(f"{flows} flows", packets, means, points=True, seeds=seeds)
+    at numbers of packets that at least half of them have."""
+    runs = outcomes.where(setting=PCN, flows=flows)
+    shares: dict[float, list[float]] = {}
+    for run in runs:
+        for packets, share in zip(*run.curves["increases"], strict=True):
+            shares.setdefault(packets, []).append(share)
+    common = {x: shares[x] for x in sorted(shares) if 2 * len(shares[x]) >= len(runs)}
+    means = [statistics.fmean(seeds) for seeds in common.values()]
+    return curve(f"{flows} flows", list(common), means, points=True, seeds=list(common.values()))
 
 
 def _per_flow(more: Mapping[str, float], flows: int) -> dict[str, float]:
