@@ -219,7 +219,7 @@ def _from_python(path: Path, name: str) -> Blueprint:
     try:
         namespace = vars(_module(path, path.read_bytes() if path.is_file() else b""))
     except PythonFileError as error:
-        raise TopologyError(str(error)) from error
+        raise TopologyError(str(error)) from error.__cause__  # the same text once
     if name not in namespace:
         defined = (
             key

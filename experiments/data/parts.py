@@ -18,9 +18,9 @@ PARTS = (
 """As `pcn.hosts.virtual.native` has them, without its engine."""
 PART_TEXTS = {
     "own": "its own frames on its NIC's line",
-    "rate": "its rate let none go",
+    "rate": "its rate held it back",
     "window": "its window was full",
-    "recover": "it waited for news of lost or last packets",
+    "recover": "it waited for ACKs or a timer, after a loss or with all sent",
     "paused": "its NIC's port was PAUSEd",
     "nic": "other frames on its NIC's line",
     "contention": "queues, as long as without any PAUSE of these ports",

@@ -74,6 +74,15 @@ def curve(
     )
 
 
+def of_seeds(lines: Sequence[Line], others: str) -> list[Line]:
+    """Returns the lines of the same value of each seed: the first seed's, and below it the further
+    ones', thin and pale, which are called `others`."""
+    return [
+        *(replace(line, label=others, width=0.4, pale=True) for line in lines[1:]),
+        *lines[:1],
+    ]
+
+
 @dataclass(frozen=True)
 class Band:
     """A shaded part of the x axis."""

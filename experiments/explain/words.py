@@ -103,7 +103,7 @@ def _flow(item: Explanation) -> Iterator[str]:
     else:
         rate = 8e3 * item.sent_bytes / item.time_ps if item.time_ps else 0.0
         since = f"{us(item.time_ps)} from {us(item.from_ps)} on"
-        yield f"  {since}: {rate:.2f} Gbit/s of its frames left"
+        yield f"  {since}: it sent {rate:.2f} Gbit/s"
     for name in PART_TEXTS:
         if ps := item.parts_ps.get(name, 0):
             yield f"    {us(ps):>14} {ps / item.time_ps:6.1%}  {part_text(item, name)}"
@@ -123,7 +123,8 @@ def part_text(item: Explanation, name: str) -> str:
     """Returns what a part of its time is, with what of it no network could have spared."""
     if name != "rate" or not item.limit_ps:
         return PART_TEXTS[name]
-    return f"{PART_TEXTS[name]}, {us(item.limit_ps)} of it by its own limiter, which isn't lost"
+    limiter = f"{us(item.limit_ps)} of it by its own limiter, which doesn't count as lost"
+    return f"{PART_TEXTS[name]}, {limiter}"
 
 
 def _window(item: Explanation) -> Iterator[str]:
@@ -188,7 +189,7 @@ def _marks(item: Explanation) -> Iterator[str]:
         times = "once" if n == 1 else f"{n:,} times"
         yield f"  marked {times} on {item.packets:,} packet{'s' * (item.packets != 1)}: {ports}"
     if decided := _decided(item.decisions) if item.decisions else "":
-        yield f"    by the queue without PAUSE, port by port: {decided}"
+        yield f"    judged by each port's queue without PAUSE: {decided}"
     if item.rate_set_by:
         ports = ", ".join(
             f"{port} {share:.1%}" for port, share in list(item.rate_set_by.items())[:_MOST]
@@ -332,7 +333,7 @@ def filled(item: Explanation, origin: Origin) -> list[tuple[str, float]]:
 
 def _tree(rows: list[dict[str, Any]]) -> Iterator[str]:
     if rows:
-        yield "    PAUSEs, and what bytes waited for then:"
+        yield "    PAUSEd ports, and what the bytes behind each PAUSE waited for:"
     for row in rows[: 2 * _MOST]:
         shares = ", ".join(f"{port} {share:.0%}" for port, share in list(row["shares"].items())[:3])
         times = "once" if row["pauses"] == 1 else f"{row['pauses']} times"

@@ -345,8 +345,8 @@ def _seeds(results: Sequence[Result]) -> str:
     several = ", a run each" if len(results) > 1 else ""
     return (
         f"Seed {', '.join(map(str, seeds))}{several}: one run has no interval. `pcn sweep "
-        f"{results[0].experiment.name} --seeds 1:5`, with this run's options, has one, and "
-        "`pcn compare` what is beyond chance."
+        f"{results[0].experiment.name} --seeds 1:5`, with this run's options, gives the numbers "
+        "intervals, and `pcn compare` shows which differences are beyond chance."
     )
 
 

@@ -53,9 +53,11 @@ def show(directory: Path, summary: Mapping[str, Any], console: Console) -> None:
         if summary["flows"] and not shown:
             _show_flows(summary, console)
         show_checks("checks", summary["checks"], console)
+        virtual = summary["clock"] == "virtual"
+        pace = "in virtual time" if virtual else f"time stretched {summary['k']:g} times"
         console.print(
             f"{summary['packets']['lost']} of {summary['packets']['sent']:,} packets lost; "
-            f"k {summary['k']:g}, target {summary['target']}, took {took(summary['wall_s'])}",
+            f"{pace}, target {summary['target']}, took {took(summary['wall_s'])}",
             highlight=False,
         )
     _show_latency(summary, console)

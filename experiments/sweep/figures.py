@@ -54,7 +54,8 @@ def run_figure(
     """Returns these runs of a figure (see `runs_of`), and what they come to. Raises RunsFailedError
     as `run_all` does."""
     progress = progress or Silent()
-    progress.stage(f"{figure.name}: {figure.title}, {len(runs)} runs")
+    count = f"{len(runs)} runs" if runs else "which needs no run"
+    progress.stage(f"{figure.name}: {figure.title}, {count}")
     return judge(figure, run_all(figure, runs, store, execution or Execution(), progress))
 
 

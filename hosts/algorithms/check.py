@@ -57,14 +57,14 @@ def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
     """Returns every rule with its verdict, in order, except `cost`."""
     rules: list[tuple[str, Callable[[], str]]] = [
         ("parameters have a unit, bounds and a meaning", lambda: _parameters(scheme)),
-        ("events are those that hosts bring", lambda: _methods(scheme)),
+        ("its event methods are those that hosts call", lambda: _methods(scheme)),
         ("rates are finite, above 0 and at most the line rate", lambda: _rates(scheme, seed)),
-        ("windows are answered by a CNP or nothing", lambda: _notifications(scheme, seed)),
+        ("an NP returns a CNP or None", lambda: _notifications(scheme, seed)),
         (
-            "the same events give the same, whatever other flows do",
+            "results depend on the flow's own events alone",
             lambda: _deterministic(scheme, seed),
         ),
-        ("no clock, random number, file or socket", lambda: _closed(scheme, seed)),
+        ("no call of a clock, random numbers, files or sockets", lambda: _closed(scheme, seed)),
     ]
     for end, make, same in (
         ("RP", lambda: scheme.configure().new_rp(1e9), _in_c),
@@ -364,7 +364,7 @@ def _closed(scheme: Scheme, seed: int) -> str:
 def cost(scheme: Scheme) -> Finding:
     """Judges the time of a call, by this machine's clock, so apart from `check`, whose results
     don't vary."""
-    return _verdict("a call takes little", lambda: _cost(scheme))
+    return _verdict("a call is short", lambda: _cost(scheme))
 
 
 def _cost(scheme: Scheme) -> str:

@@ -149,7 +149,7 @@ def _module(path: Path) -> ModuleType:
     try:
         return python_file.load(path)
     except PythonFileError as error:
-        raise SchemeError(str(error)) from error
+        raise SchemeError(str(error)) from error.__cause__  # the same text once
 
 
 def _from_entry_point(point: EntryPoint) -> Scheme:

@@ -168,8 +168,8 @@ def _in_switches(scheme: Scheme) -> list[Finding]:
     from pcn.topologies.dumbbell import dumbbell
 
     rule, filled = (
-        "switches take its program and tables",
-        "marking tables of its program are its own",
+        "switches load its program and tables",
+        "its marking points fill the marking tables of its program",
     )
     topology = dumbbell(pairs=1)
     try:
@@ -208,7 +208,7 @@ def _settings(scheme: Scheme, topology: Topology) -> list[Finding]:
     findings = []
     ports = plan(topology, topology.switches[0].name, 1.0, scheme.configure()).marking
     for table in map(marking.find, scheme.marking):
-        rule = f"settings of {table.TABLE} are shown, and take what they are changed to"
+        rule = f"settings of {table.TABLE} can be read and changed"
         if isinstance(table, SettableTable):
             try:
                 findings.append(Finding(rule, True, settings.check(table, ports)))

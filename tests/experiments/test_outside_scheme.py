@@ -237,7 +237,7 @@ def test_check_tries_the_switches_too(
     findings = [
         scheme
         for scheme in json.loads(capsys.readouterr().out)
-        if scheme["rule"] != "a call takes little"
+        if scheme["rule"] != "a call is short"
     ]
     (seen,) = [finding["seen"] for finding in findings if not finding["kept"]]
     assert message in seen
@@ -285,7 +285,7 @@ def test_check_tries_the_settings_too(
     findings = [
         scheme
         for scheme in json.loads(capsys.readouterr().out)
-        if scheme["rule"] != "a call takes little"
+        if scheme["rule"] != "a call is short"
     ]
     (seen,) = [finding["seen"] for finding in findings if not finding["kept"]]
     assert message in seen

@@ -105,6 +105,20 @@ def test_a_file_that_fails_is_named_with_its_line(line: str, error: str, file: P
         find_scheme(f"{file}:STAY")
 
 
+def test_a_missing_file_is_one_error_without_causes() -> None:
+    with pytest.raises(SchemeError) as error:
+        find_scheme("nosuch.py:STAY")
+    assert error.value.__cause__ is None
+    assert error.value.__suppress_context__
+
+
+def test_a_fault_in_a_file_is_the_direct_cause(file: Path) -> None:
+    file.write_text("x = 1 / 0")
+    with pytest.raises(SchemeError) as error:
+        find_scheme(f"{file}:STAY")
+    assert isinstance(error.value.__cause__, ZeroDivisionError)
+
+
 def test_another_program_makes_another_scheme(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text("{}")
     scheme = find_scheme(f"dcqcn@{tmp_path / 'mine.json'}")

@@ -189,7 +189,7 @@ def test_notifications(answer: Any, seen: str) -> None:
         for finding in check(replace(PLAIN, notification_point=np))
         if not finding.kept
     }
-    assert seen in findings["windows are answered by a CNP or nothing"].seen
+    assert seen in findings["an NP returns a CNP or None"].seen
 
 
 def test_check_names_an_event_that_no_host_calls() -> None:
@@ -208,7 +208,7 @@ def test_check_finds_flows_that_share_state() -> None:
         shared[0] += 1
         self.rate_bps = 1e9 / (1 + shared[0] % 7)
 
-    assert broken(rp(on_cnp)).rule == "the same events give the same, whatever other flows do"
+    assert broken(rp(on_cnp)).rule == "results depend on the flow's own events alone"
 
 
 def test_check_finds_a_clock() -> None:
@@ -221,7 +221,7 @@ def test_check_finds_random_numbers() -> None:
         self.rate_bps = 1e9 * (1 - random.random() / 2)
 
     rules = [finding.rule for finding in check(rp(on_cnp)) if not finding.kept]
-    assert "no clock, random number, file or socket" in rules
+    assert "no call of a clock, random numbers, files or sockets" in rules
 
 
 def test_check_blames_no_scheme_for_what_collects_garbage() -> None:

@@ -11,8 +11,8 @@ COMPARED = (PCN, "qcn", "dcqcn", "timely")
 SHOWN = (*COMPARED, PCN_X)
 """Those that its figures are drawn for here."""
 
-INCREASE = Claim("0.9", "line")
-RISE = Claim("0.10", "line", {"5 CNPs": 0.1, "15 CNPs": 0.95})
+INCREASE = Claim("0.9", "of line rate")
+RISE = Claim("0.10", "of line rate", {"5 CNPs": 0.1, "15 CNPs": 0.95})
 """5.3, Fig. 10: the rate from 0 after a number of CNPs, of line rate; at most and at least."""
 
 IDEAL = Claim("0.19", "Gbit/s", {"f0": 37.5, "f1": 2.5})

@@ -141,7 +141,7 @@ def test_own_limiter_of_a_flow_is_no_loss(victim: Path) -> None:
     held, free = (explained(victim / scheme, 0, span_s=BURSTS)[0] for scheme in ("pfc", "dcqcn"))
     assert held.limit_ps == pytest.approx(held.parts_ps["own"], rel=0.05)
     assert held.why.startswith("PAUSE (100% of what it lost)")
-    assert words.part_text(held, "rate").endswith("by its own limiter, which isn't lost")
+    assert words.part_text(held, "rate").endswith("by its own limiter, which doesn't count as lost")
     assert free.limit_ps == 0
     assert free.why.startswith("PAUSE (85% of what it lost)")
 

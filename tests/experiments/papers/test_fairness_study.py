@@ -8,6 +8,7 @@ from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import FlowRecord, Recording
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.experiment import Variant
+from pcn.experiments.define.outcomes import Outcome, Outcomes
 from pcn.experiments.papers.pcn.plans import dumbbell_plan
 from pcn.experiments.papers.pcn.studies.fairness import (
     FairnessRules,
@@ -104,6 +105,28 @@ def test_increases_by_packets_counts_periods_of_the_measured_part() -> None:
     recording = Recording(series, (flow,), {}, {}, {}, 1.0, 0.3, 1.0)
     packets, shares = increases_by_packets(recording)
     assert (packets, shares) == ([3.0, 20.0], [0.5, 0.0])  # 19 of 20 are 95%
+
+
+def test_increases_are_means_over_seeds_with_each_seed() -> None:
+    curves = {
+        1: ([1.0, 2.0, 3.0], [0.0, 0.2, 0.4]),
+        2: ([2.0, 3.0], [0.4, 0.8]),
+        3: ([2.0, 9.0], [0.6, 0.0]),
+    }
+    runs = [
+        Outcome(
+            {"setting": "pcn", "flows": 64, "seed": seed},
+            {"packets": 1, "jain": 1},
+            {"increases": of},
+        )
+        for seed, of in curves.items()
+    ]
+    increases = FairnessSweep().charts(Outcomes(runs))[0]
+    assert [line.label for line in increases.lines] == ["64 flows"]
+    (line,) = increases.lines
+    assert line.x.tolist() == [2, 3]  # what half of the seeds have
+    assert line.y.tolist() == pytest.approx([0.4, 0.6])
+    assert line.seeds == [[0.2, 0.4, 0.6], [0.4, 0.8]]
 
 
 def test_a_variant_changes_the_run_and_nothing_else_does() -> None:

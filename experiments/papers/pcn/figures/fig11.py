@@ -3,7 +3,6 @@ taken in."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -14,7 +13,7 @@ from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.steady_state import aggregate_rate, drained, mean_between, steady_state
 from pcn.experiments.define import recording_numbers, theory
-from pcn.experiments.define.charts import Chart, Line, Mark, curve
+from pcn.experiments.define.charts import Chart, Mark, curve, of_seeds
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
@@ -307,10 +306,10 @@ class Fig11(Experiment):
                     f"{label(scheme)}: {title}",
                     "Time (ms)",
                     y_label if not place else "",
-                    [
-                        _of_seed(seed, *outcome.curves[kind])
-                        for seed, outcome in reversed(list(enumerate(by_seed)))
-                    ],
+                    of_seeds(
+                        [curve("seed 1", *outcome.curves[kind], PCN) for outcome in by_seed],
+                        "other seeds",
+                    ),
                     level=level,
                     level_text="" if level is None else "capacity",
                     marks=_paper(kind, scheme),
@@ -333,13 +332,6 @@ def _paper(kind: str, scheme: str) -> tuple[Mark, ...]:
         "rate": ("the paper's is at capacity", CAPACITY),
     }[kind]
     return (Mark(text, claim[scheme]),) if scheme in claim else ()
-
-
-def _of_seed(place: int, x: Sequence[float], y: Sequence[float]) -> Line:
-    """Returns the first seed's line, or a further one's, pale."""
-    if not place:
-        return curve("seed 1", x, y, PCN)
-    return dataclasses.replace(curve("other seeds", x, y, PCN), width=0.4, pale=True)
 
 
 def _swings(outcomes: Outcomes, name: str, **keys: str) -> list[Check]:

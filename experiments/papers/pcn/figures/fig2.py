@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import Plan, numbers, with_fields
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define import recording_numbers
-from pcn.experiments.define.charts import Band, Chart, Mark, curve
+from pcn.experiments.define.charts import Band, Chart, Line, Mark, curve, of_seeds
 from pcn.experiments.define.checks import Check, Claim, near, or_trend
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
@@ -20,18 +22,21 @@ from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s
 from pcn.experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
 from pcn.topologies.compact import P0_S0
 
+SEEDS: Mapping[str, Sequence[int]] = dict.fromkeys(("qcn", "dcqcn"), range(1, 11))
+"""Of the schemes that draw something here; of the others one run is all."""
 _VICTIM = Victim()
-_TIMELY_RUN_S = 150e-3
+_LONG_S = 150e-3
+"""Of runs whose link isn't full again within the scenario's own duration."""
 _TIMELY: dict[str, Value] = {
     "segment": TIMELY_SEGMENT_BYTES,
     "min_rtt": 30e-6,
     "before": 100e-3,
-    "duration": _TIMELY_RUN_S,
+    "duration": _LONG_S,
 }
 """As all figures have it, in runs longer than the scenario's."""
 _OF_SCHEME = {"timely": _TIMELY}
 _OPEN: dict[str, tuple[str, dict[str, Value], str]] = {
-    "a tenth of the samples": ("qcn", {"sample": 1.5e6}, ""),
+    "a tenth of the samples": ("qcn", {"sample": 1.5e6, "duration": _LONG_S}, ""),
     "least RTT of 20 us, as TIMELY's paper has it": ("timely", {"min_rtt": 20e-6}, ""),
     "the RTT of every packet": ("timely", {"segment": 1000}, ""),
     "one RTT each 64 KB": ("timely", {"segment": 64_000, "before": 400e-3}, ""),
@@ -66,14 +71,18 @@ class Fig2(Experiment):
         "proportion to the time between two and no decrease is of more than a half, as in its "
         "authors' code, which PCN's authors used (7). What is open there decides about what is "
         "lost: rates grow by 10 Mbit/s in each least RTT, or in each segment where that takes "
-        "longer. In the picture each panel has a separate time axis."
+        "longer. QCN draws which packets are sampled, and DCQCN which are marked: ten seeds, and "
+        "means over them; the others draw nothing. In the picture each panel has a separate time "
+        "axis, and lines of further seeds are pale."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        yield from super().runs(schemes)
+        for scheme in schemes:
+            for seed in SEEDS.get(scheme, self.seeds):
+                yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
         for setting, (scheme, values, variant) in _OPEN.items():
-            if scheme in schemes:
-                yield Run({"open": setting, "seed": 1}, scheme, 1, values, variant)
+            for seed in SEEDS.get(scheme, self.seeds) if scheme in schemes else ():
+                yield Run({"open": setting, "seed": seed}, scheme, seed, values, variant)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         offered = {parameter.name for parameter in _VICTIM.parameters(scheme)}
@@ -118,17 +127,18 @@ class Fig2(Experiment):
                 LOSS.row(text, full, or_trend(near(LOSS[scheme], 0.5, 1.0), longer), scheme)
             )
         for setting, (scheme, _, _) in _OPEN.items():
-            for outcome in outcomes.where(open=setting):
-                name, full_s = f"{label(scheme)}, {setting}", outcome.numbers["full_s"]
-                to_end = full_s is None and scheme == "timely"
-                lost = _ms(_TIMELY_RUN_S if to_end else full_s)
-                until = ", to the run's end" if to_end else ""
-                text = (
-                    f"{name}: throughput is lost{until} (met: within 50%; trend: within a factor "
-                    "of two)"
-                )
-                rows.append(LOSS.row(text, lost, near(LOSS[scheme], 0.5), scheme))
-                rows.append(_tree(TREES, name, scheme, _ms(outcome.numbers["tree_s"]), pfc))
+            if not (full_s := [run.numbers["full_s"] for run in outcomes.where(open=setting)]):
+                continue
+            name = f"{label(scheme)}, {setting}"
+            until = ", to the run's end" if None in full_s else ""
+            lost_s = statistics.fmean(_LONG_S if value is None else value for value in full_s)
+            text = (
+                f"{name}: throughput is lost{until} (met: within 50%; trend: within a factor of "
+                "two)"
+            )
+            rows.append(LOSS.row(text, _ms(lost_s), near(LOSS[scheme], 0.5), scheme))
+            tree = _ms(outcomes.mean("tree_s", open=setting))
+            rows.append(_tree(TREES, name, scheme, tree, pfc))
         for outcome in outcomes.where(scheme=PCN):
             rows += outcome.checks
         return rows
@@ -140,9 +150,7 @@ class Fig2(Experiment):
         def full(**keys: str) -> str:
             value = _ms(outcomes.mean("full_s", **keys))
             return (
-                f"in {said(value, 'ms')}"
-                if value is not None
-                else f"not in {_TIMELY_RUN_S * 1e3:g} ms"
+                f"in {said(value, 'ms')}" if value is not None else f"not in {_LONG_S * 1e3:g} ms"
             )
 
         def tree(**keys: str) -> str:
@@ -150,7 +158,17 @@ class Fig2(Experiment):
 
         printed = "one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed"
         unbounded = tree(open=printed)
-        return [
+        spreads = [
+            f"{_range(outcomes, 'full_s', **keys)} with {name} (tree: "
+            f"{_range(outcomes, 'tree_s', **keys)})"
+            for name, keys in (
+                ("QCN", {"scheme": "qcn"}),
+                ("a tenth of QCN's samples", {"open": "a tenth of the samples"}),
+                ("DCQCN", {"scheme": "dcqcn"}),
+            )
+            if len(outcomes.each("full_s", **keys)) > 1
+        ]
+        paragraphs = [
             f"TIMELY's link is full again {full(scheme='timely')} here; by the RTTs of single "
             f"packets {full(open='the RTT of every packet')}, since F1 reacts at once, and by "
             f"those of 64 KB {full(open='one RTT each 64 KB')}, since both flows come down to "
@@ -163,25 +181,34 @@ class Fig2(Experiment):
             f"{tree(scheme='dcqcn')} depend on its alpha at time 0 "
             "([victim.md](victim.md#before-time-0)).",
         ]
+        if spreads:
+            paragraphs.append(f"Among the seeds throughput is lost for {', '.join(spreads)}.")
+        return paragraphs
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        shown = [outcome for outcome in outcomes.where(seed=1) if "scheme" in outcome.keys]
+        schemes = [str(scheme) for scheme in outcomes.values("scheme")]
         burst_ms = burst_s(_VICTIM.plan(PCN, 1, {})) * 1e3
+
+        def lines(scheme: str, kind: str, name: str, others: str, colour: str) -> list[Line]:
+            seeds = (outcome.curves[kind] for outcome in outcomes.where(scheme=scheme))
+            named = [replace(curve(name, *values), colour=colour) for values in seeds]
+            return of_seeds(named, others)
+
         return [
             Chart(
-                label(str(outcome.keys["scheme"])),
+                label(scheme),
                 "Time (ms)",
                 "Throughput, goodput (Gbit/s)" if not place % 3 else "",
                 [
-                    curve("S0 to S1", *outcome.curves["trunk"]),
-                    curve("F0, the victim", *outcome.curves["f0"]),
+                    *lines(scheme, "trunk", "S0 to S1", "S0 to S1, other seeds", "other0"),
+                    *lines(scheme, "f0", "F0, the victim", "F0, other seeds", "flow0"),
                 ],
                 top=RATE_GBPS * 1.06,
                 bands=(Band("bursts", 0.0, burst_ms),),
-                marks=_paper(str(outcome.keys["scheme"])),
+                marks=_paper(scheme),
                 columns=3,
             )
-            for place, outcome in enumerate(shown)
+            for place, scheme in enumerate(schemes)
         ]
 
 
@@ -195,6 +222,12 @@ def _tree(claim: Claim, name: str, scheme: str, tree: float | None, pfc: float |
     shorter = tree is not None and pfc is not None and tree < pfc
     text = f"{name}: the tree lasts (met: within 50%; trend: shorter than with PFC alone)"
     return claim.row(text, tree, or_trend(near(claim[scheme], 0.5, 1.0), shorter), scheme)
+
+
+def _range(outcomes: Outcomes, number: str, **keys: str) -> str:
+    """Returns the least and the largest of a time over the seeds."""
+    least, most = (_ms(outcomes.extreme(number, largest, **keys)) for largest in (False, True))
+    return said(most, "ms") if least == most else f"{said(least)} to {said(most, 'ms')}"
 
 
 def _ms(seconds: float | None) -> float | None:

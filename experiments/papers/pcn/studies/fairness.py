@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -150,9 +151,9 @@ class FairnessSweep(Study):
         f"{_ABOUT} PCN with T = RTT = 500 us, w_min = 0.1/N and the 95% rule, and one of these "
         "changed: the rule's threshold, T, w_min, RTT (with T), the NPs' phases (all flows' "
         "periods in step), how the first, partial period counts, RecRate by whole gaps. First "
-        "panel: share of the periods that end in an increase, by packets in them, of the first "
-        "seed. Second: all runs with other T or RTT, by the packets that a fair share has in a "
-        "period."
+        "panel: share of the periods that end in an increase, by packets in them, of seeds "
+        "that have 300 such periods, where half of them do. Second: all runs with other T or RTT, "
+        "by the packets that a fair share has in a period."
     )
     flows = (16, 64, 256)
     settings: Mapping[Key, tuple[str, str, Mapping[str, float]]] = {
@@ -198,9 +199,9 @@ class FairnessSweep(Study):
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         increases = [
-            curve(f"{outcome.keys['flows']} flows", *outcome.curves["increases"], points=True)
-            for outcome in outcomes.where(setting="pcn", seed=SEEDS[0])
-            if outcome.keys["flows"] != 16
+            line
+            for flows in self.flows
+            if flows != 16 and (line := _increases(outcomes, flows)).x.size
         ]
         groups = (
             ("The rule's threshold", ("pcn", "rule100", "rule90", "rule80", "rule50")),
@@ -296,6 +297,19 @@ class FairnessRules(Study):
             panel("Queue", "Mean queue (KB)", "queue_kb"),
             panel("Bottleneck", "Utilisation", "utilisation", 1.05),
         ]
+
+
+def _increases(outcomes: Outcomes, flows: int) -> Line:
+    """Returns the shares of `increases_by_packets` with PCN's own settings: means over the seeds,
+    at numbers of packets that at least half of them have."""
+    runs = outcomes.where(setting=PCN, flows=flows)
+    shares: dict[float, list[float]] = {}
+    for run in runs:
+        for packets, share in zip(*run.curves["increases"], strict=True):
+            shares.setdefault(packets, []).append(share)
+    common = {x: shares[x] for x in sorted(shares) if 2 * len(shares[x]) >= len(runs)}
+    means = [statistics.fmean(seeds) for seeds in common.values()]
+    return curve(f"{flows} flows", list(common), means, points=True, seeds=list(common.values()))
 
 
 def _per_flow(more: Mapping[str, float], flows: int) -> dict[str, float]:
