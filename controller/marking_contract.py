@@ -29,7 +29,7 @@ class Setting:
 
     name: str
     kind: Kind
-    what: str
+    meaning: str
     minimum: float = 0.0
     maximum: float = math.inf
 

@@ -408,7 +408,7 @@ class Agent:
             send_retries=self._loop.state.send_retries,
             log_errno=self._log.errno,
             log_lost=self._log.lost,
-            kept_pace=self._pace.kept,
+            kept_pace=self._pace.met,
             worst_pace=self._pace.worst,
             lag_real_s=self._clock.real(nics.shortfall_s(now)),
             late_real_s=self._clock.real(self._loop.state.late_s),

@@ -106,7 +106,7 @@ def capture(
     dilation = lab.record.dilation
     with ExitStack() as stack:
         link = lab.topology.link_at(end.node, end.port)
-        peer = link.other(end.node)
+        peer = link.far_end(end.node)
         delayed = _delays(lab, end.node)
         taps = [
             Tap(stack.enter_context(_arriving(lab, end)), True, 0.0),
@@ -168,7 +168,8 @@ def _inside(
         writer = PcapngWriter(
             output,
             end.interface,
-            f"{end} to {link.other(end.node)} in {lab.record.name}, {link.rate_bps / 1e9:g} Gbit/s",
+            f"{end} to {link.far_end(end.node)} in {lab.record.name}, {link.rate_bps / 1e9:g} "
+            "Gbit/s",
             "Time stamps are simulated time.",
         )
         kinds: Counter[str] = Counter()

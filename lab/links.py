@@ -121,7 +121,7 @@ def between(topology: Topology, end_a: str, end_b: str) -> list[Link]:
         for number in topology.ports(node)
         if port in (None, number)
         for link in [topology.link_at(node, number)]
-        if link.other(node).node == far and far_port in (None, link.other(node).port)
+        if link.far_end(node).node == far and far_port in (None, link.far_end(node).port)
     ]
     if not links:
         peers = ", ".join(

@@ -93,7 +93,7 @@ class Topology:
         """What is at the far end of each port of each node, ports in order."""
         peers: dict[str, dict[int, Endpoint]] = {}
         for end in sorted(self._at, key=lambda end: end.port):
-            peers.setdefault(end.node, {})[end.port] = self._at[end].other(end.node)
+            peers.setdefault(end.node, {})[end.port] = self._at[end].far_end(end.node)
         return peers
 
     @cached_property
@@ -171,7 +171,7 @@ class Topology:
 
     def peer(self, node: str, port: int) -> Endpoint:
         """Returns the far end of the link at this port."""
-        return self.link_at(node, port).other(node)
+        return self.link_at(node, port).far_end(node)
 
     def link_name(self, node: str, port: int) -> str:
         """Returns the name of the direction that leaves `node` by `port`: "s0->s1", or
@@ -235,7 +235,7 @@ class Topology:
     def _transit_s(self, end: Endpoint) -> float:
         """Returns the delay in s of the link that starts at `end`, and the latency of the switch
         where the link ends."""
-        far = self._at[end].other(end.node).node
+        far = self._at[end].far_end(end.node).node
         return self._at[end].delay_s + (
             self._switches[far].latency_s if far in self._switches else 0.0
         )

@@ -37,7 +37,7 @@ class Parameter:
     name: str
     kind: Kind
     default: Value
-    what: str
+    meaning: str
     minimum: float = 0.0
     maximum: float = math.inf
     derived: str = ""

@@ -26,7 +26,7 @@ from pcn.experiments.page.report import environment, known, number, row, script
 from pcn.experiments.papers import FIGURES, PAPERS
 from pcn.experiments.results.atomic_folder import held, replacing
 from pcn.experiments.results.documents import anchor, html
-from pcn.experiments.sweep.figures import PICTURE, kept, read
+from pcn.experiments.sweep.figures import PICTURE, read, stored_outcomes
 
 _WHAT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host "
@@ -123,7 +123,7 @@ def sections(root: Path) -> list[Section]:
 def _charts(figure: Experiment, place: Path) -> tuple[Sequence[Chart], str]:
     """Returns a figure's charts of the runs that are kept there, or why there are none."""
     failures = Failures()
-    charts = failures.attempt("charts", lambda: figure.charts(Outcomes(kept(place))))
+    charts = failures.attempt("charts", lambda: figure.charts(Outcomes(stored_outcomes(place))))
     return charts or (), "; ".join(failures.lines())
 
 

@@ -45,7 +45,7 @@ class Finding:
     """One rule, and what was seen of it: kept, or not."""
 
     rule: str
-    kept: bool
+    obeyed: bool
     seen: str
 
 
@@ -80,7 +80,7 @@ def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
     findings: list[Finding] = []
     for rule, test in rules:
         findings.append(_verdict(rule, test))
-        if not findings[-1].kept and rule.startswith("rates"):
+        if not findings[-1].obeyed and rule.startswith("rates"):
             break  # what comes after goes by its rates
     return findings
 
@@ -108,7 +108,7 @@ def _parameters(scheme: Scheme) -> str:
             raise _BrokenError(
                 f"{parameter.field} is a {parameter.kind!r}: it has to be one of {', '.join(KINDS)}"
             )
-        if not parameter.what:
+        if not parameter.meaning:
             raise _BrokenError(
                 f"{parameter.field} is a bare field: declare it with "
                 "pcn.hosts.algorithms.parameters.parameter(...)"

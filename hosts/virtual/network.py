@@ -466,13 +466,13 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self, transport: Transport, explain: bool, cpu_port: int, reroute_s: float | None
     ) -> Part:
         """Returns this process's part. Raises VirtualError for what needs all nodes in one."""
-        for wanted, what in (
+        for wanted, reason in (
             (explain, "a flow's time is explained by what both its ends have seen"),
             (cpu_port, "CPU ports lead to controllers, which have all switches"),
             (reroute_s is not None, "routes change everywhere at once"),
         ):
             if wanted:
-                raise VirtualError(f"{what}: run it in one process, without mpirun")
+                raise VirtualError(f"{reason}: run it in one process, without mpirun")
         return Part.of(self.topology, transport, native.engine(parts(explain)))
 
     def _owner_of(self, source: Source) -> int | None:
@@ -643,9 +643,9 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
     def _note_failure(self, flow: VirtualFlow, now_s: float, of_np: bool, error: Exception) -> None:
         self.failures[flow.spec.id, "NP" if of_np else "RP"] = error_text(error)
 
-    def _who(self, error: Exception) -> str:
+    def _raiser(self, error: Exception) -> str:
         if self._exchange.reason != native.CALLBACK:
-            return super()._who(error)
+            return super()._raiser(error)
         end = "NP" if self._exchange.np else "RP"
         return f"{end} of flow {self._by_index[self._exchange.flow].spec.id}"
 

@@ -100,10 +100,10 @@ def figure(
     from pcn.experiments.sweep.figures import (
         OUTCOMES,
         judge,
-        kept,
         read,
         run_figure,
         runs_of,
+        stored_outcomes,
         write,
     )
     from pcn.experiments.sweep.run_task import RunsFailedError
@@ -129,7 +129,7 @@ def figure(
         note(old)
     for name in wanted:
         if redraw:
-            outcomes, before = kept(out / name), read(out / name) or {}
+            outcomes, before = stored_outcomes(out / name), read(out / name) or {}
             result = replace(
                 judge(FIGURES[name], outcomes), provenance=before.get("provenance", {})
             )

@@ -366,5 +366,5 @@ def test_pace_is_judged_by_windows() -> None:
     share = meter.check(2e-3, 2.2)
     assert share is not None
     assert share < 0.1
-    assert not meter.kept
+    assert not meter.met
     assert meter.worst == share

@@ -296,11 +296,11 @@ class Account:
     def round_trip(self, flow: int, place: int) -> dict[str, int]:
         """What one of its packets and its ACK have gone through."""
         parts = dict.fromkeys(WINDOW_PARTS, 0)
-        for who in (flow, flow + ACKS):
-            nic, *switches = self.way(who)
-            parts["wire"] += sum(self.fly(who, link) for link in (nic, *switches))
+        for number in (flow, flow + ACKS):
+            nic, *switches = self.way(number)
+            parts["wire"] += sum(self.fly(number, link) for link in (nic, *switches))
             for link in switches:
-                for name, ps in self.queue(who, link, place).items():
+                for name, ps in self.queue(number, link, place).items():
                     parts[name] += ps
         last, back = self.way(flow)[-1], self.way(flow + ACKS)[0]
         arrival = self.flows[flow][last][place] + self.fly(flow, last)

@@ -29,7 +29,7 @@ def somebody_s(name: str, tmp_path: Path) -> Scheme:
     ours = find_scheme(name)
     rows = " ".join(
         f'P({parameter.field}, "{parameter.kind}", {parameter.default!r}, '
-        f'{parameter.least!r}, {parameter.most!r}, "{parameter.what}")'
+        f'{parameter.least!r}, {parameter.most!r}, "{parameter.meaning}")'
         for parameter in describe(ours.parameters)
     ).replace("inf,", "__builtin_inf(),")
     rp = ours.configure().new_rp(1e9)
@@ -60,7 +60,7 @@ def test_c_file_gives_the_run_of_the_scheme_that_is_built_in(name: str, tmp_path
     mine = somebody_s(name, tmp_path)
     assert mine.name == f"my_{name}"
     assert outcome(mine) == outcome(find_scheme(name))
-    assert [finding for finding in check(mine) if not finding.kept] == []
+    assert [finding for finding in check(mine) if not finding.obeyed] == []
 
 
 def test_c_file_has_its_parameters(tmp_path: Path) -> None:

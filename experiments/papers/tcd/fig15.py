@@ -9,7 +9,7 @@ from pcn.experiments.define.charts import Chart, Line, curve
 from pcn.experiments.define.checks import Check, at_least
 from pcn.experiments.define.experiment import Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Outcomes, number_text, ratio
 from pcn.experiments.papers.tcd.claims import (
     COMPLETION,
     DCQCN,
@@ -110,8 +110,9 @@ class Fig15(Victims):
                 for number in ("mean_us < 10 KB", "mean_us")
             )
             texts.append(
-                f"alpha {alpha:g}: all {said(all_[0])} and {said(all_[1])} us, below 10 KB "
-                f"{said(small[0])} and {said(small[1])} us"
+                f"alpha {alpha:g}: all {number_text(all_[0])} and {number_text(all_[1])} us, "
+                "below 10 KB "
+                f"{number_text(small[0])} and {number_text(small[1])} us"
             )
         return [
             "Victims' means without and with TCD at the bursts' load of 0.5: "

@@ -171,7 +171,7 @@ def marks(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="marks",
         title="What arrives marked",
-        what="share of F0's and F1's packets that arrive marked UE and CE over time",
+        alt="share of F0's and F1's packets that arrive marked UE and CE over time",
         x_label=charts.TIME,
         y_label="Share of the packets (%)",
         lines=tuple(lines),
@@ -191,7 +191,7 @@ def queue(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="queue",
         title="The undetermined port's queue",
-        what="bytes that wait for the link between the switches over time",
+        alt="bytes that wait for the link between the switches over time",
         x_label=charts.TIME,
         y_label="Queue (KB)",
         lines=(line,),

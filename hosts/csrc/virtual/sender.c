@@ -333,7 +333,7 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     struct pacing_flow *tx_flow = tx_flow_of(nic, number);
     bool closed = !vn_window_open(flow);
     VN_ASSERT(flow->repeats || (flow->transport->sent == flow->sent &&
-                                (!closed || flow->transport->asked > flow->transport->acked)));
+                                (!closed || flow->transport->requested > flow->transport->acked)));
     if (tx_flow == NULL || pacing_closed(tx_flow) == closed) return;
     vn_observe_changes(context, link, tx_flow);
     if (closed) vn_observe_closes(context, number);

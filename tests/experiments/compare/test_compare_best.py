@@ -53,8 +53,8 @@ def test_best_run_of_many_comparisons_is_tested_among_all_of_them() -> None:
         return replace(
             alone,
             runs=tuple(
-                replace(kept, numbers={number: values[seed] for number, values in of.items()})
-                for seed, kept in enumerate(alone.runs)
+                replace(run_data, numbers={number: values[seed] for number, values in of.items()})
+                for seed, run_data in enumerate(alone.runs)
             ),
         )
 
@@ -100,13 +100,13 @@ def test_number_that_a_seed_lacks_is_a_row_with_that_seed() -> None:
     def runs(name: str, best: float) -> Group:
         numbers = {"mean_slowdown S": best, "full_s": None}
         drawn = {"flows incast": 12.0, "mean_slowdown incast": 3.0, "unfinished incast": 0.0}
-        kept = (
+        runs = (
             replace(
                 stored_run(seed), scenario="traffic", numbers=numbers | (drawn if seed != 3 else {})
             )
             for seed in range(1, 7)
         )
-        return Group(name, tuple(kept))
+        return Group(name, tuple(runs))
 
     rows = {row[0]: row[6] for row in tables.best([runs("a", 1.0), runs("b", 2.0)]).rows}
     assert rows["mean slowdown, flows of in-casts"] == "no such flows in seed 3"

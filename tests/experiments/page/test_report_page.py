@@ -117,8 +117,8 @@ def test_report_of_traffic_shows_network_and_flows_by_size(
     assert lines == [len(SCHEMES)] * 3
     assert chromium.ask(WITHIN)
     assert chromium.ask("document.querySelectorAll('svg.network').length") == 1
-    told = chromium.ask("document.getElementById('topology').textContent")
-    assert told.count(f"{load.STEPS[0][0]:.0%} to {load.STEPS[1][0]:.0%}") == 1, "one legend"
+    text = chromium.ask("document.getElementById('topology').textContent")
+    assert text.count(f"{load.STEPS[0][0]:.0%} to {load.STEPS[1][0]:.0%}") == 1, "one legend"
     titles = chromium.ask(
         "[...document.querySelectorAll('svg.network path title')].map(title => title.textContent)"
     )

@@ -30,7 +30,7 @@ SIDE_BY_SIDE = """
 }))
 """
 """Of each part with several charts, how many stand in its first row."""
-TOLD_LEFT = """
+LEFT_COUNTS = """
 JSON.stringify([...document.querySelectorAll('.on-screen')].map(text => {
     const list = text.previousElementSibling;
     const rows = [...list.querySelectorAll('dt, tbody tr')];
@@ -113,8 +113,8 @@ def test_sheet_of_paper_has_all_of_the_page(
             )
         beside = chromium.ask(f"({SIDE_BY_SIDE})(document.querySelectorAll('section .runs'))")
         assert all(count > 1 for count in beside), "charts of several runs"
-        cut = chromium.ask(TOLD_LEFT)
-        assert all(told == hidden for told, hidden in json.loads(cut)), (file, cut)
+        cut = chromium.ask(LEFT_COUNTS)
+        assert all(counted == hidden for counted, hidden in json.loads(cut)), (file, cut)
         assert 1 <= sheets(chromium) <= 8, file
         chromium.call("Emulation.setEmulatedMedia", media="")
         chromium.call(

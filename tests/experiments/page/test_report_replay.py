@@ -23,8 +23,8 @@ def held(run: int) -> str:
 
 def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) -> None:
     open_report(chromium, pages["both"], 1400)
-    told = chromium.ask("document.querySelector('.load').textContent")
-    assert told.startswith("Colours of links that aren't red stay, whatever the moment")
+    load_text = chromium.ask("document.querySelector('.load').textContent")
+    assert load_text.startswith("Colours of links that aren't red stay, whatever the moment")
     assert chromium.ask("document.querySelectorAll('.load .swatch').length") == len(load.STEPS)
     # the page opens at the moment with most pauses: S1 stops S0 and all bursting hosts, S0 stops H0
     # and H1

@@ -469,7 +469,7 @@ def test_capture_of_a_scheme_has_the_sizes_that_were_sent(
     payload."""
     topology = fat_tree(k=4)
     [leaf] = topology.host_links("h15")
-    end = leaf.other("h15")
+    end = leaf.far_end("h15")
     with VirtualNetwork(topology, find_scheme(name).configure(settings)) as network:
         network.capture(end.node, end.port, tmp_path / "own.pcap")
         for number in range(8):
