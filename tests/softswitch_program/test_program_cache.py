@@ -387,7 +387,7 @@ def test_damaged_kept_schema_is_bound_anew(damage: Callable[[Path], object], cac
     first = kept_schema()
     (cached,) = cache.glob("schema-*")
     damage(cached)
-    assert kept_schema() == first
+    assert repr(kept_schema()) == repr(first)  # its tables are equal by identity alone
     assert intact(cached)
 
 
