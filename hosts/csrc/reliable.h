@@ -331,8 +331,9 @@ static inline bool reliable_keeps(struct reliable_receiver *receiver, uint64_t n
     while (capacity <= ahead && capacity < RELIABLE_MOST) capacity *= 2;
     uint64_t *came = capacity > ahead ? calloc(capacity / 64, sizeof *came) : NULL;
     if (came == NULL) return false;
-    for (uint64_t one = receiver->next; one < receiver->beyond; one++) {
-        if (reliable_came_in(receiver, one)) came[one % capacity / 64] |= UINT64_C(1) << one % 64;
+    for (uint64_t number = receiver->next; number < receiver->beyond; number++) {
+        if (reliable_came_in(receiver, number))
+            came[number % capacity / 64] |= UINT64_C(1) << number % 64;
     }
     free(receiver->came);
     receiver->came = came;

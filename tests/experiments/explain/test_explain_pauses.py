@@ -135,7 +135,7 @@ def test_gates_that_no_switch_closed_are_unknown_roots() -> None:
     )
 
     causes = np.zeros(2, np.dtype(ExplainCause))
-    causes["time_ps"], causes["what"], causes["class"] = [10, 30], [CLOSES, OPENS], 3
+    causes["time_ps"], causes["kind"], causes["class"] = [10, 30], [CLOSES, OPENS], 3
     empty = [np.zeros(0, np.dtype(kind)) for kind in (ExplainSent, ExplainHop, ExplainLine)]
     pauses = Pauses(Logs(empty[0], empty[1], empty[2], causes, (Endpoint("h0", 0),)), 100)
     assert pauses.blame((0, 3), [(0, 25)]) == (Followed({Root(0, "unknown"): 15.0}, {}), {})
