@@ -67,6 +67,7 @@ def lost(lab: Running) -> list[ControlLoss]:
                 ControlLoss(kind, where, sent[kind, where], number)
                 for (kind, where), number in missing.items()
             ]
+        # what is under way arrives; counters report no change by themselves
         time.sleep(_POLL_S)
 
 

@@ -229,6 +229,7 @@ class _Inside:
 
     def resumed(self, traffic_class: int, until: float) -> bool:
         while (left := until - time.monotonic()) > 0:
+            # the engine counts RESUME; it reports none by itself
             time.sleep(min(left, _LOOK_S))
             if self._resumes().get(traffic_class, 0) > self._before.get(traffic_class, 0):
                 return True

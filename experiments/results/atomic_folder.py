@@ -56,8 +56,8 @@ _LEVELS = 8
 and what is cleared is walked by calls."""
 log = logging.getLogger("pcn.experiments")
 _LOCKED_S, _AGAIN_S = 5.0, 0.01
-"""For how long a lock is awaited, of which a run takes two; how often it is tried."""
-"""How long a run waits for others that rename results; how often it tries."""
+"""For how long a lock is awaited, of which a run takes two, while others rename results; how often
+it is tried."""
 
 
 @contextmanager
@@ -312,6 +312,7 @@ def _locked(directory: Path) -> Iterator[None]:
                 if time.monotonic() > end:
                     log.warning("%s has been locked for %g s: going on", directory, _LOCKED_S)
                     break
+                # flock waits without a limit, or not at all
                 time.sleep(_AGAIN_S)
         yield
     finally:
