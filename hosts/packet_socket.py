@@ -69,7 +69,7 @@ class Port:
         return self._drops
 
     def forget_drops(self) -> None:
-        """Count drops from now."""
+        """Counts drops from now."""
         self.drops()
         self._drops = 0
 

@@ -191,7 +191,7 @@ class Sender:
             self._react(flow, now_s, lambda rp: rp.on_ack(ack, now_s))
 
     def on_timer(self, now_s: float) -> None:
-        """Run the RPs' timers that are due, and repeat what nothing came of."""
+        """Runs the RPs' timers that are due, and repeats what nothing came of."""
         for flow in list(self._running.values()):
             if flow.look_s <= now_s:
                 self._look(flow, now_s)
@@ -214,7 +214,7 @@ class Sender:
         flow.look_s = max(due_s, now_s + timeout_s / 1000)
 
     def reset(self) -> None:
-        """Forget flows that ended."""
+        """Forgets flows that ended."""
         for flow in self._ended.values():
             self._forget(flow)
         self._ended.clear()

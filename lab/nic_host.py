@@ -236,7 +236,7 @@ def _ask(interface: str, request: int, space: bytes = b"") -> bytes | None:
 
 
 def _mac(interface: str) -> str | None:
-    """None: it is no Ethernet interface."""
+    """Returns an address; None: it is no Ethernet interface."""
     answer = _ask(interface, _SIOCGIFHWADDR)
     if answer is None or struct.unpack_from("H", answer, 16) != (_ARPHRD_ETHER,):
         return None

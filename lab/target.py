@@ -257,8 +257,8 @@ class Bmv2Target:
         ]
 
     def mtu(self, needed: int) -> int:
-        """Just enough. libpcap cuts its receive ring, 2 MB, into slots of the MTU: at 9216 B it
-        would hold 128 packets, and a burst would be lost before BMv2 sees it."""
+        """Returns just enough. libpcap cuts its receive ring, 2 MB, into slots of the MTU: at 9216
+        B it would hold 128 packets, and a burst would be lost before BMv2 sees it."""
         return needed
 
     def ready(self, namespace_pid: int) -> bool:

@@ -29,17 +29,19 @@ LEFT_OUT = (
     "tests/test_prose.py",
     "tests/test_lint_names.py",
 )
-NO_VERB = {
-    "A", "All", "An", "As", "At", "Both", "By", "Each", "Every", "Everything", "For", "From", "How",
-    "In", "Its", "Likewise", "Nothing", "Of", "On", "One", "Return", "The", "These", "This",
-    "Those", "To", "Until", "What", "When", "Where", "Whether", "Which", "While", "Whose", "With",
-    "Without", "Yield",
+ORDERS = {
+    "Add", "Bring", "Call", "Check", "Close", "Count", "Decide", "Forget", "Handle", "Make", "Read",
+    "Remove", "Return", "Run", "Send", "Set", "Start", "Stop", "Take", "Wait", "Write", "Yield",
 }  # fmt: skip
-"""First words of a docstring that begins with no verb, or with one that gives an order."""
+"""First words of a docstring that gives an order, where the house's state what a function does."""
 WITH_VERBS = (
     "base/", "bench/", "controller/", "experiments/", "hosts/", "lab/", "lint/", "p4net/",
     "p4src/", "pcn/", "softswitch/", "topologies/", "virtualnet/",
 )  # fmt: skip
+_VERB = re.compile("[A-Z][a-z]*s")
+_NO_STATEMENT = re.compile(r"(^|\.)(cached_)?property$|\b(command|group)\b")
+"""Decorators of what is no statement: a property's docstring names what it is, a command's is its
+help."""
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
 
 
@@ -85,21 +87,17 @@ def _without_code(text: str) -> str:
 
 
 def verbless(name: str, nodes: Sequence[ast.AST]) -> Iterator[Finding]:
-    """Yields a module's docstrings without a verb in front, of functions that return something."""
+    """Yields a module's docstrings without a verb in the third person in front, of functions that
+    return something, and all that give an order."""
     for node in nodes if name.startswith(WITH_VERBS) else ():
-        if (
-            not isinstance(node, ast.FunctionDef)
-            or node.returns is None
-            or ast.unparse(node.returns) == "None"
-        ):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        if any(
-            ast.unparse(decorator).rpartition(".")[2] in ("property", "cached_property")
-            for decorator in node.decorator_list
-        ):
+        decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
+        if any(_NO_STATEMENT.search(decorator) for decorator in decorators):
             continue
-        first = (ast.get_docstring(node) or "Returns").split()[0].rstrip(",:;")
-        if first in NO_VERB:
+        first = (ast.get_docstring(node) or "Returns").split()[0].rstrip(",.:;")
+        returns = node.returns is not None and ast.unparse(node.returns) != "None"
+        if first in ORDERS or (returns and not _VERB.fullmatch(first)):
             yield Finding(name, node.body[0].lineno, first, "a verb: Returns, Yields, ...")
 
 

@@ -292,8 +292,8 @@ class Topology:
         return value
 
     def _xon_bytes(self) -> float:
-        """XOFF less `hysteresis_bytes`, or two MTUs: the distance that SIGCOMM'15 has, NSDI'20
-        gives none."""
+        """Returns XOFF less `hysteresis_bytes`, or two MTUs: the distance that SIGCOMM'15 has,
+        NSDI'20 gives none."""
         distance = 2 * self.number("mtu_bytes")
         if "hysteresis_bytes" in self.parameters:
             distance = self.number("hysteresis_bytes")

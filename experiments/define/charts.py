@@ -212,7 +212,7 @@ def rate(
 
 
 def pause_by_link(recording: Recording, bin_s: float, views: tuple[View, ...]) -> Chart:
-    """PAUSE frames of all links that sent any."""
+    """Draws PAUSE frames of all links that sent any."""
     lines = [
         events(
             name.replace("->", " to "),

@@ -151,7 +151,7 @@ class Outcomes:
 
 
 def ratio(above: float | None, below: float | None) -> float | None:
-    """above / below; None if either is unknown or the ratio has no meaning."""
+    """Returns above / below, None if either is unknown or the ratio has no meaning."""
     return None if above is None or not below else above / below
 
 

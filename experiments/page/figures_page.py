@@ -178,7 +178,7 @@ def documented(docs: Path) -> list[Section]:
 
 
 def with_verdicts(claims: str, sections: Sequence[Section]) -> str:
-    """docs/claims.md with the figures' verdicts."""
+    """Returns docs/claims.md with the figures' verdicts."""
     anchors = {section.figure.name: anchor(section.heading) for section in sections}
     return claims_page.addressed(
         claims, anchors, {section.figure.name: section.verdicts for section in sections}
@@ -186,7 +186,7 @@ def with_verdicts(claims: str, sections: Sequence[Section]) -> str:
 
 
 def markdown(sections: Sequence[Section], claims: str = "") -> str:
-    """docs/results.md of these figures; `claims` is docs/claims.md."""
+    """Returns docs/results.md of these figures; `claims` is docs/claims.md."""
     parts = ["# Results", _wrapped(_OF_DOCS)]
     if claims:
         verdicts = {section.figure.name: section.verdicts for section in sections}
@@ -266,7 +266,7 @@ def _drawn(section: Section) -> dict[str, Any]:
 
 
 def page(sections: Sequence[Section]) -> str:
-    """report.html: everything in one file, with the look of a run's report."""
+    """Returns report.html: everything in one file, with the look of a run's report."""
     checks = {
         section.figure.name: [Check(**check) for check in section.summary["checks"]]
         for section in sections

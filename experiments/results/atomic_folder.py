@@ -298,9 +298,9 @@ def _move_aside(place: Path) -> None:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Two runs that end at once must not rename the same earlier result. Any user who may read a
-    folder may lock it without an end; so a run waits for the lock for longer than runs have it, and
-    then goes on."""
+    """Locks a folder: two runs that end at once must not rename the same earlier result. Any user
+    who may read a folder may lock it without an end; so a run waits for the lock for longer than
+    runs have it, and then goes on."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     end = time.monotonic() + _LOCKED_S
     try:

@@ -73,7 +73,7 @@ def _carry_out(tasks: Sequence[Task], means: Means) -> Ends:
 
 
 def progress_text(number: int, all_of_them: int, failed: int, left_s: float, label: str) -> str:
-    """412 of 3,000, 3 failed, 1 h 10 min left; scheme pcn, seed 88"""
+    """Formats how far a sweep is: 412 of 3,000, 3 failed, 1 h 10 min left; scheme pcn, seed 88"""
     parts = [f"{number:,} of {all_of_them:,}"]
     if failed:
         parts.append(f"{failed:,} failed")

@@ -396,7 +396,7 @@ def write_picture(
     decided: Mapping[str, str],
     shown: Sequence[str] = (),
 ) -> bool:
-    """sweep.png and .svg; False where no number differs between runs."""
+    """Writes sweep.png and .svg; False where no number differs between runs."""
     # only here: matplotlib takes as long to load as all the rest
     from pcn.experiments.draw.pictures import (
         pictures,

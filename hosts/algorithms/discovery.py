@@ -39,7 +39,7 @@ _MACHINERY = ("base", "check", "check_events", "discovery", "parameters", "schem
 
 
 def __getattr__(name: str) -> dict[str, Scheme]:
-    """`schemes`: it loads them all, where an agent needs one."""
+    """Returns `schemes`: it loads them all, where an agent needs one."""
     if name == "schemes":
         return _schemes()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

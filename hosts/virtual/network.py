@@ -636,7 +636,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
 
     @contextlib.contextmanager
     def _interrupts(self) -> Iterator[Callable[[], None]]:
-        """Ctrl-C never comes in the middle of a callback."""
+        """Yields a check: Ctrl-C never comes in the middle of a callback."""
         with signals.deferred(once=True) as signal:
             yield signal.check
 

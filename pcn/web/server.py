@@ -126,7 +126,8 @@ class _Pages:
         return _static(name) if name in _FILES else PlainTextResponse("no such file\n", 404)
 
     async def _events(self, request: Request) -> Response:
-        """From the item after `Last-Event-ID`, which browsers send when they connect again."""
+        """Sends events from the item after `Last-Event-ID`, which browsers send when they connect
+        again."""
         text = request.headers.get("last-event-id", "0")
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
         if self._streams >= _MOST_STREAMS:

@@ -40,7 +40,7 @@ class Replication:
     def write(
         self, kind: p4r.Update.Type.ValueType, message: p4r.PacketReplicationEngineEntry
     ) -> Undo:
-        """INSERT, MODIFY or DELETE of either kind of entry."""
+        """Carries out INSERT, MODIFY or DELETE of either kind of entry."""
         which = message.WhichOneof("type")
         if which == "clone_session_entry":
             return self._write_session(kind, message.clone_session_entry)

@@ -250,8 +250,8 @@ class StatementLoader:
         return self.names.headers[self.names.header_names.find(place.at("value"))].metadata
 
     def _assign_metadata(self, place: Place, target: Place, value: Place) -> AssignMetadata:
-        """p4c copies structs field by field, except standard metadata that log_msg prints as a
-        whole."""
+        """Copies a struct. p4c copies structs field by field, except standard metadata that log_msg
+        prints as a whole."""
         to, source = (
             self.names.header_names.find(argument.at("value")) for argument in (target, value)
         )

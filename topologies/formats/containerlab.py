@@ -24,7 +24,7 @@ def read(
     delay_s: float | None = None,
     split_hosts: int = 0,
 ) -> Topology:
-    """`rate_bps`, `delay_s`: of all links. Raises FormatError."""
+    """Returns the topology of a file. `rate_bps`, `delay_s`: of all links. Raises FormatError."""
 
     def topology(node: Node) -> Topology:
         top = node.get("topology")
@@ -72,7 +72,7 @@ def _is_host(top: Node, node: Node) -> bool:
 
 
 def _ends(link: Node) -> tuple[Node, tuple[End, End]] | None:
-    """None of a link that leaves the lab."""
+    """Returns the ends of a link; None of a link that leaves the lab."""
     endpoints = link.get("endpoints")
     if endpoints is None:
         return None

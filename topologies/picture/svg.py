@@ -222,7 +222,8 @@ def _laid_out(legend: Sequence[tuple[str, str]]) -> tuple[list[str], float]:
 
 
 def _title(label: str, links: Sequence[Link], load: Load | None, ends: tuple[str, str]) -> str:
-    """`ends`: a node where all links end, and how the other ends are called."""
+    """Writes the title of a line. `ends`: a node where all links end, and how the other ends are
+    called."""
     rate, delay = quantity_text("rate", links[0].rate_bps), quantity_text("time", links[0].delay_s)
     times = f"{len(links)} x " if len(links) > 1 else ""
     used = ""

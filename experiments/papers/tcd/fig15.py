@@ -63,7 +63,7 @@ class Fig15(Victims):
             def gain(
                 load: float, alpha: float, alpha_tcd: float, number: str = "mean_us"
             ) -> float | None:
-                """DCQCN's time over that with TCD."""
+                """Returns DCQCN's time over that with TCD."""
                 ours = outcomes.mean(number, scheme=DCQCN_TCD, load=load, alpha=alpha_tcd)
                 return ratio(outcomes.mean(number, scheme=DCQCN, load=load, alpha=alpha), ours)
 

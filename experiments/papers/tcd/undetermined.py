@@ -48,8 +48,8 @@ _MARKS = (("F0, UE", 0, UE), ("F0, CE", 0, CE), ("F1, CE", 1, CE))
 
 
 def network(rate_bps: float, delay_s: float, duration_s: float, payload_bytes: int) -> Topology:
-    """F0 from h0 to r0, F1 from h1 to r1, and A0, behind the second switch, at line rate to r1 in
-    the second third."""
+    """Returns F0 from h0 to r0, F1 from h1 to r1, and A0, behind the second switch, at line rate to
+    r1 in the second third."""
     topology = compact(
         3,
         rate_bps,

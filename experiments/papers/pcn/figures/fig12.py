@@ -253,7 +253,8 @@ def _busy(outcomes: Outcomes) -> list[Check]:
 
 
 def prevented_row(name: str, scheme: str, saved: float | None) -> Check:
-    """`saved`: how many of this scheme's PAUSE frames there aren't, as a share."""
+    """Returns a row of checks. `saved`: how many of this scheme's PAUSE frames there aren't, as a
+    share."""
     text = (
         f"{name}: share of {label(scheme)}'s PAUSE frames that it prevents (met: as many; trend: "
         "any)"

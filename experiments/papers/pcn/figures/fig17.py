@@ -236,7 +236,7 @@ def _with_q_eq(outcomes: Outcomes) -> list[Check]:
 
 
 def _with_least(outcomes: Outcomes) -> list[Check]:
-    """QCN and TIMELY where their lowest rates leave the sharing to PFC."""
+    """Checks QCN and TIMELY where their lowest rates leave the sharing to PFC."""
     rows = []
     for scheme in _WITH_LEAST:
         if outcomes.where(least=scheme):

@@ -74,7 +74,7 @@ class Point:
 
 
 def share_bps(plan: Plan) -> float:
-    """F1's share of R1's link, in frames."""
+    """Returns F1's share of R1's link, in frames."""
     return plan.number("rate") / (plan.number("bursting") + 1)
 
 
@@ -105,7 +105,7 @@ def points(plan: Plan, recording: Recording) -> list[Point]:
 
 
 def _limits(steps: Sequence[Point]) -> Array:
-    """F1's limiter at each of the points, in Gbit/s."""
+    """Returns F1's limiter at each of the points, in Gbit/s."""
     return np.array([point.limit_bps * 1e-9 for point in steps])
 
 
