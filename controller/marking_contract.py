@@ -36,7 +36,7 @@ class Setting:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(
-                f"setting {self.name}: no kind {self.kind!r}: there is {', '.join(KINDS)}"
+                f"setting {self.name}: no kind {self.kind!r}: choose from {', '.join(KINDS)}"
             )
 
 

@@ -128,9 +128,7 @@ def _remove_stale(path: Path) -> None:
     """Removes a socket without a listener. Raises ControlError if a process listens."""
     if not path.is_socket():
         if path.exists():
-            raise ControlError(
-                f"control socket {path}: there is a file of that name that is no socket"
-            )
+            raise ControlError(f"control socket {path}: a file of that name is no socket")
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:

@@ -284,9 +284,7 @@ class Agent:
         name = arguments.pop("cmd", None)
         handler = _COMMANDS.get(name) if isinstance(name, str) else None
         if handler is None:
-            raise CommandError(
-                f"there is no command {name!r}; there are {', '.join(sorted(_COMMANDS))}"
-            )
+            raise CommandError(f"no command {name!r}; choose from {', '.join(sorted(_COMMANDS))}")
         return handler(self, arguments, self._clock.now())
 
     def _do_start(self, arguments: dict[str, Any], now: float) -> None:

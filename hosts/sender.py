@@ -124,7 +124,7 @@ class Sender:
         flow = self._find(number)
         if flow is None:
             known = ", ".join(map(str, sorted({**self._running, **self._ended}))) or "none"
-            raise FlowError(f"there is no flow {number} here; there are: {known}")
+            raise FlowError(f"no flow {number} here; known: {known}")
         if flow.end_at_s is None:
             flow.stopped = True
             self._nic.remove(flow, now_s)

@@ -80,7 +80,7 @@ def find_nic(interface: str) -> Nic:
     mac = _mac(interface)
     if mac is None:
         others = ", ".join(name for name in there if _mac(name)) or "none"
-        raise NicError(f"{interface} is no Ethernet interface; of those there are {others}")
+        raise NicError(f"{interface} is no Ethernet interface; of those this machine has {others}")
     return Nic(interface, mac, _ip(interface), _speed_bps(interface))
 
 

@@ -117,7 +117,7 @@ def _next(left_s: float, quantum_s: float) -> tuple[int, float]:
 
 def _check_class(traffic_class: int) -> None:
     if not 0 <= traffic_class < wire.CLASSES:
-        raise PauseError(f"class {traffic_class}: there are 0 to {wire.CLASSES - 1}")
+        raise PauseError(f"class {traffic_class}: 0 to {wire.CLASSES - 1} are possible")
 
 
 def _frame(traffic_class: int, quanta: int) -> bytes:

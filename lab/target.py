@@ -356,5 +356,5 @@ TARGETS: dict[str, Callable[[], Target]] = {"softswitch": SoftswitchTarget, "bmv
 def target(name: str) -> Target:
     """Returns a target by name. Raises TargetError, with the names there are."""
     if name not in TARGETS:
-        raise TargetError(f"no target {name!r}; there are {', '.join(TARGETS)}")
+        raise TargetError(f"no target {name!r}; choose from {', '.join(TARGETS)}")
     return TARGETS[name]()

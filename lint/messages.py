@@ -162,7 +162,7 @@ class _Reader:
         whole = f"{scope}.{name}".lstrip(".")
         if whole in self._kinds:
             self._next -= 1
-            raise self._fault(f"there are two types {whole}")
+            raise self._fault(f"{whole} is declared twice")
         self._kinds[whole] = kind
         return name, whole
 
@@ -277,7 +277,7 @@ class _Reader:
             if kind is not None:
                 return kind, f".{whole}"
             if not scope or name.startswith("."):
-                raise self._fault(f"there is no type {name}", token)
+                raise self._fault(f"no type is called {name}", token)
             scope = scope.rpartition(".")[0]
 
 

@@ -3,8 +3,9 @@ names of tests.
 
     python lint/prose.py [FILE ...]     without FILE: all of git's
 
-A docstring of a function that returns something begins with a verb, too; a property's names what it
-is. Code, in backticks or fenced, isn't prose.
+A docstring of a function that returns something begins with a verb, too, and none with an order; a
+property's names what it is. A message that is raised has a subject that acts. Code, in backticks or
+fenced, isn't prose.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ WITH_VERBS = (
     "p4src/", "pcn/", "softswitch/", "topologies/", "virtualnet/",
 )  # fmt: skip
 _VERB = re.compile("[A-Z][a-z]*s")
+_STANDING = re.compile(r"\bthere (?:is|are)\b")
 _NO_STATEMENT = re.compile(r"(^|\.)(cached_)?property$|\b(command|group)\b")
 """Decorators of what is no statement: a property's docstring names what it is, a command's is its
 help."""
@@ -101,10 +103,19 @@ def verbless(name: str, nodes: Sequence[ast.AST]) -> Iterator[Finding]:
             yield Finding(name, node.body[0].lineno, first, "a verb: Returns, Yields, ...")
 
 
+def standing(name: str, nodes: Sequence[ast.AST]) -> Iterator[Finding]:
+    """Yields where a module raises a message whose sentence has no subject that acts."""
+    for node in nodes if name.startswith(WITH_VERBS) else ():
+        for part in ast.walk(node) if isinstance(node, ast.Raise) else ():
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                for match in _STANDING.finditer(part.value):
+                    yield Finding(name, part.lineno, match[0], "no X; choose from A, B")
+
+
 def findings(name: str, text: str, listed: Sequence[Word]) -> list[Finding]:
     """Lists a file's findings in the order of its lines."""
     nodes = [*ast.walk(ast.parse(text))] if name.endswith(".py") else []
-    findings = [*verbless(name, nodes)]
+    findings = [*verbless(name, nodes), *standing(name, nodes)]
     for first, part in prose(nodes) if nodes else [(1, _without_code(text))]:
         for word in listed:
             for match in word.pattern.finditer(part):

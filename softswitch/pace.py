@@ -140,7 +140,7 @@ class Board:
     def begin(self, slot: int, tolerance_ns: int) -> None:
         """Clears a slot for its node, whose frames may be so late. Raises StartError."""
         if slot >= self.slots:
-            raise StartError(f"the board has {self.slots} slots, from 0: there is no slot {slot}")
+            raise StartError(f"the board has {self.slots} slots, from 0: no slot {slot}")
         self.write(
             slot,
             **{**dict.fromkeys(Pace._fields, 0), "tolerance_ns": tolerance_ns, "sent_ppm": MILLION},

@@ -125,7 +125,7 @@ class Topology:
     def host(self, name: str) -> Host:
         if name not in self._hosts:
             raise TopologyError(
-                f"no host {name!r} in {self.name}; there are {', '.join(self._hosts)}"
+                f"no host {name!r} in {self.name}; choose from {', '.join(self._hosts)}"
             )
         return self._hosts[name]
 
@@ -140,7 +140,7 @@ class Topology:
     def switch(self, name: str) -> Switch:
         if name not in self._switches:
             raise TopologyError(
-                f"no switch {name!r} in {self.name}; there are {', '.join(self._switches)}"
+                f"no switch {name!r} in {self.name}; choose from {', '.join(self._switches)}"
             )
         return self._switches[name]
 
@@ -337,7 +337,8 @@ def _validate(topology: Topology) -> None:
             raise TopologyError(f"flow {flow.id} goes from {flow.src} to itself")
         if not 0 <= flow.traffic_class < lossless.CLASSES:
             raise TopologyError(
-                f"flow {flow.id}: class {flow.traffic_class}: there are 0 to {lossless.CLASSES - 1}"
+                f"flow {flow.id}: class {flow.traffic_class}: 0 to {lossless.CLASSES - 1} are "
+                "possible"
             )
     in_order(topology.flows)
 
@@ -345,7 +346,7 @@ def _validate(topology: Topology) -> None:
 def _validate_flow_control(topology: Topology) -> None:
     if topology.flow_control not in (PFC, CREDITS):
         raise TopologyError(
-            f"{topology.name}: flow control {topology.flow_control!r}: there is {PFC!r} and "
+            f"{topology.name}: flow control {topology.flow_control!r}: choose from {PFC!r} and "
             f"{CREDITS!r}"
         )
     if topology.flow_control == PFC:

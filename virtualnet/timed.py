@@ -323,7 +323,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         notifications where links have credits, which their senders have paid for. Raises
         VirtualError."""
         if frames not in native.FRAMES:
-            raise VirtualError(f"frames {frames!r}: there are flow control, notifications and data")
+            raise VirtualError(
+                f"frames {frames!r}: choose from flow control, notifications and data"
+            )
         for name, every in (("lose", lose), ("repeat", repeat), ("late", late)):
             if every < 0:
                 raise VirtualError(f"{name}: {every}: a number from 1, or 0")

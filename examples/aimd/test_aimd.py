@@ -7,7 +7,7 @@ AIMD = f"{Path(__file__).with_name('aimd.py')}:AIMD"
 
 
 def test_it_keeps_the_rules() -> None:
-    assert [finding for finding in check(find_scheme(AIMD)) if not finding.obeyed] == []
+    assert [finding for finding in check(find_scheme(AIMD)) if not finding.kept] == []
 
 
 def test_up_by_steps_down_by_a_part() -> None:

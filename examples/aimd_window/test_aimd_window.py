@@ -17,7 +17,7 @@ PACKETS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 25, 26, 30, 50, 
 
 
 def test_aimd_window_keeps_the_rules_in_python_and_in_c() -> None:
-    assert [finding for finding in check(find_scheme(WINDOW)) if not finding.obeyed] == []
+    assert [finding for finding in check(find_scheme(WINDOW)) if not finding.kept] == []
 
 
 def test_page_shows_the_reaction_point_as_it_is_in_python_and_in_c() -> None:

@@ -45,7 +45,7 @@ class Finding:
     """One rule, and what was seen of it: kept, or not."""
 
     rule: str
-    obeyed: bool
+    kept: bool
     seen: str
 
 
@@ -80,7 +80,7 @@ def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
     findings: list[Finding] = []
     for rule, test in rules:
         findings.append(_verdict(rule, test))
-        if not findings[-1].obeyed and rule.startswith("rates"):
+        if not findings[-1].kept and rule.startswith("rates"):
             break  # what comes after goes by its rates
     return findings
 
@@ -179,7 +179,7 @@ def _check_rp(rp: ReactionPoint, event: Event, number: int, line_bps: float) -> 
         raise _BrokenError(f"rate_bps is {rp.rate_bps} {where}{way}")
     if not rp.window_bytes > 0:
         raise _BrokenError(
-            f"window_bytes is {rp.window_bytes} {where}: above 0, and infinite where there is none"
+            f"window_bytes is {rp.window_bytes} {where}: above 0, and infinite without one"
         )
     if rp.timer_s is not None and not (math.isfinite(rp.timer_s) and rp.timer_s > event[2]):
         raise _BrokenError(
@@ -199,7 +199,7 @@ def _notifications(scheme: Scheme, seed: int) -> str:
     np = scheme.configure().new_np()
     if np.period_s is not None and not 1e-6 <= np.period_s <= 1:
         raise _BrokenError(
-            f"period_s is {np.period_s}: windows last from 1 us to 1 s, or there are none (None)"
+            f"period_s is {np.period_s}: windows last from 1 us to 1 s, or none lasts (None)"
         )
     if np.grants:
         return _turns(np, seed)

@@ -370,7 +370,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         VirtualError."""
         for number, ends in paths.items():
             if number not in self.flows:
-                raise VirtualError(f"a path of flow {number}: there is no such flow")
+                raise VirtualError(f"a path of flow {number}: no such flow")
             for end in ends:
                 self.topology.link_at(end.node, end.port)  # raises
                 if end.node == self.flows[number].spec.src:
@@ -560,7 +560,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             end_s = start_s + spec.duration_s
         if not 0 <= spec.traffic_class < native.CLASSES:
             raise VirtualError(
-                f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}"
+                f"flow {spec.id}: class {spec.traffic_class}: 0 to {native.CLASSES - 1} are "
+                "possible"
             )
         if spec.colour != GREEN and not (spec.colour in COLOURS and 0 < spec.traffic_class < 5):
             raise VirtualError(

@@ -122,7 +122,7 @@ def figure(
         without = [name for name in wanted if not runs_of(FIGURES[name], chosen)]
         wanted = [name for name in wanted if name not in without]
         if without and not wanted:
-            raise ExperimentError(f"{', '.join(without)}: there are no runs of {', '.join(chosen)}")
+            raise ExperimentError(f"{', '.join(without)}: no runs of {', '.join(chosen)}")
     console, errors = stdout(is_quiet() or as_json), Console(stderr=True)
     failures, broken, shown = Failures(), [], []
     if not redraw and (old := stale()):

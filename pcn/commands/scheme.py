@@ -110,11 +110,11 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
             f"{scheme.name}: {scheme.summary}",
             ("", "rule", "seen"),
             [
-                ("ok" if finding.obeyed else "BROKEN", finding.rule, finding.seen)
+                ("ok" if finding.kept else "BROKEN", finding.rule, finding.seen)
                 for finding in findings
             ],
         )
-    return BROKEN if not all(finding.obeyed for finding in findings) else 0
+    return BROKEN if not all(finding.kept for finding in findings) else 0
 
 
 def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:

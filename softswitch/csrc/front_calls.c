@@ -402,7 +402,7 @@ void call_half(struct call *call)
         if (call->held == 0) unlist(call);
         queue_add(call);
     } else if (!call->request_came) {
-        answer_abort(call, CODE_INVALID_ARGUMENT, "there is no request");
+        answer_abort(call, CODE_INVALID_ARGUMENT, "no request came");
     }
 }
 

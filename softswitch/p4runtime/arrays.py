@@ -167,7 +167,7 @@ def _cells(
         raise RpcError(INVALID_ARGUMENT, f"{kind} {array.name}: index {index} is negative")
     if index >= array.size:
         raise RpcError(
-            OUT_OF_RANGE, f"{kind} {array.name} has {array.size} cells: there is no index {index}"
+            OUT_OF_RANGE, f"{kind} {array.name} has {array.size} cells: no index {index}"
         )
     return index, 1
 

@@ -54,13 +54,13 @@ class Replication:
         if which in (None, "clone_session_entry"):
             wanted = query.clone_session_entry.session_id
             if wanted and wanted not in self._sessions:
-                raise RpcError(NOT_FOUND, f"there is no clone session {wanted}")
+                raise RpcError(NOT_FOUND, f"no clone session {wanted}")
             sessions = [self._sessions[wanted]] if wanted else list(self._sessions.values())
             yield Part(len(sessions), map(_session_entity, sessions))
         if which in (None, "multicast_group_entry"):
             wanted = query.multicast_group_entry.multicast_group_id
             if wanted and wanted not in self._groups:
-                raise RpcError(NOT_FOUND, f"there is no multicast group {wanted}")
+                raise RpcError(NOT_FOUND, f"no multicast group {wanted}")
             groups = [self._groups[wanted]] if wanted else list(self._groups.values())
             yield Part(len(groups), map(_group_entity, groups))
 

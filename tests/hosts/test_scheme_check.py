@@ -38,7 +38,7 @@ def _few_events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("name", list(schemes))
 def test_ours_keep_the_rules(name: str) -> None:
-    assert [finding for finding in check(find_scheme(name)) if not finding.obeyed] == []
+    assert [finding for finding in check(find_scheme(name)) if not finding.kept] == []
 
 
 class Plain(ReactionPoint):
@@ -66,18 +66,18 @@ def _assertion(scheme: Scheme) -> str:
     (finding,) = [
         finding
         for finding in check(scheme)
-        if not finding.obeyed and finding.seen.startswith("AssertionError")
+        if not finding.kept and finding.seen.startswith("AssertionError")
     ]
     return finding.seen
 
 
 def broken(scheme: Scheme) -> Finding:
-    (finding,) = [finding for finding in check(scheme) if not finding.obeyed]
+    (finding,) = [finding for finding in check(scheme) if not finding.kept]
     return finding
 
 
 def test_a_plain_one_keeps_the_rules() -> None:
-    assert [finding for finding in check(PLAIN) if not finding.obeyed] == []
+    assert [finding for finding in check(PLAIN) if not finding.kept] == []
 
 
 def rp(on_cnp: Callable[[Plain, Cnp, float], None]) -> Scheme:
@@ -113,7 +113,7 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
     ],
 )
 def test_rates_timers_and_segments(on_cnp: Callable[[Plain, Cnp, float], None], seen: str) -> None:
-    findings = {finding.rule: finding for finding in check(rp(on_cnp)) if not finding.obeyed}
+    findings = {finding.rule: finding for finding in check(rp(on_cnp)) if not finding.kept}
     assert seen in findings["rates are finite, above 0 and at most the line rate"].seen
 
 
@@ -169,7 +169,7 @@ def test_check_finds_rate_of_packets_that_came_at_once() -> None:
             return Cnp(Mark.CE, window.bytes * 8 / elapsed_s) if elapsed_s > 0 else None
 
     finding = next(
-        finding for finding in check(replace(PLAIN, notification_point=Hasty)) if not finding.obeyed
+        finding for finding in check(replace(PLAIN, notification_point=Hasty)) if not finding.kept
     )
     assert "rec_rate_bps is" in finding.seen
 
@@ -187,7 +187,7 @@ def test_notifications(answer: Any, seen: str) -> None:
     findings = {
         finding.rule: finding
         for finding in check(replace(PLAIN, notification_point=np))
-        if not finding.obeyed
+        if not finding.kept
     }
     assert seen in findings["windows are answered by a CNP or nothing"].seen
 
@@ -220,7 +220,7 @@ def test_check_finds_random_numbers() -> None:
     def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
         self.rate_bps = 1e9 * (1 - random.random() / 2)
 
-    rules = [finding.rule for finding in check(rp(on_cnp)) if not finding.obeyed]
+    rules = [finding.rule for finding in check(rp(on_cnp)) if not finding.kept]
     assert "no clock, random number, file or socket" in rules
 
 
@@ -232,7 +232,7 @@ def test_check_blames_no_scheme_for_what_collects_garbage() -> None:
     gc.callbacks.append(registered)
     gc.set_threshold(1)
     try:
-        assert [finding for finding in check(PLAIN) if not finding.obeyed] == []
+        assert [finding for finding in check(PLAIN) if not finding.kept] == []
     finally:
         gc.set_threshold(*threshold)
         gc.callbacks.remove(registered)

@@ -271,7 +271,7 @@ def test_flows_that_run_or_are_not_there() -> None:
     bench.start(4)
     with pytest.raises(FlowError, match="flow 4 is waiting already"):
         bench.start(4)
-    with pytest.raises(FlowError, match="no flow 5 here; there are: 4"):
+    with pytest.raises(FlowError, match="no flow 5 here; known: 4"):
         bench.sender.stop(5, 0.0)
 
 

@@ -204,11 +204,11 @@ def test_reader_refuses_with_a_line(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("message M { Gone g = 1; }", "x.proto:2: there is no type Gone"),
+        ("message M { Gone g = 1; }", "x.proto:2: no type is called Gone"),
         ("message M {\n int32 a = 0; }", "x.proto:3: a number of 1 to 536870911 is expected"),
         ("message M {\n optional int32 a = 1; }", "x.proto:3: '=' is expected, not 'a'"),
         ("message M { map<bytes, M> a = 1; }", "a map's key is a whole number, a bool or a string"),
-        ("message M {} message M {}", "x.proto:2: there are two types M"),
+        ("message M {} message M {}", "x.proto:2: M is declared twice"),
         ("enum E { A = 0; }\nservice S { rpc C (E) returns (E); }", "x.proto:3: E is no message"),
         ('option x = "y";', "x.proto:2: 'option' isn't read"),
         ('import "no/such.proto";', "x.proto:2: no/such.proto can't be imported: "),

@@ -278,7 +278,7 @@ def test_command_runs_as_on_a_terminal(controlled: Page) -> None:
     response = post(controlled, b'["link", "s0", "s1", "down"]')
     assert (response.status, response.read()) == (
         400,
-        b"pcn: no network 'nosuch' is up; there are none\n",
+        b"pcn: no network 'nosuch' is up; none exists\n",
     )
 
 

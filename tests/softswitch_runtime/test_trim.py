@@ -213,7 +213,7 @@ def test_option_has_queues_and_settings_by_their_names() -> None:
         ("", "write QUEUE"),
         ("8x", "write QUEUE"),
         ("1:size", "write QUEUE"),
-        ("1:length=64", "length: there are size"),
+        ("1:length=64", "length: choose from size"),
         ("1:size=63", "size is 63: 64 to 1024"),
         ("1:weight=0", "weight is 0"),
         ("1:tail_percent=101", "tail_percent is 101: 0 to 100"),

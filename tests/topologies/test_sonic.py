@@ -228,9 +228,9 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
         (("WRED_PROFILE", "AZURE_LOSSLESS", "red_min_threshold"), "5", (
             "has red_min_threshold and red_max_threshold"
         )),
-        (("SCHEDULER", "scheduler.0", "type"), "WRR", "there are DWRR and STRICT"),
+        (("SCHEDULER", "scheduler.0", "type"), "WRR", "choose from DWRR and STRICT"),
         (("SCHEDULER", "scheduler.0", "weight"), "0", "from 1"),
-        (("PFC_WD", "Ethernet0", "action"), "alert", "there are drop and forward"),
+        (("PFC_WD", "Ethernet0", "action"), "alert", "choose from drop and forward"),
         (("PFC_WD", "Ethernet0"), {}, "detection_time"),
         (("PFC_WD", "Ethernet0", "detection_time"), "5", (
             r"PFC_WD.Ethernet4: differs from that of Ethernet0"

@@ -450,7 +450,7 @@ def test_flow_that_waits_for_another_part_s_arrival_is_refused() -> None:
     ("topology", "n", "match"),
     [
         (star(4), 2, "of its 1 switches process [01] of 2 would have none"),
-        (tree(2, delay_s=1e-9), 2, "2 processes: there are 1 parts"),
+        (tree(2, delay_s=1e-9), 2, "2 processes: links of some length join 1 parts"),
     ],
     ids=["one switch", "short links"],
 )

@@ -60,7 +60,7 @@ def test_c_file_gives_the_run_of_the_scheme_that_is_built_in(name: str, tmp_path
     mine = somebody_s(name, tmp_path)
     assert mine.name == f"my_{name}"
     assert outcome(mine) == outcome(find_scheme(name))
-    assert [finding for finding in check(mine) if not finding.obeyed] == []
+    assert [finding for finding in check(mine) if not finding.kept] == []
 
 
 def test_c_file_has_its_parameters(tmp_path: Path) -> None:
@@ -97,5 +97,5 @@ def test_c_file_that_is_no_scheme_is_refused(
 
 
 def test_c_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SchemeError, match=r"there is no file .*none\.c"):
+    with pytest.raises(SchemeError, match=r"no file .*none\.c"):
         find_scheme(str(tmp_path / "none.c"))

@@ -125,7 +125,7 @@ def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_np_in_c_and_its_python_text_decide_the_same_at_each_event(both: Scheme) -> None:
     findings = check(both)
-    assert [finding for finding in findings if not finding.obeyed] == []
+    assert [finding for finding in findings if not finding.kept] == []
     assert any("NP in C" in finding.rule for finding in findings)
 
 
@@ -150,7 +150,7 @@ def test_run_with_both_ends_in_c_calls_no_python() -> None:
 
 def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_path: Path) -> None:
     changed = with_c(both, tmp_path, C.replace("% 7", "% 8"))
-    (finding,) = [finding for finding in check(changed) if not finding.obeyed]
+    (finding,) = [finding for finding in check(changed) if not finding.kept]
     assert "the NP in C" in finding.rule
     assert "on_window(Window(" in finding.seen
 

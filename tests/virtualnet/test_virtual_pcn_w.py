@@ -55,7 +55,7 @@ def queue(scheme: Configured, **more: bool) -> Seen:
 
 
 def test_pcn_w_keeps_the_rules_in_python_and_in_c() -> None:
-    assert [finding for finding in check(find_scheme("pcn-w")) if not finding.obeyed] == []
+    assert [finding for finding in check(find_scheme("pcn-w")) if not finding.kept] == []
 
 
 @pytest.mark.parametrize("rtts", [1, 2])

@@ -197,7 +197,7 @@ def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: Scheme) -> None:
     findings = check(every_event)
-    assert [finding for finding in findings if not finding.obeyed] == []
+    assert [finding for finding in findings if not finding.kept] == []
     assert any("RP in C" in finding.rule for finding in findings)
 
 
@@ -244,7 +244,7 @@ def test_check_names_the_event_at_which_the_rp_in_c_differs(
     changed = with_c(
         every_event, tmp_path, C.replace("-rp->window_bytes / 8", "-rp->window_bytes / 9")
     )
-    (finding,) = [finding for finding in check(changed) if not finding.obeyed]
+    (finding,) = [finding for finding in check(changed) if not finding.kept]
     assert "the RP in C" in finding.rule
     assert "on_ack(Ack(" in finding.seen
     assert "window_bytes" in finding.seen

@@ -65,7 +65,7 @@ def _is_host(top: Node, node: Node) -> bool:
         label = labels.get(_LABEL) if labels and labels.is_mapping else None
         if label:
             if label.text() not in ("host", "switch"):
-                raise label.fail(f"{label.text()!r}: there are host and switch")
+                raise label.fail(f"{label.text()!r}: choose from host and switch")
             return label.text() == "host"
     kind = next((field.text() for level in levels if (field := level.get("kind"))), "")
     return kind in _HOST_KINDS

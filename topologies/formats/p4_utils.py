@@ -66,7 +66,7 @@ def _app(node: Node) -> Exercise:
     hosts, switches, links = (_part(topology, name) for name in ("hosts", "switches", "links"))
     strategy = _text(topology, "assignment_strategy") or "mixed"
     if strategy not in _PREFIXES:
-        raise topology.fail(f"assignment_strategy {strategy!r}: there are {', '.join(_PREFIXES)}")
+        raise topology.fail(f"assignment_strategy {strategy!r}: choose from {', '.join(_PREFIXES)}")
     exercise, ports = Exercise(node.line), Ports()
     names = {key.text(): value for key, value in hosts.pairs()}
     numbers = _numbers([key.text() for key, _ in switches.pairs()])

@@ -253,16 +253,14 @@ uint32_t vn_add_flows(struct vn_context *context, const struct vn_flow_config *c
 
 int vn_set_cnp_delay(struct vn_context *context, uint64_t delay_ps)
 {
-    if (vn_rdma_of(context)->n_flows != 0)
-        return vn_refuse(context, -EBUSY, "there are flows already");
+    if (vn_rdma_of(context)->n_flows != 0) return vn_refuse(context, -EBUSY, "flows exist already");
     vn_rdma_of(context)->cnp_delay = delay_ps;
     return 0;
 }
 
 int vn_set_telemetry_tick(struct vn_context *context, double tick_s)
 {
-    if (vn_rdma_of(context)->n_flows != 0)
-        return vn_refuse(context, -EBUSY, "there are flows already");
+    if (vn_rdma_of(context)->n_flows != 0) return vn_refuse(context, -EBUSY, "flows exist already");
     vn_rdma_of(context)->tick_s = tick_s;
     return 0;
 }

@@ -78,13 +78,13 @@ def test_another_scheme_gives_the_times_of_its_run(
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
-        (["--scheme", "nothing"], 1, "--scheme nothing: there is no scheme"),
-        (["--what-if", "s9:1=1G"], 1, "--what-if s9:1: there is no such port"),
+        (["--scheme", "nothing"], 1, "--scheme nothing: no scheme"),
+        (["--what-if", "s9:1=1G"], 1, "--what-if s9:1: no such port"),
         (["--what-if", "s0:1"], 2, "--what-if s0:1"),
         (
             ["--without-flows", "nothing"],
             1,
-            "--without-flows nothing: there is no such flow or group",
+            "--without-flows nothing: no such flow or group",
         ),
         (
             ["--flow", "2003", "--without-flows", "bursts"],

@@ -546,11 +546,11 @@ def test_run_beyond_its_time_limit_fails(
     [
         (["nosuch"], "no experiment 'nosuch'"),
         (["fig19", "--set", "x=1"], "fig19 is a figure, whose runs are fixed: leave out --set"),
-        (["fig13", "--scheme", "qcn-t"], "fig13: there are no runs of qcn-t"),
+        (["fig13", "--scheme", "qcn-t"], "fig13: no runs of qcn-t"),
         (["dumbbell", "--set", "w_min=0.01,0.01"], "w_min=0.01 is given twice"),
         (["dumbbell", "--set", "w_mon=1"], "no parameter 'w_mon'; did you mean 'w_min'?"),
         (["dumbbell", "--scheme", "pfc", "--set", "w_min=0.5"], "w_min is a parameter of pcn"),
-        (["dumbbell", "--scheme", "nosuch"], "there is no scheme 'nosuch'"),
+        (["dumbbell", "--scheme", "nosuch"], "no scheme 'nosuch'"),
     ],
 )
 def test_sweep_refuses_impossible_arguments(

@@ -23,7 +23,7 @@ def weight_of(node: Node) -> int:
     if name == "STRICT":
         return 0
     if name != "DWRR":
-        raise node.fail(f"type {name!r}: there are DWRR and STRICT (WRR counts packets)")
+        raise node.fail(f"type {name!r}: choose from DWRR and STRICT (WRR counts packets)")
     weight = number_of(node, "weight", least=1)
     if weight is None or weight > 100:
         raise node.fail("DWRR has a weight from 1 to 100")
