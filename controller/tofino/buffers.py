@@ -112,8 +112,8 @@ def _ports(lab: TofinoLab) -> Iterator[Setting]:
     enabled = sum(1 << traffic_class.number for traffic_class in lab.lossless)
     for port in lab.ports:
         keys = {"dev_port": port.number}
-        kept = enabled if lab.chip.obeys_by_class else (1 << CLASSES) - 1
-        maps: dict[str, Value] = {"$TX_PFC_EN_MAP": enabled, "$RX_PFC_EN_MAP": kept}
+        obeyed = enabled if lab.chip.obeys_by_class else (1 << CLASSES) - 1
+        maps: dict[str, Value] = {"$TX_PFC_EN_MAP": enabled, "$RX_PFC_EN_MAP": obeyed}
         yield Setting(PORT_TABLE, {"$DEV_PORT": port.number}, maps)
         modes: dict[str, Value] = {
             "mode_tx": "PFC",

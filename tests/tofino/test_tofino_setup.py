@@ -252,8 +252,8 @@ def test_pfc_script_writes_the_sample_s_ports(
     ]
     assert {fields["TX_PFC_EN_MAP"] for fields in written(calls, "port.port.mod")} == {0b1000}
     # Tofino 2's driver keeps neither map where the second one is of some classes.
-    kept = {"tofino": 0b1000, "tofino2": 0xFF}[lab.chip.name]
-    assert {fields["RX_PFC_EN_MAP"] for fields in written(calls, "port.port.mod")} == {kept}
+    obeyed = {"tofino": 0b1000, "tofino2": 0xFF}[lab.chip.name]
+    assert {fields["RX_PFC_EN_MAP"] for fields in written(calls, "port.port.mod")} == {obeyed}
     for port, group in zip(
         lab.ports, written(calls, f"{tables}.ppg.cfg.add_with_dev_port"), strict=True
     ):
