@@ -28,7 +28,7 @@ class _Parameter(ctypes.Structure):
     _fields_ = (
         *((name, c_char_p) for name in ("field", "kind")),
         *((name, c_double) for name in ("usual", "least", "most")),
-        ("meaning", c_char_p),
+        ("what", c_char_p),
     )
 
 
@@ -47,7 +47,7 @@ def scheme_in(file: Path) -> Scheme:
     """Returns the scheme of a C file. Raises SchemeError, PythonFileError."""
     python_file.require_allowed(file)
     if not file.is_file():
-        raise SchemeError(f"no file {file}")
+        raise SchemeError(f"there is no file {file}")
     library = load(file.stem, file, "", RP)
     try:
         declaration = _Scheme.in_dll(library, "reaction_point_scheme")
@@ -72,7 +72,7 @@ def _parameters(declaration: _Scheme) -> type[Parameters]:
     """Returns the dataclass of the file's parameters."""
     fields: list[tuple[str, Any, Any]] = []
     while (row := declaration.parameters[len(fields)]).field:
-        text = row.field.decode(), row.kind.decode(), row.meaning.decode()
+        text = row.field.decode(), row.kind.decode(), row.what.decode()
         field = parameter(row.usual, text[1], text[2], least=row.least, most=row.most)
         fields.append((text[0], float, field))
     return dataclasses.make_dataclass("CParameters", fields, bases=(Parameters,), frozen=True)

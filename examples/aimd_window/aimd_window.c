@@ -6,7 +6,7 @@
 struct aimd {
     double acked_bytes, cut_at_bytes;
 };
-RP_STATE(struct aimd)
+RP_OWN(struct aimd)
 
 static void begin(struct reaction_point *rp)
 {
@@ -18,15 +18,15 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
 {
     (void)now_s;
     const struct parameters *parameters = rp->parameters;
-    state_of(rp)->acked_bytes += (double)ack->acked_bytes;
+    own(rp)->acked_bytes += (double)ack->acked_bytes;
     if (ack->mark != RP_CE) {
         double risen =
             rp->window_bytes + parameters->step_bytes * (double)ack->acked_bytes / rp->window_bytes;
         rp->window_bytes = fmin(risen, parameters->window_bytes);
-    } else if (state_of(rp)->acked_bytes > state_of(rp)->cut_at_bytes) {
+    } else if (own(rp)->acked_bytes > own(rp)->cut_at_bytes) {
         double least = fmin(parameters->step_bytes, parameters->window_bytes);
         rp->window_bytes = fmax(rp->window_bytes * (1 - parameters->cut), least);
-        state_of(rp)->cut_at_bytes = (double)rp->sent_bytes;
+        own(rp)->cut_at_bytes = (double)rp->sent_bytes;
     }
 }
 

@@ -6,14 +6,14 @@
 struct dctcp {
     double alpha, threshold_bytes, acked_bytes, window_acked, window_marked, window_ends, cut_ends;
 };
-RP_STATE(struct dctcp)
+RP_OWN(struct dctcp)
 
 static void begin(struct reaction_point *rp)
 {
     rp->rate_bps = rp->line_rate_bps;
     rp->window_bytes = rp->parameters->init_window_bytes;
-    state_of(rp)->alpha = 1;
-    state_of(rp)->threshold_bytes = rp->parameters->max_window_bytes;
+    own(rp)->alpha = 1;
+    own(rp)->threshold_bytes = rp->parameters->max_window_bytes;
 }
 
 static void grow(struct reaction_point *rp, double by_bytes)
@@ -24,14 +24,14 @@ static void grow(struct reaction_point *rp, double by_bytes)
 static void cut(struct reaction_point *rp, double to_bytes)
 {
     double least = fmin(rp->parameters->frame_bytes, rp->parameters->max_window_bytes);
-    rp->window_bytes = state_of(rp)->threshold_bytes = fmax(to_bytes, least);
-    state_of(rp)->cut_ends = (double)rp->sent_bytes;
+    rp->window_bytes = own(rp)->threshold_bytes = fmax(to_bytes, least);
+    own(rp)->cut_ends = (double)rp->sent_bytes;
 }
 
 static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double now_s)
 {
     (void)now_s;
-    struct dctcp *dctcp = state_of(rp);
+    struct dctcp *dctcp = own(rp);
     double acked = (double)ack->acked_bytes;
     bool marked = ack->mark == RP_CE;
     dctcp->acked_bytes += acked;
@@ -56,7 +56,7 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
 static void on_loss(struct reaction_point *rp, const struct rp_loss *loss, double now_s)
 {
     (void)now_s;
-    struct dctcp *dctcp = state_of(rp);
+    struct dctcp *dctcp = own(rp);
     double half_bytes = rp->window_bytes / 2;
     if (loss->timeout) {
         cut(rp, rp->parameters->frame_bytes);
@@ -73,6 +73,6 @@ const struct reaction_point_events reaction_point = {
     .logged =
         {
             {"window_bytes", offsetof(struct reaction_point, window_bytes)},
-            {"alpha", offsetof(struct reaction_point, state) + offsetof(struct dctcp, alpha)},
+            {"alpha", offsetof(struct reaction_point, own) + offsetof(struct dctcp, alpha)},
         },
 };

@@ -16,7 +16,7 @@ struct hpcc {
     /* path: its id, and above that the number of its hops and 1; 0: none yet */
     uint32_t path, stage;
 };
-RP_STATE(struct hpcc)
+RP_OWN(struct hpcc)
 
 static double window_at(const struct reaction_point *rp, double rate_bps)
 {
@@ -26,9 +26,9 @@ static double window_at(const struct reaction_point *rp, double rate_bps)
 static void begin(struct reaction_point *rp)
 {
     rp->rate_bps = rp->line_rate_bps;
-    state_of(rp)->w_c = window_at(rp, rp->line_rate_bps);
-    rp->window_bytes = state_of(rp)->w_c * rp->parameters->frame_per_payload;
-    state_of(rp)->u = 1;
+    own(rp)->w_c = window_at(rp, rp->line_rate_bps);
+    rp->window_bytes = own(rp)->w_c * rp->parameters->frame_per_payload;
+    own(rp)->u = 1;
 }
 
 static struct before of(const struct rp_hop *hop)
@@ -38,7 +38,7 @@ static struct before of(const struct rp_hop *hop)
 
 static bool measure_inflight(struct reaction_point *rp, const struct rp_telemetry *telemetry)
 {
-    struct hpcc *hpcc = state_of(rp);
+    struct hpcc *hpcc = own(rp);
     double base_rtt_s = rp->parameters->base_rtt_s, u = 0, tau_s = 0;
     uint32_t path = telemetry->path_id | (telemetry->n_hops + 1u) << 16;
     if (path != hpcc->path) {
@@ -77,7 +77,7 @@ static bool measure_inflight(struct reaction_point *rp, const struct rp_telemetr
 static void compute_wind(struct reaction_point *rp, bool updates)
 {
     const struct parameters *parameters = rp->parameters;
-    struct hpcc *hpcc = state_of(rp);
+    struct hpcc *hpcc = own(rp);
     bool multiplies = hpcc->u >= parameters->eta || hpcc->stage >= parameters->max_stage;
     double window = multiplies ? hpcc->w_c / (hpcc->u / parameters->eta) : hpcc->w_c;
     window = fmax(window + parameters->w_ai_bytes, window_at(rp, parameters->min_rate_bps));
@@ -93,7 +93,7 @@ static void compute_wind(struct reaction_point *rp, bool updates)
 static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double now_s)
 {
     (void)now_s;
-    struct hpcc *hpcc = state_of(rp);
+    struct hpcc *hpcc = own(rp);
     if (rp->parameters->first_rtt != 0 && hpcc->acked_bytes == 0)
         hpcc->update_ends = (double)rp->sent_bytes;
     hpcc->acked_bytes += (double)ack->acked_bytes;
@@ -109,6 +109,6 @@ const struct reaction_point_events reaction_point = {
     .logged =
         {
             {"window_bytes", offsetof(struct reaction_point, window_bytes)},
-            {"u", offsetof(struct reaction_point, state) + offsetof(struct hpcc, u)},
+            {"u", offsetof(struct reaction_point, own) + offsetof(struct hpcc, u)},
         },
 };

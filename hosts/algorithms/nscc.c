@@ -11,7 +11,7 @@ struct nscc {
         ignore_bytes;
     bool fast, adapt;
 };
-RP_STATE(struct nscc)
+RP_OWN(struct nscc)
 
 static const double REFERENCE_BDP = 12e-6 * 100e9 / 8, REFERENCE_RTT_S = 12e-6, HEADERS = 58,
                     EMPTY_S = 1e-6;
@@ -19,7 +19,7 @@ static const double REFERENCE_BDP = 12e-6 * 100e9 / 8, REFERENCE_RTT_S = 12e-6, 
 static void begin(struct reaction_point *rp)
 {
     const struct parameters *parameters = rp->parameters;
-    struct nscc *nscc = state_of(rp);
+    struct nscc *nscc = own(rp);
     double rtt_s = parameters->network_rtt_s, segment_bytes = parameters->frame_bytes - HEADERS;
     double scale = rtt_s * rp->line_rate_bps / 8 / REFERENCE_BDP;
     rp->rate_bps = rp->line_rate_bps;
@@ -37,27 +37,25 @@ static void begin(struct reaction_point *rp)
 
 static void note_delay(struct reaction_point *rp, double delay_s)
 {
-    state_of(rp)->avg_delay_s +=
-        rp->parameters->delay_alpha * (delay_s - state_of(rp)->avg_delay_s);
+    own(rp)->avg_delay_s += rp->parameters->delay_alpha * (delay_s - own(rp)->avg_delay_s);
 }
 
 static void note_rtt(struct reaction_point *rp, double rtt_s)
 {
-    if (rtt_s >= state_of(rp)->base_rtt_s) return;
-    state_of(rp)->base_rtt_s = rtt_s;
-    state_of(rp)->most_bytes =
-        fmax(1.5 * rtt_s * rp->line_rate_bps / 8, rp->parameters->frame_bytes);
+    if (rtt_s >= own(rp)->base_rtt_s) return;
+    own(rp)->base_rtt_s = rtt_s;
+    own(rp)->most_bytes = fmax(1.5 * rtt_s * rp->line_rate_bps / 8, rp->parameters->frame_bytes);
 }
 
 static void bound(struct reaction_point *rp)
 {
     rp->window_bytes =
-        fmin(fmax(rp->window_bytes, rp->parameters->frame_bytes), state_of(rp)->most_bytes);
+        fmin(fmax(rp->window_bytes, rp->parameters->frame_bytes), own(rp)->most_bytes);
 }
 
 static bool quick_adapt(struct reaction_point *rp, bool marked, double delay_s, double now_s)
 {
-    struct nscc *nscc = state_of(rp);
+    struct nscc *nscc = own(rp);
     bool done = nscc->ignored_bytes < nscc->ignore_bytes && marked;
     if (!done && now_s > nscc->adapt_at_s) {
         bool due = nscc->adapt_at_s != 0 && (nscc->adapt || delay_s > 4 * nscc->target_s);
@@ -77,7 +75,7 @@ static bool quick_adapt(struct reaction_point *rp, bool marked, double delay_s, 
 
 static void rise(struct reaction_point *rp, double acked, double delay_s)
 {
-    struct nscc *nscc = state_of(rp);
+    struct nscc *nscc = own(rp);
     if (delay_s < EMPTY_S) {
         nscc->fast_bytes += acked;
         nscc->fast = nscc->fast || nscc->fast_bytes > rp->window_bytes;
@@ -91,7 +89,7 @@ static void rise(struct reaction_point *rp, double acked, double delay_s)
 
 static void fall(struct reaction_point *rp, double now_s)
 {
-    struct nscc *nscc = state_of(rp);
+    struct nscc *nscc = own(rp);
     nscc->fast = false;
     nscc->fast_bytes = 0;
     if (!(nscc->avg_delay_s > nscc->target_s && now_s - nscc->decreased_s > nscc->base_rtt_s))
@@ -104,7 +102,7 @@ static void fall(struct reaction_point *rp, double now_s)
 static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double now_s)
 {
     const struct parameters *parameters = rp->parameters;
-    struct nscc *nscc = state_of(rp);
+    struct nscc *nscc = own(rp);
     double acked = (double)ack->acked_bytes, period_s = parameters->network_rtt_s;
     bool marked = ack->mark == RP_CE;
     nscc->acked_bytes += acked;
@@ -135,7 +133,7 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
 
 static void on_loss(struct reaction_point *rp, const struct rp_loss *loss, double now_s)
 {
-    struct nscc *nscc = state_of(rp);
+    struct nscc *nscc = own(rp);
     double lost = (double)loss->lost_bytes;
     bool adapted = false;
     if (!loss->timeout) {
@@ -158,6 +156,6 @@ const struct reaction_point_events reaction_point = {
         {
             {"window_bytes", offsetof(struct reaction_point, window_bytes)},
             {"avg_delay_s",
-             offsetof(struct reaction_point, state) + offsetof(struct nscc, avg_delay_s)},
+             offsetof(struct reaction_point, own) + offsetof(struct nscc, avg_delay_s)},
         },
 };

@@ -6,14 +6,14 @@
 struct pcn {
     double w;
 };
-RP_STATE(struct pcn)
+RP_OWN(struct pcn)
 
-static void begin(struct reaction_point *rp) { state_of(rp)->w = rp->parameters->w_min; }
+static void begin(struct reaction_point *rp) { own(rp)->w = rp->parameters->w_min; }
 
 static void on_cnp(struct reaction_point *rp, enum rp_mark mark, double rec_rate_bps, double now_s)
 {
     (void)now_s;
-    double *w = &state_of(rp)->w;
+    double *w = &own(rp)->w;
     if (mark == RP_CE) {
         rp->rate_bps = fmin(rp->rate_bps, rec_rate_bps * (1 - rp->parameters->w_min));
         *w = rp->parameters->w_min;
@@ -26,5 +26,5 @@ static void on_cnp(struct reaction_point *rp, enum rp_mark mark, double rec_rate
 const struct reaction_point_events reaction_point = {
     .begin = begin,
     .on_cnp = on_cnp,
-    .logged = {{"w", offsetof(struct reaction_point, state) + offsetof(struct pcn, w)}},
+    .logged = {{"w", offsetof(struct reaction_point, own) + offsetof(struct pcn, w)}},
 };

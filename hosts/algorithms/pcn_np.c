@@ -14,10 +14,10 @@ static bool on_window(struct notification_point *np, const struct np_window *win
     double packets = (double)window->packets, marked = (double)window->marked_ce;
     bool congested = marked > 0 && marked + 1e-9 >= parameters->congested_fraction * packets;
     double elapsed_s = parameters->period_s;
-    if (window->packets == 1 && np->state[ANY_ARRIVED] != 0)
-        elapsed_s = fmax(elapsed_s, window->last_s - np->state[LAST_ARRIVAL_S]);
-    np->state[LAST_ARRIVAL_S] = window->last_s;
-    np->state[ANY_ARRIVED] = 1;
+    if (window->packets == 1 && np->own[ANY_ARRIVED] != 0)
+        elapsed_s = fmax(elapsed_s, window->last_s - np->own[LAST_ARRIVAL_S]);
+    np->own[LAST_ARRIVAL_S] = window->last_s;
+    np->own[ANY_ARRIVED] = 1;
     double units = fmax(floor((double)(window->bytes * 8) / elapsed_s / unit_bps + 0.5), 1);
     *cnp = (struct np_cnp){congested ? RP_CE : RP_NONE, units * unit_bps};
     return true;

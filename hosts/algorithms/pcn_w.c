@@ -6,7 +6,7 @@
 struct pcn_w {
     double w;
 };
-RP_STATE(struct pcn_w)
+RP_OWN(struct pcn_w)
 
 static void set_window(struct reaction_point *rp)
 {
@@ -17,14 +17,14 @@ static void set_window(struct reaction_point *rp)
 static void begin(struct reaction_point *rp)
 {
     rp->rate_bps = rp->line_rate_bps;
-    state_of(rp)->w = rp->parameters->w_min;
+    own(rp)->w = rp->parameters->w_min;
     set_window(rp);
 }
 
 static void on_cnp(struct reaction_point *rp, enum rp_mark mark, double rec_rate_bps, double now_s)
 {
     (void)now_s;
-    double *w = &state_of(rp)->w;
+    double *w = &own(rp)->w;
     if (mark == RP_CE) {
         rp->rate_bps = fmin(rp->rate_bps, rec_rate_bps * (1 - rp->parameters->w_min));
         *w = rp->parameters->w_min;
@@ -40,7 +40,7 @@ const struct reaction_point_events reaction_point = {
     .on_cnp = on_cnp,
     .logged =
         {
-            {"w", offsetof(struct reaction_point, state) + offsetof(struct pcn_w, w)},
+            {"w", offsetof(struct reaction_point, own) + offsetof(struct pcn_w, w)},
             {"window_bytes", offsetof(struct reaction_point, window_bytes)},
         },
 };

@@ -8,21 +8,21 @@ struct rccc_np {
     double unanswered_s; /* the first grant since a packet came, if unanswered */
     bool unanswered, silent; /* silent: a turn found none for `rto` after that */
 };
-_Static_assert(sizeof(struct rccc_np) <= NP_STATE_DOUBLES * sizeof(double),
+_Static_assert(sizeof(struct rccc_np) <= NP_OWN_DOUBLES * sizeof(double),
                "its state is larger than it can be");
 
 static const double UNIT = 256, HEADERS = 62, EMPTY_TURN_BYTES = 1024;
 
-static struct rccc_np *state_of(struct notification_point *np)
+static struct rccc_np *own(struct notification_point *np)
 {
-    return (struct rccc_np *)(void *)np->state;
+    return (struct rccc_np *)(void *)np->own;
 }
 
 static void on_demand(struct notification_point *np, uint64_t demanded_bytes, bool trimmed,
                       double now_s)
 {
     (void)now_s;
-    struct rccc_np *rccc = state_of(np);
+    struct rccc_np *rccc = own(np);
     /* what it had demanded when its turns ended, it demands still */
     uint64_t before = rccc->silent ? rccc->granted_bytes : rccc->demanded_bytes;
     if (demanded_bytes > rccc->demanded_bytes) rccc->demanded_bytes = demanded_bytes;
@@ -33,7 +33,7 @@ static void on_demand(struct notification_point *np, uint64_t demanded_bytes, bo
 static uint64_t on_turn(struct notification_point *np, enum np_turn turn, double now_s)
 {
     const struct parameters *parameters = np->parameters;
-    struct rccc_np *rccc = state_of(np);
+    struct rccc_np *rccc = own(np);
     /* without a grant it has nothing to send by: among many flows a turn may come after `rto` */
     if (rccc->unanswered && now_s - rccc->unanswered_s > parameters->rto_s) {
         rccc->silent = true;

@@ -8,7 +8,7 @@ static const double LEAST_RTT_S = 1e-9, LEAST_BPS = 1;
 struct swift {
     double cwnd, target_s, rtt_s, decreased_s, timeouts;
 };
-RP_STATE(struct swift)
+RP_OWN(struct swift)
 
 static double target(const struct parameters *parameters, double cwnd)
 {
@@ -20,7 +20,7 @@ static double target(const struct parameters *parameters, double cwnd)
 static void set(struct reaction_point *rp, double cwnd)
 {
     const struct parameters *parameters = rp->parameters;
-    struct swift *swift = state_of(rp);
+    struct swift *swift = own(rp);
     swift->cwnd = fmin(fmax(cwnd, parameters->min_cwnd), parameters->max_cwnd);
     swift->target_s = target(parameters, swift->cwnd);
     rp->window_bytes = fmax(swift->cwnd, 1) * parameters->frame_bytes;
@@ -33,21 +33,21 @@ static void set(struct reaction_point *rp, double cwnd)
 
 static void decrease(struct reaction_point *rp, double cwnd, double now_s)
 {
-    state_of(rp)->decreased_s = now_s;
+    own(rp)->decreased_s = now_s;
     set(rp, cwnd);
 }
 
 static void begin(struct reaction_point *rp)
 {
-    state_of(rp)->rtt_s = rp->parameters->base_target_s;
-    state_of(rp)->decreased_s = -INFINITY;
+    own(rp)->rtt_s = rp->parameters->base_target_s;
+    own(rp)->decreased_s = -INFINITY;
     set(rp, rp->parameters->init_cwnd);
 }
 
 static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double now_s)
 {
     const struct parameters *parameters = rp->parameters;
-    struct swift *swift = state_of(rp);
+    struct swift *swift = own(rp);
     double delay_s = swift->rtt_s = fmax(ack->rtt_s, LEAST_RTT_S), target_s = swift->target_s;
     swift->timeouts = 0;
     if (delay_s < target_s) {
@@ -65,7 +65,7 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
 static void on_loss(struct reaction_point *rp, const struct rp_loss *loss, double now_s)
 {
     const struct parameters *parameters = rp->parameters;
-    struct swift *swift = state_of(rp);
+    struct swift *swift = own(rp);
     if (loss->timeout) swift->timeouts++;
     if (loss->timeout && swift->timeouts >= parameters->retx_reset)
         decrease(rp, parameters->min_cwnd, now_s);
@@ -79,7 +79,7 @@ const struct reaction_point_events reaction_point = {
     .on_loss = on_loss,
     .logged =
         {
-            {"cwnd", offsetof(struct reaction_point, state) + offsetof(struct swift, cwnd)},
-            {"target_s", offsetof(struct reaction_point, state) + offsetof(struct swift, target_s)},
+            {"cwnd", offsetof(struct reaction_point, own) + offsetof(struct swift, cwnd)},
+            {"target_s", offsetof(struct reaction_point, own) + offsetof(struct swift, target_s)},
         },
 };

@@ -21,7 +21,7 @@ class _Raw(ctypes.Structure):
         ("marked_from_s", c_double),
         ("pace_bytes", c_double),
         ("turn", c_uint64),
-        ("state", c_double * _OWN_DOUBLES),
+        ("own", c_double * _OWN_DOUBLES),
     )
 
 

@@ -40,7 +40,7 @@ class _Raw(ctypes.Structure):
         ("due_bytes", c_uint64),
         ("left_bytes", c_uint64),
         ("demand_bytes", c_uint64),
-        ("state", c_double * _OWN_DOUBLES),
+        ("own", c_double * _OWN_DOUBLES),
     )
 
 

@@ -26,7 +26,7 @@ enum np_turn { NP_NO_TURN, NP_IDLE_TURN, NP_TURN };
 
 struct notification_point_events;
 
-enum { NP_STATE_DOUBLES = 4 };
+enum { NP_OWN_DOUBLES = 4 };
 
 /* A flow's NP. hosts/compiled_np.py mirrors it. */
 struct notification_point {
@@ -36,7 +36,7 @@ struct notification_point {
     /* Of one that grants: read after on_demand and on_turn, as base.py says. */
     double pace_bytes;
     uint64_t turn; /* enum np_turn */
-    double state[NP_STATE_DOUBLES]; /* its state. Zeros at first */
+    double own[NP_OWN_DOUBLES]; /* its state. Zeros at first */
 };
 
 /* They return whether `cnp` is to be sent. NULL: it doesn't react to the event. */

@@ -52,7 +52,7 @@ struct rp_loss {
 struct parameters;
 struct reaction_point_events;
 
-enum { RP_STATE_DOUBLES = 24 };
+enum { RP_OWN_DOUBLES = 24 };
 
 /* A flow's RP. hosts/compiled.py mirrors it. */
 struct reaction_point {
@@ -69,7 +69,7 @@ struct reaction_point {
     /* of frames to send, what is to be repeated too; RP_NEVER: the flow has no end */
     uint64_t left_bytes;
     uint64_t demand_bytes; /* decided, too */
-    double state[RP_STATE_DOUBLES]; /* its state: see RP_STATE. Zeros at first */
+    double own[RP_OWN_DOUBLES]; /* its state: see RP_OWN. Zeros at first */
 };
 
 /* A value of a log entry, a double: where it is in a struct reaction_point. */
@@ -105,7 +105,7 @@ extern const struct reaction_point_events reaction_point;
 struct rp_parameter {
     const char *field, *kind;
     double usual, least, most;
-    const char *meaning;
+    const char *what;
 };
 
 /* scheme.py's Scheme, and what of base.py's ReactionPoint doesn't change. Its NP sends nothing. */
@@ -128,13 +128,13 @@ struct rp_scheme {
     extern const struct rp_scheme reaction_point_scheme;                                           \
     const struct rp_scheme reaction_point_scheme = {.parameters = rp_parameters, __VA_ARGS__};
 
-/* Defines state_of(rp): the RP's state, of this type, and how much of struct reaction_point flows
+/* Defines own(rp): the RP's state, of this type, and how much of struct reaction_point flows
  * take. */
-#define RP_STATE(type)                                                                             \
-    _Static_assert(sizeof(type) <= RP_STATE_DOUBLES * sizeof(double),                              \
+#define RP_OWN(type)                                                                               \
+    _Static_assert(sizeof(type) <= RP_OWN_DOUBLES * sizeof(double),                                \
                    "an RP's state is larger than it can be");                                      \
     extern const uint64_t reaction_point_bytes;                                                    \
-    const uint64_t reaction_point_bytes = offsetof(struct reaction_point, state) + sizeof(type);   \
-    static inline type *state_of(struct reaction_point *rp) { return (type *)(void *)rp->state; }
+    const uint64_t reaction_point_bytes = offsetof(struct reaction_point, own) + sizeof(type);     \
+    static inline type *own(struct reaction_point *rp) { return (type *)(void *)rp->own; }
 
 #endif

@@ -69,9 +69,9 @@ C = """
 
 static bool on_window(struct notification_point *np, const struct np_window *window, struct np_cnp *cnp)
 {
-    np->state[0] += (double)window->marked_ce;
+    np->own[0] += (double)window->marked_ce;
     if (window->packets % 3 == 0) return false;
-    uint64_t steps = window->packets + (uint64_t)np->state[0] % 7 + (window->last_s > window->first_s);
+    uint64_t steps = window->packets + (uint64_t)np->own[0] % 7 + (window->last_s > window->first_s);
     *cnp = (struct np_cnp){window->marked_ue != 0 ? RP_UE : RP_NONE, np->parameters->step_bps * (double)steps};
     return true;
 }

@@ -98,7 +98,7 @@ C = """
 struct all {
     double started_s, events;
 };
-RP_STATE(struct all)
+RP_OWN(struct all)
 
 static void begin(struct reaction_point *rp)
 {
@@ -108,14 +108,14 @@ static void begin(struct reaction_point *rp)
 
 static void on_start(struct reaction_point *rp, double now_s)
 {
-    state_of(rp)->started_s = now_s;
+    own(rp)->started_s = now_s;
     rp->timer_s = now_s + rp->parameters->wait_s;
     rp->due_bytes = (uint64_t)rp->parameters->wait_bytes;
 }
 
 static void to(struct reaction_point *rp, double rate_bps)
 {
-    state_of(rp)->events++;
+    own(rp)->events++;
     rp->rate_bps = fmin(fmax(rate_bps, 10e6), rp->line_rate_bps);
 }
 
@@ -160,8 +160,8 @@ const struct reaction_point_events reaction_point = {
     .on_ack = on_ack,
     .on_timer = on_timer,
     .on_bytes_sent = on_bytes_sent,
-    .logged = {{"events", offsetof(struct reaction_point, state) + offsetof(struct all, events)},
-               {"started_s", offsetof(struct reaction_point, state) + offsetof(struct all, started_s)}},
+    .logged = {{"events", offsetof(struct reaction_point, own) + offsetof(struct all, events)},
+               {"started_s", offsetof(struct reaction_point, own) + offsetof(struct all, started_s)}},
 };
 """  # noqa: E501
 FLOWS = [
