@@ -44,7 +44,7 @@ def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
             return f"`{listed}` lists all {len(names)}"
         compared = min(len(names), _COMPARED)
         return f"none of {'the first ' * (compared < len(names))}{compared} is like it"
-    return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names) or 'none'}"
+    return f"choose from {', '.join(names)}" if names else "none exists"
 
 
 def is_near(name: str, known: Iterable[str]) -> bool:

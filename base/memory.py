@@ -22,7 +22,7 @@ were read, and what is known of them."""
 class Need(NamedTuple):
     """What takes memory, and how much, in bytes."""
 
-    what: str
+    part: str
     size: float
 
 
@@ -46,7 +46,7 @@ def require(whose: str, needs: Sequence[Need], way_out: str) -> None:
     available = available_bytes()
     if available is None or total(needs) <= available:
         return
-    parts = ", ".join(f"{need.what} {size_text(need.size)}" for need in needs)
+    parts = ", ".join(f"{need.part} {size_text(need.size)}" for need in needs)
     raise MemoryShortError(
         f"{whose}: some {size_text(total(needs))} of memory are needed ({parts}), and "
         f"{size_text(available)} are there: {way_out}"

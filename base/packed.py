@@ -75,7 +75,7 @@ def unpack(content: bytes, archive: Path, native: bool) -> bytes:
         raise OSError(errno.EINVAL, f"{archive.name} is damaged ({error})", str(archive)) from None
     if not stream.eof:
         raise OSError(errno.EFBIG, f"{archive.name} is cut, or of more than 64 MB", str(archive))
-    wanted, kept = True, []
+    wanted, sections = True, []
     first, *rest = text.split(b"\n#")
     for part in rest:
         line, _, pieces = part.partition(b"\n")
@@ -85,5 +85,5 @@ def unpack(content: bytes, archive: Path, native: bool) -> bytes:
         else:
             wanted = {b"ifdef": native, b"ifndef": not native, b"else": not wanted}.get(word, True)
         if wanted:
-            kept.append(pieces)
-    return b"".join([first, *kept]).translate(None, b"\n").replace(NEWLINE, b"\n")
+            sections.append(pieces)
+    return b"".join([first, *sections]).translate(None, b"\n").replace(NEWLINE, b"\n")

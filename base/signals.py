@@ -116,6 +116,7 @@ def _send_again(number: int) -> None:
     main = threading.main_thread().ident
     assert main is not None  # it runs
     while True:
+        # nothing reports that the main thread has left a frame
         time.sleep(_AGAIN_S)
         if _can_raise(sys._current_frames().get(main)):
             signal.pthread_kill(main, number)

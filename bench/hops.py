@@ -25,7 +25,7 @@ WARM = 0.25  # as much of the seconds goes before them
 
 
 def spent(pids: Iterable[int]) -> tuple[float, int]:
-    """CPU in us, and voluntary sleeps, of processes with all their threads."""
+    """Returns CPU in us, and voluntary sleeps, of processes with all their threads."""
     us, sleeps = 0.0, 0
     for pid in pids:
         for task in Path(f"/proc/{pid}/task").iterdir():

@@ -54,7 +54,7 @@ LOAD, HOST_BPS = 0.6, 10e9
 
 
 def incast(seed: int) -> tuple[Topology, Flows]:
-    """15 long flows to h0."""
+    """Has 15 long flows to h0."""
     topology = fat_tree(4)
     return topology, [FlowSpec(i, f"h{i}", "h0") for i in range(1, len(topology.hosts))]
 
@@ -155,7 +155,7 @@ static const struct sw_inplace inplace = {floor_ingress, floor_egress};
 
 
 def floor() -> LoadedProgram:
-    """PCN's program with pipelines that only look up the route: the remaining cost is the
+    """Returns PCN's program with pipelines that only look up the route: the remaining cost is the
     engine's."""
     program = Program.compiled("pcn_native")
     json_text = packed.read_text(program.json)

@@ -61,7 +61,7 @@ class Types:
         described = kind.replace("_", " ")
         known = getattr(self._info, f"{kind}s")
         if name not in known:
-            raise ValueError(f"there is no {described} {name!r}")
+            raise ValueError(f"no {described} {name!r}")
         if (kind, name) not in self._named:
             self._named[kind, name] = None
             self._named[kind, name] = self._read_named(kind, known[name])

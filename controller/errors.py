@@ -44,7 +44,7 @@ class UnknownNameError(LabError):
 
 @contextlib.contextmanager
 def grpc_errors(switch: str, operation: str) -> Iterator[None]:
-    """gRPC errors as SwitchError."""
+    """Raises gRPC errors as SwitchError."""
     import grpc  # slow to load; whoever calls a switch has it
 
     try:

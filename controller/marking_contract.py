@@ -29,14 +29,14 @@ class Setting:
 
     name: str
     kind: Kind
-    what: str
+    meaning: str
     minimum: float = 0.0
     maximum: float = math.inf
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(
-                f"setting {self.name}: no kind {self.kind!r}: there is {', '.join(KINDS)}"
+                f"setting {self.name}: no kind {self.kind!r}: choose from {', '.join(KINDS)}"
             )
 
 

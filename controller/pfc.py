@@ -126,7 +126,7 @@ def _checked_port(
 
 
 def lossless(topology: Topology) -> int:
-    """Bit mask of the topology's lossless classes."""
+    """Returns the bit mask of the topology's lossless classes."""
     return sum(1 << number for number in topology.lossless_classes)
 
 
@@ -145,7 +145,8 @@ def show(arguments: Mapping[str, int]) -> dict[str, float]:
 
 
 def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> PfcPort:
-    """XON keeps its distance from XOFF, unless it is given too."""
+    """Returns the port with new thresholds. XON keeps its distance from XOFF, unless it is given
+    too."""
     distance = arguments["xoff_bytes"] - arguments["xon_bytes"]
     if "xon" not in values and values.get("xoff", distance) < distance:
         raise ValueError(

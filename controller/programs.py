@@ -75,7 +75,7 @@ class Program:
         if path.suffix not in (".p4", ".json"):
             return Program.compiled(program + suffix)
         if not packed.is_file(path):
-            raise ProgramError(f"there is no program {path}")
+            raise ProgramError(f"no program {path}")
         if path.suffix == ".p4":
             try:
                 return Program(

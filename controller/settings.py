@@ -117,8 +117,8 @@ def check(table: SettableTable, ports: Iterable[PortEntries]) -> str:
 def _takes(
     table: SettableTable, port: int, arguments: Mapping[str, Any], setting: Setting, value: float
 ) -> bool:
-    """False: refused, as what can't be beside the others. Raises SettingError if it then shows
-    another value."""
+    """Returns whether it is taken; False: refused, as what can't be beside the others. Raises
+    SettingError if it then shows another value."""
     try:
         changed = table.change(port, arguments, {setting.name: value})
     except ValueError:
@@ -152,7 +152,7 @@ def _named(table: SettableTable) -> Iterator[None]:
 
 
 def _known_tables() -> list[SettableTable]:
-    """PFC's and those of all marking points that have settings."""
+    """Returns PFC's and those of all marking points that have settings."""
     tables: list[PortTable] = [pfc, *marking.known()]
     return [table for table in tables if isinstance(table, SettableTable)]
 

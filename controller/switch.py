@@ -275,7 +275,7 @@ def _answers(
 
 
 def _trouble(channel: grpc.Channel) -> str:
-    """Why the channel isn't ready, in gRPC's words."""
+    """Returns why the channel isn't ready, in gRPC's words."""
     with signals.deferred():
         call = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
             p4r.CapabilitiesRequest(), timeout=_REASON_LIMIT_S

@@ -27,8 +27,8 @@ START_FIELDS = {
 
 
 def take(arguments: dict[str, Any], name: str, kinds: tuple[type, ...]) -> Any:
-    """Remove and return an argument, None if it is missing. Raises CommandError if it is of no such
-    kind."""
+    """Removes and returns an argument, None if it is missing. Raises CommandError if it is of no
+    such kind."""
     value = arguments.pop(name, None)
     if value is None:
         return None

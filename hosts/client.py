@@ -58,8 +58,8 @@ class AgentClient:
         dscp: int | None = None,
         at: float | None = None,
     ) -> None:
-        """Start a flow (24 bit number) now or `at` a time, until its size or duration is reached or
-        `stop` comes.
+        """Starts a flow (24 bit number) now or `at` a time, until its size or duration is reached
+        or `stop` comes.
 
         `rate_bps` limits it beside the scheme. `size_bytes` is payload.
         """
@@ -112,7 +112,7 @@ class AgentClient:
         self._ask("clock", epoch=epoch)
 
     def reset(self) -> None:
-        """Forget flows that ended and all that was received."""
+        """Forgets flows that ended and all that was received."""
         self._ask("reset")
 
     def shutdown(self) -> None:

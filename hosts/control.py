@@ -77,7 +77,7 @@ class ControlServer:
             self.path.unlink()
 
     def serve(self) -> None:
-        """Handle connections, requests and disconnections."""
+        """Handles connections, requests and disconnections."""
         for fileno, _ in self.poll.poll(0):
             if fileno == self._listener.fileno():
                 # nobody waits any more, or no descriptor is left
@@ -125,12 +125,10 @@ class ControlServer:
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove a socket without a listener. Raises ControlError if a process listens."""
+    """Removes a socket without a listener. Raises ControlError if a process listens."""
     if not path.is_socket():
         if path.exists():
-            raise ControlError(
-                f"control socket {path}: there is a file of that name that is no socket"
-            )
+            raise ControlError(f"control socket {path}: a file of that name is no socket")
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:

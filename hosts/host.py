@@ -284,9 +284,7 @@ class Agent:
         name = arguments.pop("cmd", None)
         handler = _COMMANDS.get(name) if isinstance(name, str) else None
         if handler is None:
-            raise CommandError(
-                f"there is no command {name!r}; there are {', '.join(sorted(_COMMANDS))}"
-            )
+            raise CommandError(f"no command {name!r}; choose from {', '.join(sorted(_COMMANDS))}")
         return handler(self, arguments, self._clock.now())
 
     def _do_start(self, arguments: dict[str, Any], now: float) -> None:
@@ -408,7 +406,7 @@ class Agent:
             send_retries=self._loop.state.send_retries,
             log_errno=self._log.errno,
             log_lost=self._log.lost,
-            kept_pace=self._pace.kept,
+            kept_pace=self._pace.met,
             worst_pace=self._pace.worst,
             lag_real_s=self._clock.real(nics.shortfall_s(now)),
             late_real_s=self._clock.real(self._loop.state.late_s),

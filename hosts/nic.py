@@ -242,7 +242,7 @@ class Nic:
         return float(self._library.nic_paused_s(self.handle, priority, now_s))
 
     def advance(self, now_s: float) -> None:
-        """Decide every start until now."""
+        """Decides every start until now."""
         self._library.nic_advance(self.handle, now_s)
         self.events.tell()
 
@@ -270,8 +270,8 @@ class Nic:
         return float(self._library.nic_wake(self.handle))
 
     def account(self, now_s: float) -> None:
-        """Bring `allowed_bits` up to now: the sum of the flows' rates, at most line rate, while PFC
-        allows them."""
+        """Brings `allowed_bits` up to now: the sum of the flows' rates, at most line rate, while
+        PFC allows them."""
         self._library.nic_account(self.handle, now_s)
 
     def shortfall_s(self, now_s: float) -> float:

@@ -26,7 +26,7 @@ class PaceMeter:
         self._started_bits = 0
 
     @property
-    def kept(self) -> bool:
+    def met(self) -> bool:
         return self.worst >= self.LEAST_SHARE
 
     def check(self, now_s: float, real_s: float) -> float | None:

@@ -69,7 +69,7 @@ class Port:
         return self._drops
 
     def forget_drops(self) -> None:
-        """Count drops from now."""
+        """Counts drops from now."""
         self.drops()
         self._drops = 0
 
@@ -116,7 +116,7 @@ def _udp_sink() -> socket.socket | None:
 def _explain(interface: str, error: OSError) -> str:
     if error.errno in (errno.ENODEV, errno.ENXIO):
         names = [name for _, name in socket.if_nameindex()]
-        return f"there is no interface {interface!r} here; there are: {', '.join(names)}"
+        return f"no interface {interface!r} here; choose from {', '.join(names)}"
     if error.errno == errno.ENETDOWN:
         return f"interface {interface} went down or was removed"
     return f"interface {interface}: {error.strerror or error}"

@@ -37,8 +37,8 @@ class RealTime:
         return self.active
 
     def check(self, crowded: bool = False) -> None:
-        """Call now and then: gives real time back if the process took too much of a core. While all
-        nodes together take too much of the machine (`crowded`), it lends it."""
+        """Is called now and then: gives real time back if the process took too much of a core.
+        While all nodes together take too much of the machine (`crowded`), it lends it."""
         if crowded and self.active:
             self.release()
             self._lent = True

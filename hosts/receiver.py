@@ -90,12 +90,12 @@ class Receiver:
         return float(self._state.timer_s)
 
     def on_timer(self, now_s: float) -> None:
-        """Close the windows that have ended."""
+        """Closes the windows that have ended."""
         self._library.received_timers(self.handle, now_s)
         self._events.tell()
 
     def reset(self) -> None:
-        """Forget all flows: their next packet is their first."""
+        """Forgets all flows: their next packet is their first."""
         self._library.received_clear(self.handle)
         self._flows.clear()
         self.forgotten = 0

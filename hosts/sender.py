@@ -21,7 +21,7 @@ from .sent_flow import FlowError, FlowRequest, SentFlow
 from .structures import ASKED, SENT, Event
 
 _PSN_MASK = 0xFFFFFF
-_MOST_ASKED = 4096
+_MOST_REQUESTED = 4096
 """Acknowledgements that a flow waits for: a receiver that sends none costs no more memory."""
 _MOST_TIMEOUTS = 7
 """In a row, InfiniBand's largest Retry Count: with one more a flow that repeats has failed."""
@@ -124,7 +124,7 @@ class Sender:
         flow = self._find(number)
         if flow is None:
             known = ", ".join(map(str, sorted({**self._running, **self._ended}))) or "none"
-            raise FlowError(f"there is no flow {number} here; there are: {known}")
+            raise FlowError(f"no flow {number} here; known: {known}")
         if flow.end_at_s is None:
             flow.stopped = True
             self._nic.remove(flow, now_s)
@@ -169,7 +169,7 @@ class Sender:
         if flow is None or flow.dst_ip != src_ip:
             self.unknown_cnps += 1
             return
-        left_s = INFINITY if nak else flow.asked.pop(psn, INFINITY)
+        left_s = INFINITY if nak else flow.requested.pop(psn, INFINITY)
         if left_s <= now_s:
             flow.rtt_s = now_s - left_s
         known: tuple[int, int] | None = None
@@ -191,7 +191,7 @@ class Sender:
             self._react(flow, now_s, lambda rp: rp.on_ack(ack, now_s))
 
     def on_timer(self, now_s: float) -> None:
-        """Run the RPs' timers that are due, and repeat what nothing came of."""
+        """Runs the RPs' timers that are due, and repeats what nothing came of."""
         for flow in list(self._running.values()):
             if flow.look_s <= now_s:
                 self._look(flow, now_s)
@@ -214,7 +214,7 @@ class Sender:
         flow.look_s = max(due_s, now_s + timeout_s / 1000)
 
     def reset(self) -> None:
-        """Forget flows that ended."""
+        """Forgets flows that ended."""
         for flow in self._ended.values():
             self._forget(flow)
         self._ended.clear()
@@ -268,8 +268,8 @@ class Sender:
         """A packet that requests an acknowledgement has left."""
         flow = self._by_address.get(event.flow)
         if flow is not None:
-            flow.asked[(flow.transport.first_psn + event.count) & _PSN_MASK] = event.at_s
-            _keep(flow.asked, _MOST_ASKED)
+            flow.requested[(flow.transport.first_psn + event.count) & _PSN_MASK] = event.at_s
+            _keep(flow.requested, _MOST_REQUESTED)
 
     def _on_sent(self, event: Event) -> None:
         """A flow has sent the bytes that its RP waits for."""

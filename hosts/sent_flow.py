@@ -127,7 +127,7 @@ class SentFlow(NicFlow):
         self._frames = [ctypes.create_string_buffer(raw, len(raw)) for raw in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)
         self.wants_acks = False
-        self.asked: dict[
+        self.requested: dict[
             int, float
         ] = {}  # PSNs of packets that ask for an acknowledgement, and when they left
 

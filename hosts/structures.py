@@ -160,7 +160,7 @@ class NativeTransport(ctypes.Structure):
     window_bytes: float
     packets: int
     sent: int
-    asked: int
+    requested: int
     acked: int
     aside: int
     every: int

@@ -51,8 +51,8 @@ def encode(telemetry: Telemetry) -> bytes:
 
 
 def decode(header: bytes, tick_s: float) -> Telemetry:
-    """`tick_s`: of the switches' clock, in the modelled network. Hops beyond five have no
-    record."""
+    """Returns the hops of a packet. `tick_s`: of the switches' clock, in the modelled network. Hops
+    beyond five have no record."""
     hops, _, path_id, *records = _HEADER.unpack(header)
     return Telemetry(path_id, tick_s, tuple(map(_hop, records[:hops])))
 

@@ -35,7 +35,7 @@ class FlowTrace:
         self._received: dict[int, tuple[int, int, int, int]] = {}
 
     def on_timer(self, now_s: float) -> None:
-        """Call when `timer_s` has come, after `Nic.advance`."""
+        """Is called when `timer_s` has come, after `Nic.advance`."""
         assert self._period_s is not None
         self.timer_s = (math.floor(now_s / self._period_s + 1e-6) + 1) * self._period_s
         sent, received = self._sender.progress(), self._receiver.progress()

@@ -212,13 +212,13 @@ def data_dscp(traffic_class: int, colour: str = GREEN) -> int:
 
 
 def source_port(flow: int) -> int:
-    """UDP source port of a flow: in the dynamic range, as Annex A17 advises, so that ECMP can
-    distinguish flows."""
+    """Returns the UDP source port of a flow: in the dynamic range, as Annex A17 advises, so that
+    ECMP can distinguish flows."""
     return 0xC000 | (flow & 0x3FFF)
 
 
 def ip_checksum(header: Buffer) -> int:
-    """RFC 1071 checksum of an IPv4 header whose checksum field is zero."""
+    """Returns the RFC 1071 checksum of an IPv4 header whose checksum field is zero."""
     return _checksum(sum(struct.unpack(f"!{len(header) // 2}H", header)))
 
 
@@ -229,7 +229,8 @@ def _checksum(total: int) -> int:
 
 
 def icrc(frame: Buffer) -> int:
-    """Invariant CRC of a RoCEv2 frame from Ethernet to the ICRC, which is not read (Annex A17.3.3).
+    """Returns the invariant CRC of a RoCEv2 frame from Ethernet to the ICRC, which is not read
+    (Annex A17.3.3).
 
     Eight bytes of ones stand for the local route header; what switches may change (TOS, TTL, both
     checksums, BTH's FECN/BECN byte, telemetry in data) counts as ones.
@@ -423,8 +424,8 @@ def encode_ack(packet: AckPacket) -> bytes:
 
 
 def rec_rate_mbps(rec_rate_bps: float) -> int:
-    """RecRate as a CNP carries it: 0, for none, is 0; any other is rounded, to 1 Mbit/s at least.
-    Raises WireError."""
+    """Returns RecRate as a CNP carries it: 0, for none, is 0; any other is rounded, to 1 Mbit/s at
+    least. Raises WireError."""
     if not 0 <= rec_rate_bps < 2**32 * REC_RATE_UNIT_BPS:
         raise WireError(f"rec_rate_bps is {rec_rate_bps:g}: bit/s, from 0 (none) to {2**32 - 1}e6")
     return max(1, min(2**32 - 1, round(rec_rate_bps / REC_RATE_UNIT_BPS))) if rec_rate_bps else 0

@@ -106,7 +106,7 @@ def capture(
     dilation = lab.record.dilation
     with ExitStack() as stack:
         link = lab.topology.link_at(end.node, end.port)
-        peer = link.other(end.node)
+        peer = link.far_end(end.node)
         delayed = _delays(lab, end.node)
         taps = [
             Tap(stack.enter_context(_arriving(lab, end)), True, 0.0),
@@ -162,13 +162,15 @@ def _inside(
             and lab.record.owner.alive()
         ):
             left_s = max(0.0, until_s - now_s) * lab.record.dilation
+            # the engine writes the frames; it reports their number on request alone
             time.sleep(min(_LOOK_S, left_s))
             now_s, frames = request(lab.record, "captured", **place)
         until_s = min(until_s, request(lab.record, "uncapture", **place))
         writer = PcapngWriter(
             output,
             end.interface,
-            f"{end} to {link.other(end.node)} in {lab.record.name}, {link.rate_bps / 1e9:g} Gbit/s",
+            f"{end} to {link.far_end(end.node)} in {lab.record.name}, {link.rate_bps / 1e9:g} "
+            "Gbit/s",
             "Time stamps are simulated time.",
         )
         kinds: Counter[str] = Counter()
@@ -341,6 +343,7 @@ class Merged:
                 self.end_ns = min(self.end_ns, self._now_ns())
             if not backlog:
                 left_s = (self.end_ns + _LATE_NS + last_before_ns - self._now_ns()) / 1e9
+                # taps are read in one go, so that frames of both directions stand in order of time
                 time.sleep(max(0.0, min(_LOOK_S, left_s)))
             backlog = False
             read = [(tap, tap.read(self._now_ns())) for tap in self._taps]

@@ -67,6 +67,7 @@ def lost(lab: Running) -> list[ControlLoss]:
                 ControlLoss(kind, where, sent[kind, where], number)
                 for (kind, where), number in missing.items()
             ]
+        # what is under way arrives; counters report no change by themselves
         time.sleep(_POLL_S)
 
 
@@ -115,8 +116,8 @@ def _of_flow(number: int, receiver: str) -> str:
 
 
 def _switches(lab: Running, direction: str) -> dict[str, dict[int, dict[str, int]]]:
-    """PFC frames that switches have `sent` or `received`, by switch, port and kind; of those that
-    answer."""
+    """Returns PFC frames that switches have `sent` or `received`, by switch, port and kind; of
+    those that answer."""
     by_switch: dict[str, dict[int, dict[str, int]]] = {}
     for switch in lab.topology.switches:
         cells = {port: index(port) for port in lab.topology.ports(switch.name)}

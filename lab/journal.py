@@ -254,7 +254,7 @@ def is_held(name: str) -> bool:
 
 
 def free_name(name: str) -> str:
-    """`name`, or the first of NAME-2, NAME-3, ... that no process holds."""
+    """Returns `name`, or the first of NAME-2, NAME-3, ... that no process holds."""
     return next(
         candidate
         for number in itertools.count(1)
@@ -385,7 +385,7 @@ def _poll_readable(handle: int, limit_s: float) -> None:
 
 
 def _start_time(pid: int) -> int | None:
-    """None when there is no such process, or only its zombie."""
+    """Returns the start; None when there is no such process, or only its zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     except (FileNotFoundError, ProcessLookupError):

@@ -86,6 +86,7 @@ def set_link(lab: Running, end_a: str, end_b: str, up: bool) -> list[LinkState]:
             raise LinkError(
                 f"{', '.join(stay)} isn't {'up' if up else 'down'} after {_CHANGE_LIMIT_S:g} s"
             )
+        # until the far end has noticed its carrier, too
         time.sleep(_POLL_S)
 
 
@@ -101,6 +102,7 @@ def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
         raise LinkError(f"a reroute after {after_s:g} s: 0 or more are possible")
     if lab.record.is_inside:
         return reroute_inside(lab.record, after_s)
+    # the routes' delay itself, in real time
     time.sleep(after_s * lab.record.dilation)
     topology = lab.topology
     states = _states(lab.record, topology, topology.links)
@@ -121,7 +123,7 @@ def between(topology: Topology, end_a: str, end_b: str) -> list[Link]:
         for number in topology.ports(node)
         if port in (None, number)
         for link in [topology.link_at(node, number)]
-        if link.other(node).node == far and far_port in (None, link.other(node).port)
+        if link.far_end(node).node == far and far_port in (None, link.far_end(node).port)
     ]
     if not links:
         peers = ", ".join(

@@ -68,6 +68,7 @@ def follow(record: Record, nodes: Sequence[str] = (), last: int | None = None) -
     yield from reader.new(last)
     going = True
     while going:
+        # files of several processes, some of which begin later
         time.sleep(_LOOK_S)
         going = record.owner.alive()
         yield from reader.new()

@@ -106,7 +106,8 @@ class _Network:
 
 
 def _interpreter() -> str:
-    """That of the checkout's .venv, or of the environment in whose site-packages this is."""
+    """Returns the interpreter: that of the checkout's .venv, or of the environment in whose
+    site-packages this is."""
     for environment in (ROOT / ".venv", *ROOT.parents[3:4]):
         python = environment / "bin" / "python"
         if (environment / "pyvenv.cfg").exists() and python.exists():

@@ -387,7 +387,8 @@ class Network:
         node.run(["tc", "qdisc", "add", "dev", interface, "root", *delay])
 
     def _agent_delay_s(self, host: str, port: int) -> float:
-        """Nominal: of the port's link, or of its longest path where nothing else delays."""
+        """Returns a nominal delay: of the port's link, or of its longest path where nothing else
+        delays."""
         if self.features["link_delay"] == DELAY_BY_AGENTS:
             others = [peer.name for peer in self.topology.hosts if peer.name != host]
             return max((self.topology.rtt_s(host, peer) for peer in others), default=0.0) / 2
@@ -463,7 +464,8 @@ class Network:
     def _spawn(
         self, node: LabNode, command: list[str], log: str, *handles: int
     ) -> subprocess.Popen[bytes]:
-        """`log`: the file for what it writes; `handles`: files of ours that it gets as well."""
+        """Starts a process in a node. `log`: the file for what it writes; `handles`: files of ours
+        that it gets as well."""
         with self._logs.open(log) as output:
             return node.spawn(
                 command,

@@ -80,7 +80,7 @@ def find_nic(interface: str) -> Nic:
     mac = _mac(interface)
     if mac is None:
         others = ", ".join(name for name in there if _mac(name)) or "none"
-        raise NicError(f"{interface} is no Ethernet interface; of those there are {others}")
+        raise NicError(f"{interface} is no Ethernet interface; of those this machine has {others}")
     return Nic(interface, mac, _ip(interface), _speed_bps(interface))
 
 
@@ -236,7 +236,7 @@ def _ask(interface: str, request: int, space: bytes = b"") -> bytes | None:
 
 
 def _mac(interface: str) -> str | None:
-    """None: it is no Ethernet interface."""
+    """Returns an address; None: it is no Ethernet interface."""
     answer = _ask(interface, _SIOCGIFHWADDR)
     if answer is None or struct.unpack_from("H", answer, 16) != (_ARPHRD_ETHER,):
         return None

@@ -27,8 +27,9 @@ from pcn.topologies.model import Topology
 
 @contextmanager
 def _without_setuptools() -> Iterator[None]:
-    """Mininet compares a version of Open vSwitch by distutils. That is setuptools' today, which
-    would take as long to load as all else that holds a network."""
+    """Has distutils stand in for setuptools. Mininet compares a version of Open vSwitch by
+    distutils. That is setuptools' today, which would take as long to load as all else that holds a
+    network."""
     name = "distutils.version"
     if name not in sys.modules:
         sys.modules[name] = ModuleType(name)
@@ -85,9 +86,9 @@ class LabNode(Node):  # type: ignore[misc]
         super().startShell("-c")
 
     def read(self, size: int = 1024) -> str:
-        """Mininet's read, of a shell that runs: from one that has ended nothing comes any more, not
-        even an end, as Mininet holds both ends of its terminal. A signal to the group can end one
-        before it has a session. Raises NodeError."""
+        """Reads as Mininet does, of a shell that runs: from one that has ended nothing comes any
+        more, not even an end, as Mininet holds both ends of its terminal. A signal to the group can
+        end one before it has a session. Raises NodeError."""
         poller = select.poll()
         poller.register(self.stdout, select.POLLIN)
         while len(self.readbuf) < size and not poller.poll(_LOOK_MS):
@@ -187,7 +188,8 @@ class LabSwitch(LabNode):
 
 class LabHost(LabNode):
     def config(self, **_params: object) -> dict[str, str]:
-        """No addresses for the kernel: the agent speaks for the host (see `prepare_interfaces`)."""
+        """Gives no addresses for the kernel: the agent speaks for the host (see
+        `prepare_interfaces`)."""
         return {}
 
 

@@ -264,7 +264,8 @@ class Observer:
         registers: Mapping[str, int],
         state: _InterfaceState,
     ) -> PortState:
-        """`meanwhile`: packets transmitted while the counters were read."""
+        """Returns the state of a port. `meanwhile`: packets transmitted while the counters were
+        read."""
         totals = {name: counter.packets for name, counter in counters.items()}
         if state.pause_sent is not None:
             totals["pause_sent"] = state.pause_sent

@@ -117,7 +117,7 @@ def _next(left_s: float, quantum_s: float) -> tuple[int, float]:
 
 def _check_class(traffic_class: int) -> None:
     if not 0 <= traffic_class < wire.CLASSES:
-        raise PauseError(f"class {traffic_class}: there are 0 to {wire.CLASSES - 1}")
+        raise PauseError(f"class {traffic_class}: 0 to {wire.CLASSES - 1} are possible")
 
 
 def _frame(traffic_class: int, quanta: int) -> bytes:
@@ -229,6 +229,7 @@ class _Inside:
 
     def resumed(self, traffic_class: int, until: float) -> bool:
         while (left := until - time.monotonic()) > 0:
+            # the engine counts RESUME; it reports none by itself
             time.sleep(min(left, _LOOK_S))
             if self._resumes().get(traffic_class, 0) > self._before.get(traffic_class, 0):
                 return True

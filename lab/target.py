@@ -257,8 +257,8 @@ class Bmv2Target:
         ]
 
     def mtu(self, needed: int) -> int:
-        """Just enough. libpcap cuts its receive ring, 2 MB, into slots of the MTU: at 9216 B it
-        would hold 128 packets, and a burst would be lost before BMv2 sees it."""
+        """Returns just enough. libpcap cuts its receive ring, 2 MB, into slots of the MTU: at 9216
+        B it would hold 128 packets, and a burst would be lost before BMv2 sees it."""
         return needed
 
     def ready(self, namespace_pid: int) -> bool:
@@ -356,5 +356,5 @@ TARGETS: dict[str, Callable[[], Target]] = {"softswitch": SoftswitchTarget, "bmv
 def target(name: str) -> Target:
     """Returns a target by name. Raises TargetError, with the names there are."""
     if name not in TARGETS:
-        raise TargetError(f"no target {name!r}; there are {', '.join(TARGETS)}")
+        raise TargetError(f"no target {name!r}; choose from {', '.join(TARGETS)}")
     return TARGETS[name]()

@@ -85,10 +85,10 @@ class _Reader:
         line = self._text.count("\n", 0, starts[number]) + 1
         return ValueError(f"{self.file.name}:{line}: {text}")
 
-    def _take(self, pattern: re.Pattern[str], what: str) -> str:
+    def _take(self, pattern: re.Pattern[str], expected: str) -> str:
         token: str = self._tokens[self._next]
         if not pattern.fullmatch(token):
-            raise self._fault(f"{what} is expected, not {token or 'the end'!r}")
+            raise self._fault(f"{expected} is expected, not {token or 'the end'!r}")
         self._next += 1
         return token
 
@@ -162,7 +162,7 @@ class _Reader:
         whole = f"{scope}.{name}".lstrip(".")
         if whole in self._kinds:
             self._next -= 1
-            raise self._fault(f"there are two types {whole}")
+            raise self._fault(f"{whole} is declared twice")
         self._kinds[whole] = kind
         return name, whole
 
@@ -277,7 +277,7 @@ class _Reader:
             if kind is not None:
                 return kind, f".{whole}"
             if not scope or name.startswith("."):
-                raise self._fault(f"there is no type {name}", token)
+                raise self._fault(f"no type is called {name}", token)
             scope = scope.rpartition(".")[0]
 
 
@@ -338,14 +338,14 @@ class _Stub:
             self._message(nested, indent)
         arguments = ["self", "*"] if message.fields else ["self"]
         for field in message.fields:
-            held, given = self._types(field)
+            held, accepted = self._types(field)
             assert not keyword.iskeyword(field.name)
             if (_has_presence(field) and field.message_type) or field.is_repeated:
                 self.lines += [f"{indent}@builtins.property"]
                 self.lines += [f"{indent}def {field.name}(self) -> {held}: ..."]
             else:
                 self.lines += [f"{indent}{field.name}: {held}"]
-            arguments.append(f"{field.name}: {given} | None = ...")
+            arguments.append(f"{field.name}: {accepted} | None = ...")
         self.lines += [f"{indent}def __init__({', '.join(arguments)}) -> None: ..."]
         present = [field.name for field in message.fields if _has_presence(field)]
         if names := present + [oneof.name for oneof in message.oneofs]:

@@ -3,8 +3,9 @@ names of tests.
 
     python lint/prose.py [FILE ...]     without FILE: all of git's
 
-A docstring of a function that returns something begins with a verb, too; a property's names what it
-is. Code, in backticks or fenced, isn't prose.
+A docstring of a function that returns something begins with a verb, too, and none with an order; a
+property's names what it is. A message that is raised has a subject that acts. Code, in backticks or
+fenced, isn't prose.
 """
 
 from __future__ import annotations
@@ -29,17 +30,20 @@ LEFT_OUT = (
     "tests/test_prose.py",
     "tests/test_lint_names.py",
 )
-NO_VERB = {
-    "A", "All", "An", "As", "At", "Both", "By", "Each", "Every", "Everything", "For", "From", "How",
-    "In", "Its", "Likewise", "Nothing", "Of", "On", "One", "Return", "The", "These", "This",
-    "Those", "To", "Until", "What", "When", "Where", "Whether", "Which", "While", "Whose", "With",
-    "Without", "Yield",
+ORDERS = {
+    "Add", "Bring", "Call", "Check", "Close", "Count", "Decide", "Forget", "Handle", "Make", "Read",
+    "Remove", "Return", "Run", "Send", "Set", "Start", "Stop", "Take", "Wait", "Write", "Yield",
 }  # fmt: skip
-"""First words of a docstring that begins with no verb, or with one that gives an order."""
+"""First words of a docstring that gives an order, where the house's state what a function does."""
 WITH_VERBS = (
     "base/", "bench/", "controller/", "experiments/", "hosts/", "lab/", "lint/", "p4net/",
     "p4src/", "pcn/", "softswitch/", "topologies/", "virtualnet/",
 )  # fmt: skip
+_VERB = re.compile("[A-Z][a-z]*s")
+_STANDING = re.compile(r"\bthere (?:is|are)\b")
+_NO_STATEMENT = re.compile(r"(^|\.)(cached_)?property$|\b(command|group)\b")
+"""Decorators of what is no statement: a property's docstring names what it is, a command's is its
+help."""
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
 
 
@@ -85,28 +89,33 @@ def _without_code(text: str) -> str:
 
 
 def verbless(name: str, nodes: Sequence[ast.AST]) -> Iterator[Finding]:
-    """Yields a module's docstrings without a verb in front, of functions that return something."""
+    """Yields a module's docstrings without a verb in the third person in front, of functions that
+    return something, and all that give an order."""
     for node in nodes if name.startswith(WITH_VERBS) else ():
-        if (
-            not isinstance(node, ast.FunctionDef)
-            or node.returns is None
-            or ast.unparse(node.returns) == "None"
-        ):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        if any(
-            ast.unparse(decorator).rpartition(".")[2] in ("property", "cached_property")
-            for decorator in node.decorator_list
-        ):
+        decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
+        if any(_NO_STATEMENT.search(decorator) for decorator in decorators):
             continue
-        first = (ast.get_docstring(node) or "Returns").split()[0].rstrip(",:;")
-        if first in NO_VERB:
+        first = (ast.get_docstring(node) or "Returns").split()[0].rstrip(",.:;")
+        returns = node.returns is not None and ast.unparse(node.returns) != "None"
+        if first in ORDERS or (returns and not _VERB.fullmatch(first)):
             yield Finding(name, node.body[0].lineno, first, "a verb: Returns, Yields, ...")
+
+
+def standing(name: str, nodes: Sequence[ast.AST]) -> Iterator[Finding]:
+    """Yields where a module raises a message whose sentence has no subject that acts."""
+    for node in nodes if name.startswith(WITH_VERBS) else ():
+        for part in ast.walk(node) if isinstance(node, ast.Raise) else ():
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                for match in _STANDING.finditer(part.value):
+                    yield Finding(name, part.lineno, match[0], "no X; choose from A, B")
 
 
 def findings(name: str, text: str, listed: Sequence[Word]) -> list[Finding]:
     """Lists a file's findings in the order of its lines."""
     nodes = [*ast.walk(ast.parse(text))] if name.endswith(".py") else []
-    findings = [*verbless(name, nodes)]
+    findings = [*verbless(name, nodes), *standing(name, nodes)]
     for first, part in prose(nodes) if nodes else [(1, _without_code(text))]:
         for word in listed:
             for match in word.pattern.finditer(part):

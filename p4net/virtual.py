@@ -210,8 +210,8 @@ class _Delayed(InProcessSwitch):
         for message in messages:
             self._inbox.put(message)
 
-    def _write(self, updates: object, what: str) -> object:  # type: ignore[override]
-        refused = super()._write(updates, what)  # type: ignore[arg-type]
+    def _write(self, updates: object, operation: str) -> object:  # type: ignore[override]
+        refused = super()._write(updates, operation)  # type: ignore[arg-type]
         self.written()
         return refused
 

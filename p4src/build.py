@@ -279,7 +279,8 @@ def stale(root: Path = ROOT) -> list[str]:
 
 
 def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[str]:
-    """Between the programs that a manifest records and those that are there, a line each."""
+    """Returns the differences between the programs that a manifest records and those that are
+    there, a line each."""
     try:
         document = json.loads((root / manifest).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -125,7 +125,7 @@ def find_programs(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
 
 
 def find_tools() -> tuple[Path, Path]:
-    """Compiler and assembler. Raises P4BuildError if one is missing."""
+    """Returns compiler and assembler. Raises P4BuildError if one is missing."""
     tools = []
     for variable, name in (("P4C_TOFINO", COMPILER), ("BFAS", ASSEMBLER)):
         wanted = os.environ.get(variable, name)
@@ -212,9 +212,9 @@ def pack(archive: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def in_order(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """BF-RT's tables with those of ingress's snapshots before egress's. The compiler has them in
-    the order of addresses in its memory, which changes from run to run; their common configuration
-    has its id from those that come first."""
+    """Returns BF-RT's tables with those of ingress's snapshots before egress's. The compiler has
+    them in the order of addresses in its memory, which changes from run to run; their common
+    configuration has its id from those that come first."""
     of_gress = [
         table for table in tables if re.search(r"\.snapshot\.(ingress|egress)_", table["name"])
     ]

@@ -193,7 +193,8 @@ def _cache() -> Check:
 
 
 def _libraries() -> Check:
-    """Compiled, unless the cache has them, and loaded: then no source is missing, and no symbol."""
+    """Checks that C libraries are compiled, unless the cache has them, and loaded: then no source
+    is missing, and no symbol."""
     name, what_for = "C libraries", "switch, hosts, virtual time"
     try:
         from pcn.hosts.native import library
@@ -350,7 +351,7 @@ def _packages() -> Iterator[Check]:
 
 
 def _kernel() -> Iterator[Check]:
-    """Tried in a throw-away namespace, which ends with the command."""
+    """Yields what is tried in a throw-away namespace, which ends with the command."""
     if os.geteuid() != 0 or shutil.which("unshare") is None or shutil.which("ip") is None:
         return
     probes: tuple[tuple[str, str, bool, str, str], ...] = (

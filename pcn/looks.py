@@ -34,6 +34,10 @@ class Looks:
         """How long to wait before the next look."""
         return max(LEAST_S, self._began + self._every_s - self._clock())
 
+    def wait(self) -> None:
+        """Sleeps until the next look is due: nothing of the network is seen in between."""
+        time.sleep(self.wait_s)
+
     def look(self) -> Snapshot:
         """Returns a new look at the network."""
         self._began = self._clock()

@@ -303,6 +303,7 @@ def show(
 
 
 def _no_keys(wait_s: float) -> list[str]:
+    # without a keyboard: until the next look is due
     time.sleep(max(wait_s, 0))
     return []
 

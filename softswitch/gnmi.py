@@ -115,7 +115,9 @@ def _refusal(wanted: Sequence[Any]) -> RpcError:
     if any(path[: len(names)] == names for path in known):
         return RpcError(NOT_FOUND, f"/{text}: no such interface")
     leaves = ", ".join("/".join(leaf) for leaf in _LEAVES)
-    return RpcError(UNIMPLEMENTED, f"/{text}: there is /interfaces/interface/state with {leaves}")
+    return RpcError(
+        UNIMPLEMENTED, f"/{text}: the switch has /interfaces/interface/state with {leaves}"
+    )
 
 
 def _leaves_of(

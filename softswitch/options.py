@@ -282,7 +282,7 @@ def _trimming(text: str | None, priorities: int) -> tuple[tuple[int, ...], Trimm
     named = dict(pair.split("=") for pair in settings.split(",") if pair)
     if unknown := named.keys() - set(Trimming.__dataclass_fields__):
         raise OptionError(
-            f"{option}: {min(unknown)}: there are {', '.join(Trimming.__dataclass_fields__)}"
+            f"{option}: {min(unknown)}: choose from {', '.join(Trimming.__dataclass_fields__)}"
         )
     try:
         trimming = Trimming(**{name: int(value) for name, value in named.items()})

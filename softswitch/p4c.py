@@ -30,7 +30,7 @@ class P4Error(Exception):
 
 
 def find_compiler() -> Path:
-    """$P4C, or p4c-bm2-ss on the PATH. Raises P4Error."""
+    """Returns $P4C, or p4c-bm2-ss on the PATH. Raises P4Error."""
     wanted = os.environ.get("P4C", COMPILER)
     path = shutil.which(wanted)
     if path is None:
@@ -79,8 +79,8 @@ def run(
 
 
 def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
-    """JSON and p4info of a top program somewhere, made once for each text of its sources, and kept
-    in the cache. Files of `parts` are found as if they stood beside it. Raises P4Error."""
+    """Returns JSON and p4info of a top program somewhere, made once for each text of its sources,
+    and kept in the cache. Files of `parts` are found as if they stood beside it. Raises P4Error."""
     compiler = find_compiler()
     flags = (*flags, f"-I{parts}")
     digest = hashlib.sha256("\0".join((compiler_version(compiler), *flags)).encode())

@@ -57,8 +57,8 @@ class Pace(NamedTuple):
     sent_ppm: int
 
     def behind_ns(self, now_ns: int) -> int:
-        """Since when the node has been behind; 0: it keeps pace. One that should have run by now
-        and hasn't, is."""
+        """Returns since when the node has been behind; 0: it keeps pace. One that should have run
+        by now and hasn't, is."""
         if (
             self.due_ns != NEVER
             and self.due_ns
@@ -140,7 +140,7 @@ class Board:
     def begin(self, slot: int, tolerance_ns: int) -> None:
         """Clears a slot for its node, whose frames may be so late. Raises StartError."""
         if slot >= self.slots:
-            raise StartError(f"the board has {self.slots} slots, from 0: there is no slot {slot}")
+            raise StartError(f"the board has {self.slots} slots, from 0: no slot {slot}")
         self.write(
             slot,
             **{**dict.fromkeys(Pace._fields, 0), "tolerance_ns": tolerance_ns, "sent_ppm": MILLION},
@@ -151,7 +151,7 @@ class Board:
         self.write(slot, due_ns=NEVER, behind_since_ns=0)
 
     def slot_address(self, slot: int) -> int:
-        """csrc's struct sw_pace_slot."""
+        """Returns the address of csrc's struct sw_pace_slot."""
         return self.address + (1 + slot) * _SLOT_BYTES
 
     def read(self) -> list[Pace]:
@@ -199,9 +199,9 @@ class Window:
     def update(
         self, frames: int, late: int, worst_ns: int, sent_share: float, least_share: float
     ) -> bool:
-        """Call now and then: ends the window if it is over. Whether it did. `worst_ns` is of this
-        window; `sent_share` of what flows' rates allowed was sent, which is too little below
-        `least_share`."""
+        """Ends the window if it is over, and returns whether it did; called now and then.
+        `worst_ns` is of this window; `sent_share` of what flows' rates allowed was sent, which is
+        too little below `least_share`."""
         now_ns, cpu_ns = time.monotonic_ns(), time.process_time_ns()
         began_ns, began_cpu_ns, began_frames, began_late = self._began
         if now_ns - began_ns < WINDOW_NS:

@@ -315,7 +315,7 @@ def _offer(
     stack: ExitStack,
     say: Callable[[str], None],
 ) -> Server:
-    """P4Runtime and gNMI, until the stack is closed."""
+    """Offers P4Runtime and gNMI, until the stack is closed."""
     pipeline = Pipeline(native, library, tracer, counts)
     stack.callback(pipeline.close)
     service = Service(native, pipeline, options.device_id, options.cpu_port)

@@ -104,7 +104,7 @@ def per_queue(
 
 
 def parse_channel(text: str) -> tuple[int, tuple[int, int]]:
-    """PORT=DEVICE:PORT: a port, and the one at the other end of its link."""
+    """Reads PORT=DEVICE:PORT: a port, and the one at the other end of its link."""
     match = re.fullmatch(r"(\d+)=(\d+):(\d+)", text)
     if not match or max(int(match[1]), int(match[3])) > MAX_PORT or int(match[2]) >= 2**64:
         raise argparse.ArgumentTypeError(
@@ -114,8 +114,8 @@ def parse_channel(text: str) -> tuple[int, tuple[int, int]]:
 
 
 def parse_process_link(text: str) -> tuple[int, tuple[int, int, int]]:
-    """PORT=MEMORY:BELL:END: a port, two descriptors that this process was started with, and an end
-    of the memory."""
+    """Reads PORT=MEMORY:BELL:END: a port, two descriptors that this process was started with, and
+    an end of the memory."""
     match = re.fullmatch(r"(\d+)=(\d{1,7}):(\d{1,7}):([01])", text)
     if not match or int(match[1]) > MAX_PORT:
         raise argparse.ArgumentTypeError(
@@ -126,7 +126,7 @@ def parse_process_link(text: str) -> tuple[int, tuple[int, int, int]]:
 
 
 def parse_pace(text: str) -> tuple[int, Place]:
-    """TIME@FILE:SLOT: how late frames may be, in ns, and where to report."""
+    """Reads TIME@FILE:SLOT: how late frames may be, in ns, and where to report."""
     from pcn.softswitch.pace import Place
 
     tolerance, _, place = text.partition("@")

@@ -25,6 +25,11 @@ from lint import prose
         ("lab/code.py", 'def rate() -> int:\n    """Returns the rate."""\n', []),
         ("lab/code.py", 'def rate() -> None:\n    """The rate."""\n', []),
         ("lab/code.py", '@cached_property\ndef rate(self) -> int:\n    """The rate."""\n', []),
+        ("lab/code.py", 'def rate() -> int:\n    """PAUSE frames."""\n', [(2, "PAUSE")]),
+        ("lab/code.py", 'def reset() -> None:\n    """Forget it."""\n', [(2, "Forget")]),
+        ("lab/code.py", '@x.command()\ndef run() -> None:\n    """Run it."""\n', []),
+        ("lab/code.py", 'raise Error(f"{x}: there are 2")\n', [(1, "there are")]),
+        ("lab/code.py", 'print("there are 2")\n', []),
         ("tests/code.py", 'def rate() -> int:\n    """The rate."""\n', []),
     ],
 )

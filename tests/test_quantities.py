@@ -198,9 +198,9 @@ def test_kind_of_follows_the_name_s_ending() -> None:
         ("w_mox", ["w_max", "w_min"], "did you mean 'w_max'?"),
         ("on_cnq", ["on_cnp", "on_cnm", "on_ack"], "did you mean 'on_cnp' or 'on_cnm'?"),
         ("W-MIN", ["w_min"], "did you mean 'w_min'?"),
-        ("x", ["clos"], "there is clos"),
-        ("x", ["clos", "star"], "there are clos, star"),
-        ("x", [], "there are none"),
+        ("x", ["clos"], "choose from clos"),
+        ("x", ["clos", "star"], "choose from clos, star"),
+        ("x", [], "none exists"),
         ("z", [f"h{i}" for i in range(20)], "none of 20 is like it"),
     ],
 )

@@ -44,8 +44,8 @@ def test_rates_and_times_have_one_spelling() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "other"),
+    ("text", "refused"),
     [("40 Gb/s", True), ("3.5 Mb/s", True), ("40 Gbit/s", False), ("10 us", False)],
 )
-def test_search_separates_spellings(text: str, other: bool) -> None:
-    assert bool(OTHER_RATE.search(text)) is other
+def test_search_separates_spellings(text: str, refused: bool) -> None:
+    assert bool(OTHER_RATE.search(text)) is refused

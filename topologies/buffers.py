@@ -64,7 +64,7 @@ class Share:
             )
         if self.traffic_class is not None and not 0 <= self.traffic_class < CLASSES:
             raise TopologyError(
-                f"a share of class {self.traffic_class}: there are 0 to {CLASSES - 1}"
+                f"a share of class {self.traffic_class}: 0 to {CLASSES - 1} are possible"
             )
 
     def applies(self, port: int, rate_bps: float, traffic_class: int) -> bool:

@@ -29,8 +29,8 @@ def clos(
     spines: int | None = None,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """`tors` and `leaves` are a pod's, `hosts` a ToR's. `strands`, links from a ToR to each leaf,
-    and `spines` follow from 1:1 unless they are given. No flows.
+    """Returns a Clos network. `tors` and `leaves` are a pod's, `hosts` a ToR's. `strands`, links
+    from a ToR to each leaf, and `spines` follow from 1:1 unless they are given. No flows.
 
     Raises TopologyError where 1:1 can't be had with whole links, and where nothing joins the pods.
     """

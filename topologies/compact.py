@@ -41,7 +41,8 @@ def compact(
     delay_s: float = 5e-6,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """Fig. 1 with `senders` senders, h0 and h1 among them. `delay_s` is each link's, one way."""
+    """Returns Fig. 1 with `senders` senders, h0 and h1 among them. `delay_s` is each link's, one
+    way."""
     if senders < LONG_SENDERS:
         raise TopologyError(f"compact: {senders} senders; at least {LONG_SENDERS} are needed")
     names = [f"h{i}" for i in range(senders)]

@@ -59,7 +59,7 @@ def installed(extra: str) -> bool:
 
 
 def require(extra: str) -> None:
-    """Check for an extra before work begins. Raises MissingExtraError."""
+    """Checks for an extra before work begins. Raises MissingExtraError."""
     if not installed(extra):
         raise MissingExtraError(extra)
 

@@ -32,7 +32,7 @@ def fat_tree(
     """Returns a fat-tree of k-port switches, without flows. `ecmp` "polarised": all switches choose
     by the same bits of a flow's hash, so that those above a switch don't spread what it chose."""
     if ecmp not in (EVEN, POLARISED):
-        raise TopologyError(f"fat_tree: ecmp {ecmp!r}: there is {EVEN!r} and {POLARISED!r}")
+        raise TopologyError(f"fat_tree: ecmp {ecmp!r}: choose from {EVEN!r} and {POLARISED!r}")
     if k < 2 or k % 2:
         raise TopologyError(f"fat_tree: k = {k} must be even, and at least 2")
     half = k // 2

@@ -40,7 +40,7 @@ class Link:
         except TypeError:
             raise number_needed(f"link {self.a} - {self.b}", self, "rate_bps", "delay_s") from None
 
-    def other(self, node: str) -> Endpoint:
+    def far_end(self, node: str) -> Endpoint:
         if node == self.a.node:
             return self.b
         if node == self.b.node:

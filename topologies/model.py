@@ -93,7 +93,7 @@ class Topology:
         """What is at the far end of each port of each node, ports in order."""
         peers: dict[str, dict[int, Endpoint]] = {}
         for end in sorted(self._at, key=lambda end: end.port):
-            peers.setdefault(end.node, {})[end.port] = self._at[end].other(end.node)
+            peers.setdefault(end.node, {})[end.port] = self._at[end].far_end(end.node)
         return peers
 
     @cached_property
@@ -125,7 +125,7 @@ class Topology:
     def host(self, name: str) -> Host:
         if name not in self._hosts:
             raise TopologyError(
-                f"no host {name!r} in {self.name}; there are {', '.join(self._hosts)}"
+                f"no host {name!r} in {self.name}; choose from {', '.join(self._hosts)}"
             )
         return self._hosts[name]
 
@@ -140,7 +140,7 @@ class Topology:
     def switch(self, name: str) -> Switch:
         if name not in self._switches:
             raise TopologyError(
-                f"no switch {name!r} in {self.name}; there are {', '.join(self._switches)}"
+                f"no switch {name!r} in {self.name}; choose from {', '.join(self._switches)}"
             )
         return self._switches[name]
 
@@ -171,7 +171,7 @@ class Topology:
 
     def peer(self, node: str, port: int) -> Endpoint:
         """Returns the far end of the link at this port."""
-        return self.link_at(node, port).other(node)
+        return self.link_at(node, port).far_end(node)
 
     def link_name(self, node: str, port: int) -> str:
         """Returns the name of the direction that leaves `node` by `port`: "s0->s1", or
@@ -235,7 +235,7 @@ class Topology:
     def _transit_s(self, end: Endpoint) -> float:
         """Returns the delay in s of the link that starts at `end`, and the latency of the switch
         where the link ends."""
-        far = self._at[end].other(end.node).node
+        far = self._at[end].far_end(end.node).node
         return self._at[end].delay_s + (
             self._switches[far].latency_s if far in self._switches else 0.0
         )
@@ -292,8 +292,8 @@ class Topology:
         return value
 
     def _xon_bytes(self) -> float:
-        """XOFF less `hysteresis_bytes`, or two MTUs: the distance that SIGCOMM'15 has, NSDI'20
-        gives none."""
+        """Returns XOFF less `hysteresis_bytes`, or two MTUs: the distance that SIGCOMM'15 has,
+        NSDI'20 gives none."""
         distance = 2 * self.number("mtu_bytes")
         if "hysteresis_bytes" in self.parameters:
             distance = self.number("hysteresis_bytes")
@@ -337,7 +337,8 @@ def _validate(topology: Topology) -> None:
             raise TopologyError(f"flow {flow.id} goes from {flow.src} to itself")
         if not 0 <= flow.traffic_class < lossless.CLASSES:
             raise TopologyError(
-                f"flow {flow.id}: class {flow.traffic_class}: there are 0 to {lossless.CLASSES - 1}"
+                f"flow {flow.id}: class {flow.traffic_class}: 0 to {lossless.CLASSES - 1} are "
+                "possible"
             )
     in_order(topology.flows)
 
@@ -345,7 +346,7 @@ def _validate(topology: Topology) -> None:
 def _validate_flow_control(topology: Topology) -> None:
     if topology.flow_control not in (PFC, CREDITS):
         raise TopologyError(
-            f"{topology.name}: flow control {topology.flow_control!r}: there is {PFC!r} and "
+            f"{topology.name}: flow control {topology.flow_control!r}: choose from {PFC!r} and "
             f"{CREDITS!r}"
         )
     if topology.flow_control == PFC:

@@ -31,7 +31,8 @@ def parking_lot(
     delay_s: float = 5e-6,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """`bottlenecks` + 1 switches in a row, every link of the same rate and (one-way) delay."""
+    """Returns `bottlenecks` + 1 switches in a row, every link of the same rate and (one-way)
+    delay."""
     if bottlenecks < 1:
         raise TopologyError(f"parking_lot: {bottlenecks} bottlenecks; at least 1 is needed")
     links = [

@@ -55,7 +55,7 @@ def load(path: Path) -> ModuleType:
     searched for modules, as it is for a script. Raises PythonFileError."""
     require_allowed(path)
     if not path.is_file():
-        raise PythonFileError(f"there is no file {path}")
+        raise PythonFileError(f"no file {path}")
     spec = importlib.util.spec_from_file_location(
         f"{path.stem}_{zlib.crc32(str(path).encode()):08x}", path
     )

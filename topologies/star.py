@@ -29,8 +29,8 @@ def star(
     arbitration: str = FIFO,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """`senders` and `receivers` around s0. `delay_s` is each link's, one way; `arbitration` is the
-    switch's."""
+    """Returns `senders` and `receivers` around s0. `delay_s` is each link's, one way; `arbitration`
+    is the switch's."""
     if senders < 1 or receivers < 1:
         raise TopologyError(
             f"star: {senders} senders and {receivers} receivers; at least 1 of each is needed"

@@ -71,7 +71,7 @@ def check_switch(switch: Switch, mtu_bytes: float, flow_control: str) -> None:
         raise TopologyError(f"{switch.name}: device id {switch.device_id} must not be negative")
     if not is_arbitration(switch.arbitration):
         raise TopologyError(
-            f"{switch.name}: arbitration {switch.arbitration!r}: there is {FIFO!r} and "
+            f"{switch.name}: arbitration {switch.arbitration!r}: choose from {FIFO!r} and "
             f"{ROUND_ROBIN!r}"
         )
     buffer = switch.output

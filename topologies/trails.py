@@ -47,7 +47,7 @@ class Trails:
         self._ends: dict[str, dict[int, _End]] = {host: {} for host in hosts}
         for (node, port), link in sorted(links.items()):
             if node in self._ends:
-                far = link.other(node)
+                far = link.far_end(node)
                 self._ends[node][port] = _End(
                     link, hops[node, port], hops[far.node, far.port], far.node
                 )
@@ -110,9 +110,9 @@ class Trails:
         node = first.node
         while node not in self._paths.place(dst):
             port = self._paths.next_hops(node, dst)[0]
-            node = self._links[node, port].other(node).node
+            node = self._links[node, port].far_end(node).node
         return min(
-            (end for end in ends if end.node == node), key=lambda end: end.link.other(dst).port
+            (end for end in ends if end.node == node), key=lambda end: end.link.far_end(dst).port
         )
 
     def max_rtt_s(self, frame_bytes: float = 0.0, answer_bytes: float = 0.0) -> float:

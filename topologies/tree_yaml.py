@@ -93,7 +93,7 @@ def _merge(composer: Composer, inner: MappingOf, lines: Lines) -> None:
     ]
     pairs = [(pair, at) for pair, at in zip(inner.pairs, of_pairs, strict=True) if pair[0] != "<<"]
     there = {key for (key, _), _ in pairs if isinstance(key, str)}
-    others = [
+    merged = [
         Part(tree, at)
         for value, lines_of_value in merges
         for tree, at in (
@@ -102,11 +102,11 @@ def _merge(composer: Composer, inner: MappingOf, lines: Lines) -> None:
             else [(value, lines_of_value)]
         )
     ]
-    for other in others:
-        if not isinstance(other.tree, MappingOf):
-            raise ComposeError(line_of(other.lines), "`<<` wants a mapping, or a list of mappings")
-        of_other = zip(other.lines[1][::2], other.lines[1][1::2], strict=True)
-        for pair, at in zip(other.tree.pairs, of_other, strict=True):
+    for part in merged:
+        if not isinstance(part.tree, MappingOf):
+            raise ComposeError(line_of(part.lines), "`<<` wants a mapping, or a list of mappings")
+        of_part = zip(part.lines[1][::2], part.lines[1][1::2], strict=True)
+        for pair, at in zip(part.tree.pairs, of_part, strict=True):
             key = pair[0]
             if isinstance(key, str) and key not in there:
                 composer.count(lines[0], 2)

@@ -27,7 +27,7 @@ def two_pods(
     delay_s: float = 1e-6,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """`delay_s` is each link's, one way; the paper names none. No flows."""
+    """Returns two pods. `delay_s` is each link's, one way; the paper names none. No flows."""
     ports = Counter[str]()
     links: list[Link] = []
 

@@ -31,7 +31,8 @@ class Watchdog:
     def __post_init__(self) -> None:
         if self.action not in ACTIONS:
             raise TopologyError(
-                f"a PFC watchdog with the action {self.action!r}: there are {' and '.join(ACTIONS)}"
+                f"a PFC watchdog with the action {self.action!r}: choose from "
+                f"{' and '.join(ACTIONS)}"
             )
         if not (
             0 < self.poll_s <= 1000
@@ -41,7 +42,7 @@ class Watchdog:
             raise TopologyError("a PFC watchdog has a period above 0, and times up to 1,000 s")
         if not all(0 <= number < CLASSES for number in self.classes):
             raise TopologyError(
-                f"a PFC watchdog of classes {self.classes}: there are 0 to {CLASSES - 1}"
+                f"a PFC watchdog of classes {self.classes}: 0 to {CLASSES - 1} are possible"
             )
 
     def applies(self, port: int) -> bool:

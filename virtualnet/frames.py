@@ -72,11 +72,11 @@ class Frames:
         if length is not None and length < len(frame):
             raise VirtualError(f"{host}: a frame of {len(frame)} bytes in {length}")
         time = ctypes.c_uint64(picoseconds(time_s))
-        kept = self._keep(host, frame, length)
+        buffers = self._keep(host, frame, length)
         self._check(
             self._library.vn_source_frames(
                 self._changing(), self._link(host, port), traffic_class, 1, ctypes.byref(time),
-                kept, None, None,
+                buffers, None, None,
             )
         )  # fmt: skip
 

@@ -47,7 +47,7 @@ class World:
             )
 
     def exchange(self, letters: Sequence[memoryview]) -> list[bytes]:
-        """See Transport."""
+        """Exchanges letters: see Transport."""
         others = [i for i in range(self.n) if i != self.number]
         sends = [self._world.Isend([letters[i], self._mpi.BYTE], i, _LETTER) for i in others]
         answers = [b""] * self.n

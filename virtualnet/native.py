@@ -179,7 +179,7 @@ class PfcEvent(ctypes.Structure):
         ("time_ps", _u64),
         ("link", _u32),
         ("class", ctypes.c_uint16),
-        ("what", ctypes.c_uint16),
+        ("kind", ctypes.c_uint16),
     ]
 
 

@@ -47,5 +47,5 @@ class PfcLog:
         raw = np.ctypeslib.as_array(at, (n,)) if n else np.zeros(0, native.PfcEvent)
         # stable, and a port's node logs in order
         raw = raw[np.lexsort((raw["class"], raw["link"], raw["time_ps"]))]
-        columns = (raw[name].astype(np.int32) for name in ("link", "class", "what"))
+        columns = (raw[name].astype(np.int32) for name in ("link", "class", "kind"))
         return PfcEvents(raw["time_ps"] / 1e12, self._ports, *columns)

@@ -78,7 +78,7 @@ class Ports:
         with the port, determines what `tail_percent` draws."""
         numbers = set(classes)
         if not numbers <= set(range(native.CLASSES)):
-            raise VirtualError(f"classes {sorted(numbers)}: there are 0 to {native.CLASSES - 1}")
+            raise VirtualError(f"classes {sorted(numbers)}: 0 to {native.CLASSES - 1} are possible")
         link = self._links[Endpoint(switch, port)]
         drawn = random.Random(f"{seed}/{link}").getrandbits(64)
         raw = TrimmingRecord.of(numbers, trimming, drawn)

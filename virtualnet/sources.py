@@ -34,15 +34,15 @@ class LinkSources:
         return self._of_link("held bytes", native.HELD_BYTES, peer.node, peer.port, traffic_class)
 
     def xoff_sent(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """1 while the flow control that `node` sends out of `port` stops its neighbour."""
+        """Returns 1 while the flow control that `node` sends out of `port` stops its neighbour."""
         return self._of_link("xoff", native.XOFF_SENT, node, port, traffic_class)
 
     def pause_sent(self, node: str, port: int) -> Source:
-        """PAUSE frames sent out of a port."""
+        """Returns PAUSE frames sent out of a port."""
         return self._of_link("pause", native.PAUSE_SENT, node, port, 0)
 
     def resume_sent(self, node: str, port: int) -> Source:
-        """RESUME frames sent out of a port."""
+        """Returns RESUME frames sent out of a port."""
         return self._of_link("resume", native.RESUME_SENT, node, port, 0)
 
     def link_bytes(self, node: str, port: int) -> Source:

@@ -19,7 +19,7 @@ _HOSTS = 32
 
 
 def cores() -> int:
-    """That this process may use."""
+    """Returns the cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 

@@ -323,7 +323,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         notifications where links have credits, which their senders have paid for. Raises
         VirtualError."""
         if frames not in native.FRAMES:
-            raise VirtualError(f"frames {frames!r}: there are flow control, notifications and data")
+            raise VirtualError(
+                f"frames {frames!r}: choose from flow control, notifications and data"
+            )
         for name, every in (("lose", lose), ("repeat", repeat), ("late", late)):
             if every < 0:
                 raise VirtualError(f"{name}: {every}: a number from 1, or 0")
@@ -504,7 +506,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         except VirtualError:
             raise
         except Exception as error:
-            raise CallbackError(self._who(error), exchange.now_s, error) from error
+            raise CallbackError(self._raiser(error), exchange.now_s, error) from error
 
     def totals(self) -> Totals:
         raw = native.Totals()
@@ -634,10 +636,10 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         """By link, the port where it starts."""
         return tuple(self._links)
 
-    def _only_in_one(self, what: str) -> None:
+    def _only_in_one(self, demand: str) -> None:
         """Raises VirtualError in a process that has a part alone."""
         if self._part is not None:
-            raise VirtualError(f"{what}: run it in one process, without mpirun")
+            raise VirtualError(f"{demand}: run it in one process, without mpirun")
 
     # ---- what a network of more kinds adds ----
 
@@ -659,7 +661,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         names = {number: name for name, number in self._nodes.items()}
         return _NODE.sub(lambda match: names.get(int(match[1]), match[0]), error)
 
-    def _who(self, error: Exception) -> str:
+    def _raiser(self, error: Exception) -> str:
         """Returns the name of the code that raised."""
         return (
             self._calls[self._exchange.flow][1]

@@ -38,23 +38,23 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void must(int ok, const char *what)
+static void must(int ok, const char *call)
 {
     if (ok) return;
-    fprintf(stderr, "blast: %s: %s\n", what, strerror(errno));
+    fprintf(stderr, "blast: %s: %s\n", call, strerror(errno));
     exit(1);
 }
 
 static int open_interface(const char *name, int receives)
 {
-    int fd = socket(AF_PACKET, SOCK_RAW, 0), one = 1, bytes = 32 << 20;
+    int fd = socket(AF_PACKET, SOCK_RAW, 0), enabled = 1, bytes = 32 << 20;
     must(fd >= 0, "packet socket");
     struct sockaddr_ll address = {.sll_family = AF_PACKET,
                                   .sll_protocol = receives ? htons(ETH_P_ALL) : 0,
                                   .sll_ifindex = (int)if_nametoindex(name)};
     must(address.sll_ifindex != 0, name);
-    setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof one);
-    setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one);
+    setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &enabled, sizeof enabled);
+    setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &enabled, sizeof enabled);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes);
     must(bind(fd, (struct sockaddr *)&address, sizeof address) == 0, name);

@@ -51,20 +51,20 @@ static inline __attribute__((always_inline)) uint32_t matches(const struct sw_ta
                                                               const uint8_t (*keys)[4],
                                                               bool dependent, bool exact)
 {
-    uint32_t found = 0, at = 0;
+    uint32_t hits = 0, at = 0;
     for (int i = 0; dependent && i < ROUNDS * KEYS; i++) {
         const struct sw_entry *entry =
             exact ? sw_lookup_exact(table, keys[at], 4) : sw_lookup(table, keys[at], 4);
-        found += entry != NULL;
+        hits += entry != NULL;
         /* a data dependency: the bit is 0, which the compiler can't know */
         at += 1 + ((uint32_t)(uintptr_t)entry & 1);
         if (at >= KEYS) at = 0;
     }
     for (int i = 0; !dependent && i < ROUNDS * KEYS; i++) {
         const uint8_t *key = keys[i % KEYS];
-        found += (exact ? sw_lookup_exact(table, key, 4) : sw_lookup(table, key, 4)) != NULL;
+        hits += (exact ? sw_lookup_exact(table, key, 4) : sw_lookup(table, key, 4)) != NULL;
     }
-    return found;
+    return hits;
 }
 
 /* Mean time of a lookup in a table with a 32-bit key, ns; all keys match an entry. Negative: no
@@ -87,7 +87,7 @@ double core_lookup(enum sw_match kind, uint32_t entries, bool dependent)
     uint32_t (*known)[2] = malloc((size_t)entries * sizeof *known); /* value, mask */
     uint8_t (*keys)[4] = malloc(KEYS * sizeof *keys);
     double ns = -1;
-    uint32_t found = 0;
+    uint32_t hits = 0;
     for (uint32_t n = 0, tries = 0;
          table != NULL && known != NULL && keys != NULL && n < entries && tries < 100 * entries;
          tries++) {
@@ -105,16 +105,16 @@ double core_lookup(enum sw_match kind, uint32_t entries, bool dependent)
         }
         if (n < entries) continue;
         for (int i = 0; i < KEYS; i++) {
-            const uint32_t *one = known[draw() % entries];
-            uint32_t any = __builtin_bswap32(one[0] | (draw() & ~one[1]));
+            const uint32_t *row = known[draw() % entries];
+            uint32_t any = __builtin_bswap32(row[0] | (draw() & ~row[1]));
             memcpy(keys[i], &any, sizeof any);
         }
         uint64_t start = sw_clock_ns();
-        found = kind == SW_EXACT ? matches(table, keys, dependent, true)
-                                 : matches(table, keys, dependent, false);
+        hits = kind == SW_EXACT ? matches(table, keys, dependent, true)
+                                : matches(table, keys, dependent, false);
         ns = (double)(sw_clock_ns() - start) / ((double)ROUNDS * KEYS);
     }
-    if (found != ROUNDS * KEYS) ns = -1;
+    if (hits != ROUNDS * KEYS) ns = -1;
     sw_table_free(table);
     free(known);
     free(keys);

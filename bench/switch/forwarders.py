@@ -67,8 +67,8 @@ def p4_switch(
 
 
 def resident_with(command: Sequence[str], program: Path, ports: int) -> float:
-    """Resident memory, MB, of a P4Runtime target with `ports` ports and the program, before any
-    packet."""
+    """Returns resident memory, MB, of a P4Runtime target with `ports` ports and the program, before
+    any packet."""
     with pairs(ports, NETWORK_MTU) as veths:
         interfaces = [
             word for i, (_, near) in enumerate(veths, 1) for word in ("-i", f"{i}@{near}")

@@ -112,8 +112,8 @@ class Bench:
         return Figures(forwarded, low)
 
     def cpu_ns(self, pid: int, length: int) -> float:
-        """CPU time of process `pid` for one packet, ns: median over rings that fill while the
-        process is stopped."""
+        """Returns CPU time of process `pid` for one packet, ns: median over rings that fill while
+        the process is stopped."""
         frame = roce_frame(length)
         costs = []
         for _ in range(_FULL_TIMES):

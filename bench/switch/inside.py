@@ -172,7 +172,7 @@ def _rest(pids: Sequence[int]) -> None:
 
 
 def _cpu_s(pids: Sequence[int]) -> float:
-    """CPU time of all of them so far."""
+    """Returns CPU time of all of them so far."""
     rows = [
         Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         for pid in pids

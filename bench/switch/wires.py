@@ -67,7 +67,7 @@ def wires() -> Iterator[Wires]:
 
 @contextlib.contextmanager
 def pairs(many: int, mtu: int = 1500) -> Iterator[list[tuple[str, str]]]:
-    """Veth pairs without IPv6, removed on every exit path: the bench's end of each, and the
+    """Yields veth pairs without IPv6, removed on every exit path: the bench's end of each, and the
     switch's."""
     veths = [(f"b{i}f{os.getpid()}", f"b{i}n{os.getpid()}") for i in range(many)]
     with contextlib.ExitStack() as stack:
@@ -130,7 +130,7 @@ def stopped(pid: int) -> Iterator[None]:
 
 
 def cpu_time_ns(pid: int) -> int:
-    """CPU time that a process has used, ns, all threads."""
+    """Returns CPU time that a process has used, ns, all threads."""
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads)
 
@@ -144,7 +144,7 @@ def one_cpu(wanted: int) -> set[int]:
 
 
 def resident_mb(pid: int) -> float:
-    """Resident memory of a process, MB."""
+    """Returns resident memory of a process, MB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1000

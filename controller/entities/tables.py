@@ -86,8 +86,8 @@ class TableAction:
         except ValueError as error:
             raise ValueError(f"action {action.alias!r}: {name}: {error}") from None
         if self.args and len(params) != len(known):
-            given = {known[name].id for name in self.args}
-            missing = ", ".join(param.name for param in known if param.id not in given)
+            ids = {known[name].id for name in self.args}
+            missing = ", ".join(param.name for param in known if param.id not in ids)
             raise ValueError(
                 f"action {action.alias!r}: "
                 + (f"{missing} is missing" if missing else "a parameter is given twice")
@@ -162,8 +162,8 @@ class TableActions:
     size_semantics: int = 0
 
     def __post_init__(self) -> None:
-        given = (self.action_set, self.member_id, self.group_id)
-        if sum(value is not None for value in given) != 1:
+        alternatives = (self.action_set, self.member_id, self.group_id)
+        if sum(value is not None for value in alternatives) != 1:
             raise ValueError("exactly one of action_set, member_id, or group_id must be set")
 
     def encode_table_action(self, table: Table, message: p4r.TableAction) -> None:

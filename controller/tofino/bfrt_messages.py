@@ -34,7 +34,7 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
     paths = sorted(Path(folder).glob(f"lib/python3*/site-packages/**/{_FILE}"))
     if not paths:
         raise SwitchError(
-            f"{VARIABLE}={folder}: there is no {_FILE} below lib/python3*/site-packages: build the "
+            f"{VARIABLE}={folder}: no {_FILE} below lib/python3*/site-packages: build the "
             f"SDE with GRPC=ON, or set {VARIABLE} to where it is installed"
         )
     spec = importlib.util.spec_from_file_location("bfruntime_pb2", paths[0])

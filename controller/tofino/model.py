@@ -149,7 +149,7 @@ class TofinoLab:
                 there = ", ".join(map(str, known)) or "none"
                 yield (
                     route.line,
-                    f"route {route.network}: there is no port {route.port}; `ports` has {there}",
+                    f"route {route.network}: no port {route.port}; `ports` has {there}",
                 )
         pfc, chip = [port.pfc for port in self.ports], self.chip
         size = len(self.lossless) * sum(

@@ -30,8 +30,8 @@ class Step:
 
 
 def curve(tcd: Tcd, chip: Chip, steps: int = STEPS) -> list[Step]:
-    """RED in steps (SIGCOMM'15, eq. 5): each has the line's probability at its middle; above K_max
-    all mark."""
+    """Returns RED in steps (SIGCOMM'15, eq. 5): each has the line's probability at its middle;
+    above K_max all mark."""
     first, last = tcd.k_min_bytes // chip.cell_bytes + 1, tcd.k_max_bytes // chip.cell_bytes
     bounds = [first + (last + 1 - first) * step // steps for step in range(steps + 1)]
     curve_steps = []

@@ -27,10 +27,10 @@ def shown_ms(charts: Sequence[Chart]) -> tuple[float, float] | tuple[()]:
     first, last = min(line.x[0] for line in lines), max(line.x[-1] for line in lines)
     start = max(line.x[0] for line in lines)
     ends = [
-        float(line.x[line.y > _LITTLE * max(other.y.max() for other in chart.lines)][-1])
+        float(line.x[line.y > _LITTLE * max(peer.y.max() for peer in chart.lines)][-1])
         for chart in charts
         for line in chart.lines
-        if line.x.size and (line.y > _LITTLE * max(other.y.max() for other in chart.lines)).any()
+        if line.x.size and (line.y > _LITTLE * max(peer.y.max() for peer in chart.lines)).any()
     ]
     end = min(start + _ROOM * (max(ends, default=last) - start), last)
     return (float(start), float(end)) if start < end < first + _MOST * (last - first) else ()

@@ -84,7 +84,7 @@ class Group:
 
 
 def values_of(values: Sequence[float | None]) -> list[float] | None:
-    """None where one is missing."""
+    """Returns the values; None where one is missing."""
     known = [value for value in values if value is not None]
     return known if len(known) == len(values) else None
 

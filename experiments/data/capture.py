@@ -35,7 +35,8 @@ class Capture:
         """Returns the capture of a port, with files in this folder."""
         link, name = topology.link_at(port.node, port.port), f"{port.node}-{port.port}.pcapng"
         description = (
-            f"{port} to {link.other(port.node)} in {topology.name}, {link.rate_bps / 1e9:g} Gbit/s"
+            f"{port} to {link.far_end(port.node)} in {topology.name}, "
+            f"{link.rate_bps / 1e9:g} Gbit/s"
         )
         ways = {incoming: folder / f".{name}.{incoming:d}" for incoming in (False, True)}
         return cls(name, port.interface, description, round(link.delay_s * 1e9), ways)

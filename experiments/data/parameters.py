@@ -37,7 +37,7 @@ class Parameter:
     name: str
     kind: Kind
     default: Value
-    what: str
+    meaning: str
     minimum: float = 0.0
     maximum: float = math.inf
     derived: str = ""
@@ -54,8 +54,8 @@ class Parameter:
         return self.check(value)
 
     def check(self, value: Value) -> Value:
-        """`value` if it is in range, as an int where the parameter is a count or a size. Raises
-        ExperimentError."""
+        """Returns `value` if it is in range, as an int where the parameter is a count or a size.
+        Raises ExperimentError."""
         if value is None:
             if self.default is not None:
                 raise ExperimentError(f"{self.name}: needs a value")
@@ -103,13 +103,13 @@ def complete(values: Mapping[str, Value], parameters: Iterable[Parameter]) -> di
 
 
 def lookup(name: str, known: Mapping[str, _T], noun: str) -> _T:
-    """`known[name]`, or ExperimentError with the nearest names."""
+    """Returns `known[name]`. Raises ExperimentError with the nearest names."""
     if name in known:
         return known[name]
     raise ExperimentError(f"no {noun} {name!r}; {nearest(name, known)}")
 
 
 def format_value(kind: Kind, value: Value) -> str:
-    """`value` for people, with the unit: 1e10 -> '10 Gbit/s', 0.0005 -> '500 us'; None ->
+    """Formats `value` for people, with the unit: 1e10 -> '10 Gbit/s', 0.0005 -> '500 us'; None ->
     'auto'."""
     return "auto" if value is None else quantity_text(kind, value)

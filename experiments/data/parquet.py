@@ -34,8 +34,8 @@ def write(
     columns: Mapping[str, Column | Array],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write columns of one length: numbers, texts or truth values, None for those that are missing.
-    Raises OSError."""
+    """Writes columns of one length: numbers, texts or truth values, None for those that are
+    missing. Raises OSError."""
     write_groups(file, [columns], metadata)
 
 
@@ -44,7 +44,7 @@ def write_groups(
     groups: Iterable[Mapping[str, Column | Array]],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a table that comes in groups of rows, at least one, each made when those before it are
+    """Writes a table that comes in groups of rows, at least one, each made when those before it are
     written: all have the same columns, of the same types. Raises OSError."""
     tables = (
         Table.from_pydict(
@@ -100,7 +100,7 @@ def read_of_others(path: Path, names: Sequence[str] | None, most: int) -> dict[s
 
 
 def _probe(path: Path, names: Sequence[str] | None, most: int) -> None:
-    """Read a file in a separate process as `read` does, with bounds of memory and time: wrong
+    """Reads a file in a separate process as `read` does, with bounds of memory and time: wrong
     lengths make arro3 end the process that it is in, and a short file may have a long text in each
     of many rows. Raises ValueError."""
     arguments = json.dumps([str(path.absolute()), names, most, _PROBE_BYTES])

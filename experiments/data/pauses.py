@@ -81,7 +81,7 @@ class Pauses:
             "time_ps",
             "link",
             "class",
-            "what",
+            "kind",
             "out",
             "bytes",
             "used",

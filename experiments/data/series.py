@@ -89,7 +89,7 @@ class Series:
             self.extend(times[rows], entity, metric, numbers[rows])
 
     def get(self, entity: str, metric: str) -> tuple[Array, Array]:
-        """(times in s, values), ordered by time; both empty when nothing was recorded."""
+        """Returns (times in s, values), ordered by time; both empty when nothing was recorded."""
         column = self._columns.get((entity, metric))
         if column is None:
             return np.empty(0), np.empty(0)
@@ -118,7 +118,7 @@ class Series:
         return Series({key: column.copy() for key, column in self._columns.items()})
 
     def write(self, file: IO[bytes]) -> None:
-        """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity,
+        """Writes all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity,
         metric and time."""
         from pcn.experiments.data import parquet
 

@@ -15,8 +15,8 @@ Array = npt.NDArray[np.float64]
 
 
 def jain(shares: Sequence[float] | Array) -> float:
-    """Jain's fairness index of `shares` (any unit, not negative): 1 when all are equal, 1/n when
-    one has all.
+    """Returns Jain's fairness index of `shares` (any unit, not negative): 1 when all are equal, 1/n
+    when one has all.
 
     All zero counts as fair. Raises ValueError when there are none. [Jain, Chiu, Hawe 1984]
     """

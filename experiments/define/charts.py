@@ -128,7 +128,7 @@ class Chart:
     y_label: str
     lines: Sequence[Line]
     name: str = ""
-    what: str = ""
+    alt: str = ""
     """For who can't see it."""
     views: tuple[View, ...] = ()
     bands: tuple[Band, ...] = ()
@@ -221,7 +221,7 @@ def rate(
 
 
 def pause_by_link(recording: Recording, bin_s: float, views: tuple[View, ...]) -> Chart:
-    """PAUSE frames of all links that sent any."""
+    """Draws PAUSE frames of all links that sent any."""
     lines = [
         events(
             name.replace("->", " to "),
@@ -236,7 +236,7 @@ def pause_by_link(recording: Recording, bin_s: float, views: tuple[View, ...]) -
     return Chart(
         name="pause",
         title="PFC",
-        what="PAUSE frames over time, by link",
+        alt="PAUSE frames over time, by link",
         x_label=TIME,
         y_label="PAUSE frames (1/ms)",
         lines=tuple(lines),

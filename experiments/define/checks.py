@@ -126,12 +126,12 @@ def clean(recording: Recording) -> list[Check]:
 
 
 def exactly_none(measured: float | None) -> Verdict:
-    """met at 0 alone: packets that come twice are no result either."""
+    """Returns a rule, met at 0 alone: packets that come twice are no result either."""
     return at_most(0)(None if measured is None else abs(measured))
 
 
 def at_most(limit: float, trend_below: float | None = None) -> Rule:
-    """`met` up to `limit`, `trend` below `trend_below`."""
+    """Returns a rule: `met` up to `limit`, `trend` below `trend_below`."""
 
     def judge(measured: float | None) -> Verdict:
         if measured is None:
@@ -144,7 +144,7 @@ def at_most(limit: float, trend_below: float | None = None) -> Rule:
 
 
 def at_least(limit: float, trend_above: float | None = None) -> Rule:
-    """`met` from `limit` on, `trend` above `trend_above`."""
+    """Returns a rule: `met` from `limit` on, `trend` above `trend_above`."""
 
     def judge(measured: float | None) -> Verdict:
         if measured is None:
@@ -157,7 +157,8 @@ def at_least(limit: float, trend_above: float | None = None) -> Rule:
 
 
 def near(value: float, tolerance: float, trend_factor: float = 2.0) -> Rule:
-    """`met` within `tolerance` (a share of `value`), `trend` within a factor of `trend_factor`."""
+    """Returns a rule: `met` within `tolerance` (a share of `value`), `trend` within a factor of
+    `trend_factor`."""
 
     def judge(measured: float | None) -> Verdict:
         if measured is None:
@@ -170,7 +171,7 @@ def near(value: float, tolerance: float, trend_factor: float = 2.0) -> Rule:
 
 
 def between(least: float, most: float, trend_above: float, trend_below: float = math.inf) -> Rule:
-    """`met` from `least` to `most`, `trend` between the other two."""
+    """Returns a rule: `met` from `least` to `most`, `trend` between the other two."""
 
     def judge(measured: float | None) -> Verdict:
         if measured is None:
@@ -183,7 +184,8 @@ def between(least: float, most: float, trend_above: float, trend_below: float = 
 
 
 def or_trend(rule: Rule, trend: bool) -> Rule:
-    """`trend` where `rule` isn't met but the comparison with other runs, `trend`, holds."""
+    """Returns a rule: `trend` where `rule` isn't met but the comparison with other runs, `trend`,
+    holds."""
 
     def judge(measured: float | None) -> Verdict:
         verdict = rule(measured)

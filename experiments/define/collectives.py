@@ -58,7 +58,8 @@ def _part(size: int, parts: int, number: int) -> int:
 
 
 def _ring(ranks: int, size: int, steps: int) -> list[Message]:
-    """Rank r sends part r - step of the buffer to r + 1."""
+    """Returns the messages of a ring, in which rank r sends part r - step of the buffer to r +
+    1."""
     schedule = _Schedule()
     last: list[int] | None = None
     for step in range(steps):
@@ -105,8 +106,8 @@ def _exchanges(ranks: int, size: int, halving: bool, doubling: bool) -> list[Mes
 
 
 def _tree(ranks: int, size: int, chunks: int) -> list[Message]:
-    """Up a binary tree in which rank r's parent is (r - 1) / 2, summed on the way, and down again;
-    chunk by chunk."""
+    """Returns the messages up a binary tree in which rank r's parent is (r - 1) / 2, summed on the
+    way, and down again; chunk by chunk."""
     schedule = _Schedule()
     up: list[int | None] = [None] * ranks
     down: list[int | None] = [None] * ranks

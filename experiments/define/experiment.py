@@ -58,7 +58,7 @@ class Run:
 class Headline:
     """One number of a run, as text, and what it is to be seen beside: the paper's, the ideal."""
 
-    what: str
+    label: str
     value: str
     beside: str = ""
 

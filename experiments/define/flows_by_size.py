@@ -12,7 +12,7 @@ import numpy as np
 from pcn.experiments.define import samples, size_bins
 from pcn.experiments.define.charts import Chart, Line, curve
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import said
+from pcn.experiments.define.outcomes import number_text
 from pcn.experiments.define.samples import STATISTICS, UNITS, Estimate, Pooled, RunSamples
 from pcn.experiments.define.size_bins import SHOWN, size_text
 from pcn.experiments.define.tables import Measured, Table
@@ -261,8 +261,10 @@ def cell(estimate: Estimate | None) -> str:
         return "–"
     interval = estimate.interval
     if interval is None:
-        return said(estimate.value, digits=4)
-    return f"{said(estimate.value)} [{said(interval.low)}, {said(interval.high)}]"
+        return number_text(estimate.value, digits=4)
+    return (
+        f"{number_text(estimate.value)} [{number_text(interval.low)}, {number_text(interval.high)}]"
+    )
 
 
 def _charts(group: str, runs: ByRun, shown: Sequence[str]) -> Iterator[Chart]:

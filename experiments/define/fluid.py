@@ -30,7 +30,7 @@ class Fluid:
     w_max: float = 0.5
 
     def run(self, rates_bps: Sequence[float] | Array, loops: int) -> Loops:
-        """`loops` loops from an empty queue, the sending rates `rates_bps` and w = w_min."""
+        """Runs `loops` loops from an empty queue, the sending rates `rates_bps` and w = w_min."""
         rates = np.asarray(rates_bps, dtype=float)
         queue, w = 0.0, self.w_min
         sent = np.empty((loops, rates.size))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pcn.base.units import WITH_UNIT, Kind, scale_of
-from pcn.experiments.define.outcomes import said
+from pcn.experiments.define.outcomes import number_text
 
 Better = Literal["", "less", "more"]
 _ENDINGS: Mapping[str, tuple[Kind, float]] = {
@@ -69,4 +69,4 @@ def unit_of(name: str, values: Iterable[float], kind: Kind | None = None) -> tup
 
 def value_text(value: float) -> str:
     """Returns a value for people, whole ones and large ones without digits behind the point."""
-    return said(value, digits=_DIGITS)
+    return number_text(value, digits=_DIGITS)

@@ -90,7 +90,7 @@ class Outcomes:
 
     def median(self, number: str, **keys: Key) -> float | None:
         """Returns the median of a number over the seeds. None as `mean` has it."""
-        return statistics.median(known) if (known := self.each(number, **keys)) else None
+        return statistics.median(known) if (known := self.by_run(number, **keys)) else None
 
     def extreme(self, number: str, largest: bool, **keys: Key) -> float | None:
         """Returns the largest or smallest of a number over all runs with these keys. None as `mean`
@@ -101,7 +101,7 @@ class Outcomes:
             return None
         return max(known) if largest else min(known)
 
-    def each(self, number: str, **keys: Key) -> list[float]:
+    def by_run(self, number: str, **keys: Key) -> list[float]:
         """Returns a number of each run, of each seed; none as `mean` has it."""
         numbers = [outcome.numbers.get(number) for outcome in self.where(**keys)]
         known = [value for value in numbers if value is not None]
@@ -131,7 +131,7 @@ class Outcomes:
         """Returns the means of a number over the values of key `x`, where there are any, each with
         what it is the mean of. It looks as a scheme does: `look`, or that of the keys."""
         points = [
-            (float(value), self.each(number, **{x: value}, **keys)) for value in self.values(x)
+            (float(value), self.by_run(number, **{x: value}, **keys)) for value in self.values(x)
         ]
         known = [(value, seeds) for value, seeds in points if seeds]
         return curve(
@@ -151,11 +151,11 @@ class Outcomes:
 
 
 def ratio(above: float | None, below: float | None) -> float | None:
-    """above / below; None if either is unknown or the ratio has no meaning."""
+    """Returns above / below, None if either is unknown or the ratio has no meaning."""
     return None if above is None or not below else above / below
 
 
-def said(value: float | None, unit: str = "", digits: int = 3) -> str:
+def number_text(value: float | None, unit: str = "", digits: int = 3) -> str:
     """Formats a number with `digits` significant digits, large ones without an exponent; a dash for
     None."""
     if value is None:

@@ -58,7 +58,7 @@ def goodput_bps(recording: Recording, entity: str, start_s: float, end_s: float)
 
 
 def pauses(recording: Recording, links: Iterable[str], start_s: float, end_s: float) -> float:
-    """PAUSE frames sent over these links in an interval, refreshes included."""
+    """Returns PAUSE frames sent over these links in an interval, refreshes included."""
     edges = np.array([start_s, end_s])
     counts = (series_math.counter_at(*recording.series.get(link, "pause"), edges) for link in links)
     return float(sum(last - first for first, last in counts))

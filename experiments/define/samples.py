@@ -73,7 +73,8 @@ class Samples:
 
     @classmethod
     def of(cls, limits: Sequence[float], sizes: Array, units: Mapping[str, Array]) -> Samples:
-        """`sizes` in bytes; `units`: values of each flow, NaN where it hasn't arrived."""
+        """Returns samples: `sizes` in bytes; `units`: values of each flow, NaN where it hasn't
+        arrived."""
         which = np.minimum(np.searchsorted(np.array(limits), sizes), len(limits) - 1)
         masks = [which == number for number in range(len(limits))]
         missing = np.isnan(next(iter(units.values())))

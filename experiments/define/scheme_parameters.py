@@ -79,14 +79,14 @@ def of(
             if description.field in rules
             else (description.default, "")
         )
-        value, derived = usual.get((description.name, description.what), by_rule)
+        value, derived = usual.get((description.name, description.meaning), by_rule)
         if description.kind in ("size", "count") and value is not None:
             value = round(value)
         by_name[name] = Parameter(
             name,
             description.kind,
             value,
-            description.what,
+            description.meaning,
             description.least,
             description.most,
             derived,
@@ -254,7 +254,7 @@ def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Param
     """Returns the parameter that a name is, of each of these schemes that has it. Raises
     ExperimentError."""
     parameters = _named(scenario, chosen, name)
-    if len({(parameter.kind, parameter.what) for parameter in parameters.values()}) > 1:
+    if len({(parameter.kind, parameter.meaning) for parameter in parameters.values()}) > 1:
         raise ExperimentError(
             f"{name} differs by scheme: give "
             f"{' or '.join(f'{scheme}.{name}' for scheme in parameters)}"
@@ -293,7 +293,7 @@ def _meaning(scheme: str, name: str) -> tuple[str, str]:
         for description in describe(find_scheme(scheme).parameters)
         if description.name == name
     ]
-    return description.name, description.what
+    return description.name, description.meaning
 
 
 def _names(scheme: str, values: Mapping[str, Value]) -> dict[str, str]:

@@ -53,8 +53,8 @@ def fairness_half_life_loops(flows: int, w_min: float) -> float:
 def increase(
     w_min: float = 1 / 128, w_max: float = 0.5, rate: float = 0.0, line: float = 1.0
 ) -> Iterator[tuple[float, float]]:
-    """(rate, w) after 1, 2, 3, ... CNPs that request an increase, without end. [Algorithm 1 lines
-    10-11, Fig. 10]"""
+    """Yields (rate, w) after 1, 2, 3, ... CNPs that request an increase, without end. [Algorithm 1
+    lines 10-11, Fig. 10]"""
     w = w_min
     while True:
         rate = rate * (1 - w) + line * w

@@ -57,7 +57,7 @@ class SizeClass:
         return (low + high) / 2
 
     def _mean(self, a: float) -> float:
-        """E[x] = low * integral(r^-a) / integral(r^(-a-1)) over r from 1 to high / low."""
+        """Returns E[x] = low * integral(r^-a) / integral(r^(-a-1)) over r from 1 to high / low."""
         span = math.log(self.high / self.low)
         # In logarithms and relative to the larger end: r^500 has no float.
         shift = max((1 - a) * span, -a * span, 0.0)
@@ -122,7 +122,7 @@ class FlowSizes(Protocol):
 
 
 def sample(sizes: FlowSizes, random: np.random.Generator, count: int) -> list[int]:
-    """`count` sizes, in whole bytes."""
+    """Draws `count` sizes, in whole bytes."""
     return sizes.sizes(random.random((sizes.draws, count)))
 
 
@@ -348,8 +348,8 @@ def uniform_flows(
     group: Group = no_group,
     arrivals: Arrivals | None = None,
 ) -> list[FlowSpec]:
-    """`count` flows, `per_s` a second from each host on average, each from one host to another, all
-    chosen evenly. Without `arrivals` they are a Poisson process."""
+    """Returns `count` flows, `per_s` a second from each host on average, each from one host to
+    another, all chosen evenly. Without `arrivals` they are a Poisson process."""
     if arrivals is None:
         starts = np.cumsum(random.exponential(1 / (per_s * len(hosts)), count))
         drawn = sample(sizes, random, count)
@@ -442,7 +442,8 @@ def fan_in_flows(
     group: str = "",
     first_id: int = 0,
 ) -> list[FlowSpec]:
-    """In-casts of one kind: at each start, hosts chosen evenly send this size to another one."""
+    """Returns in-casts of one kind: at each start, hosts chosen evenly send this size to another
+    one."""
     specs: list[FlowSpec] = []
     for start in starts:
         receiver, *chosen = random.choice(len(hosts), size=1 + senders, replace=False)

@@ -78,12 +78,12 @@ class Change:
         for port, rate_bps in self.rates_bps.items():
             result = [place for place, link in enumerate(links) if port in (link.a, link.b)]
             if not result:
-                raise ExperimentError(f"--what-if {port}: there is no such port")
+                raise ExperimentError(f"--what-if {port}: no such port")
             links[result[0]] = replace(links[result[0]], rate_bps=rate_bps)
         names = {str(flow.id) for flow in topology.flows} | {flow.group for flow in topology.flows}
         for name in self.without:
             if name not in names:
-                raise ExperimentError(f"--without-flows {name}: there is no such flow or group")
+                raise ExperimentError(f"--without-flows {name}: no such flow or group")
         flows = tuple(
             flow for flow in topology.flows if not {str(flow.id), flow.group} & set(self.without)
         )

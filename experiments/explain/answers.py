@@ -186,6 +186,6 @@ def _require_explained(again: Again, number: int, span_s: Span | None) -> None:
     span_ps = _in_ps(again, span_s) or (0, _end_ps(again))
     if int(((sent >= span_ps[0]) & (sent <= span_ps[1])).sum()) < (1 if span_s is None else 2):
         raise ExperimentError(
-            f"flow {number} sent nothing{' in that time' if span_s else ''}: there is nothing to "
+            f"flow {number} sent nothing{' in that time' if span_s else ''}: nothing is left to "
             "explain"
         )

@@ -64,8 +64,8 @@ def claims(text: str) -> list[Claim]:
 
 
 def addressed(text: str, anchors: Mapping[str, str], verdicts: Verdicts) -> str:
-    """docs/claims.md with the figures' present sections and verdicts. Figures without results stay
-    as they are."""
+    """Returns docs/claims.md with the figures' present sections and verdicts. Figures without
+    results stay as they are."""
 
     def figure(match: re.Match[str], claim: str) -> str:
         name = match[1]

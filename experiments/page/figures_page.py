@@ -26,7 +26,7 @@ from pcn.experiments.page.report import environment, known, number, row, script
 from pcn.experiments.papers import FIGURES, PAPERS
 from pcn.experiments.results.atomic_folder import held, replacing
 from pcn.experiments.results.documents import anchor, html
-from pcn.experiments.sweep.figures import PICTURE, kept, read
+from pcn.experiments.sweep.figures import PICTURE, read, stored_outcomes
 
 _WHAT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host "
@@ -123,7 +123,7 @@ def sections(root: Path) -> list[Section]:
 def _charts(figure: Experiment, place: Path) -> tuple[Sequence[Chart], str]:
     """Returns a figure's charts of the runs that are kept there, or why there are none."""
     failures = Failures()
-    charts = failures.attempt("charts", lambda: figure.charts(Outcomes(kept(place))))
+    charts = failures.attempt("charts", lambda: figure.charts(Outcomes(stored_outcomes(place))))
     return charts or (), "; ".join(failures.lines())
 
 
@@ -178,7 +178,7 @@ def documented(docs: Path) -> list[Section]:
 
 
 def with_verdicts(claims: str, sections: Sequence[Section]) -> str:
-    """docs/claims.md with the figures' verdicts."""
+    """Returns docs/claims.md with the figures' verdicts."""
     anchors = {section.figure.name: anchor(section.heading) for section in sections}
     return claims_page.addressed(
         claims, anchors, {section.figure.name: section.verdicts for section in sections}
@@ -186,7 +186,7 @@ def with_verdicts(claims: str, sections: Sequence[Section]) -> str:
 
 
 def markdown(sections: Sequence[Section], claims: str = "") -> str:
-    """docs/results.md of these figures; `claims` is docs/claims.md."""
+    """Returns docs/results.md of these figures; `claims` is docs/claims.md."""
     parts = ["# Results", _wrapped(_OF_DOCS)]
     if claims:
         verdicts = {section.figure.name: section.verdicts for section in sections}
@@ -266,7 +266,7 @@ def _drawn(section: Section) -> dict[str, Any]:
 
 
 def page(sections: Sequence[Section]) -> str:
-    """report.html: everything in one file, with the look of a run's report."""
+    """Returns report.html: everything in one file, with the look of a run's report."""
     checks = {
         section.figure.name: [Check(**check) for check in section.summary["checks"]]
         for section in sections

@@ -115,7 +115,7 @@ def section(
     name: str, title: str, charts: Sequence[Chart], notes: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Returns what a template needs of charts that stand beside each other."""
-    seeds = any(len(each) > 1 for chart in charts for line in chart.lines for each in line.seeds)
+    seeds = any(len(runs) > 1 for chart in charts for line in chart.lines for runs in line.seeds)
     return {
         "name": name,
         "title": title,

@@ -179,7 +179,7 @@ def render(
             first.failures.attempt("text", lambda: plots.page_of(first).about(first.plan)) or []
         ),
         "charts": [
-            {"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts
+            {"name": chart.name, "title": chart.title, "alt": chart.alt} for chart in charts
         ],
         "together": [chart.title for chart in plots.together(results)],
         "runs": _printed([_run(result, results, pictures) for result in results]),
@@ -413,14 +413,14 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
         headlines = plots.page_of(result).headlines(result.plan, result.recording, result.steady)
         columns.append(
             [
-                *((line.what, line.value, line.beside) for line in headlines),
+                *((line.label, line.value, line.beside) for line in headlines),
                 ("packets lost", f"{lost:,} of {sent:,}", ""),
                 ("checks met", f"{met} of {len(judged)}", ""),
             ]
         )
     return [
         {
-            "what": rows[0][0],
+            "label": rows[0][0],
             "cells": [{"value": value, "beside": beside} for _, value, beside in rows],
         }
         for rows in zip(*columns, strict=True)
@@ -431,7 +431,7 @@ def _glance(results: Sequence[Result], lines: Sequence[dict[str, Any]]) -> Table
     """Returns the headlines with a row a run and a column a number."""
     columns = [
         with_unit(
-            line["what"],
+            line["label"],
             [
                 f"{cell['value']} ({cell['beside']})" if cell["beside"] else cell["value"]
                 for cell in line["cells"]

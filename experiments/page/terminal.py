@@ -258,8 +258,8 @@ def _print_checks(title: str, rows: Sequence[Mapping[str, Check]], console: Cons
         values = Text("; ").join([*cells, *map(Text, expected)])
         if check.unit:
             values.append(f" ({check.unit})")
-        what = Text(" ".join([*[check.claim] * bool(check.claim), check.what]))
-        console.print(what, highlight=False)
+        claimed_text = Text(" ".join([*[check.claim] * bool(check.claim), check.what]))
+        console.print(claimed_text, highlight=False)
         console.print(Padding(values, (0, 0, 0, 4)), highlight=False)
 
 

@@ -56,8 +56,8 @@ _LEVELS = 8
 and what is cleared is walked by calls."""
 log = logging.getLogger("pcn.experiments")
 _LOCKED_S, _AGAIN_S = 5.0, 0.01
-"""For how long a lock is awaited, of which a run takes two; how often it is tried."""
-"""How long a run waits for others that rename results; how often it tries."""
+"""For how long a lock is awaited, of which a run takes two, while others rename results; how often
+it is tried."""
 
 
 @contextmanager
@@ -298,9 +298,9 @@ def _move_aside(place: Path) -> None:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Two runs that end at once must not rename the same earlier result. Any user who may read a
-    folder may lock it without an end; so a run waits for the lock for longer than runs have it, and
-    then goes on."""
+    """Locks a folder: two runs that end at once must not rename the same earlier result. Any user
+    who may read a folder may lock it without an end; so a run waits for the lock for longer than
+    runs have it, and then goes on."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     end = time.monotonic() + _LOCKED_S
     try:
@@ -312,6 +312,7 @@ def _locked(directory: Path) -> Iterator[None]:
                 if time.monotonic() > end:
                     log.warning("%s has been locked for %g s: going on", directory, _LOCKED_S)
                     break
+                # flock waits without a limit, or not at all
                 time.sleep(_AGAIN_S)
         yield
     finally:

@@ -55,8 +55,8 @@ def anchor(heading: str) -> str:
 
 @lru_cache(maxsize=64)
 def html(text: str) -> str:
-    """Markdown as HTML, for a page that opens offline anywhere: links within the page stay, of
-    links to other pages of docs/ their names, of pictures nothing."""
+    """Returns Markdown as HTML, for a page that opens offline anywhere: links within the page stay,
+    of links to other pages of docs/ their names, of pictures nothing."""
     from markdown_it import MarkdownIt  # slow to load; for reports alone
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")

@@ -31,9 +31,9 @@ _STOPS = {"paused": 1, "resumed": 0, "expired": 0}
 
 
 def fct(result: Result) -> Iterator[str]:
-    """Standalone is the time in the empty network, by which slowdown is measured here: so FCT /
-    STANDALONE is that of flows.parquet. ns-3 counts until the sender has the last ACK, here the
-    last byte's arrival ends a flow."""
+    """Yields the lines of fct.txt. Standalone is the time in the empty network, by which slowdown
+    is measured here: so FCT / STANDALONE is that of flows.parquet. ns-3 counts until the sender has
+    the last ACK, here the last byte's arrival ends a flow."""
     plan, numbers = result.plan, numbered(result.plan.topology)
     paths = EmptyPaths.of(plan)
     pairs: Counter[tuple[str, str]] = Counter()

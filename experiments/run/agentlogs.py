@@ -63,7 +63,7 @@ class _Reader:
                 self._series.add(float(time_s), entity, metric, float(value))
 
     def _known(self, totals: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Only flows of the plan: any sender's packets make more."""
+        """Yields only flows of the plan: any sender's packets make more."""
         return ((name, counts) for name, counts in totals.items() if int(name) in self._flows)
 
     def _single(self, kind: str, time_s: float, entity: str, event: Mapping[str, Any]) -> None:

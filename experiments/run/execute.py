@@ -69,13 +69,13 @@ def execute(
     time that it took, and what was recorded; captures of virtual time go into `folder`, and a
     `watcher` sees it go on. Raises LabError."""
     if processes.transport() is not None:
-        for wanted, what in (
+        for wanted, reason in (
             (live is not None, "a live network is on one machine: --clock virtual has parts"),
             (paced is not None, "a pace is of one process's clock: --clock virtual has parts"),
             (watcher is not None, "the page and the view show one process's run"),
         ):
             if wanted:
-                raise ExperimentError(f"{what}; without mpirun it runs in one process")
+                raise ExperimentError(f"{reason}; without mpirun it runs in one process")
     recording = (
         _virtual(plan, progress, variant, folder, watcher, paced)
         if live is None

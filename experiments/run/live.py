@@ -270,6 +270,7 @@ class _Run:
         )
 
     def _wait(self, nominal_s: float) -> None:
+        # samples are due at times of the run, whatever happens in between
         time.sleep(max(0.0, self.clock.real(nominal_s) - time.monotonic()))
 
 

@@ -114,6 +114,7 @@ def _follow(world: Any, carry_out: Callable[[Task, Transport], None]) -> int:
 def _wait_to_end() -> int:
     """Leaves it to the first process to end all: a launcher does as soon as one has failed."""
     with contextlib.suppress(KeyboardInterrupt, Terminated):
+        # the launcher's SIGTERM ends the wait: no message follows the first process's end
         time.sleep(_LAST_S)
     return 1
 

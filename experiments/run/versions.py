@@ -48,7 +48,8 @@ def versions(scheme: Scheme) -> dict[str, str]:
 
 
 def outside(scheme: Scheme) -> dict[str, str]:
-    """Short hashes of a scheme's files from outside the project (`outside_files`), by name."""
+    """Returns short hashes of a scheme's files from outside the project (`outside_files`), by
+    name."""
     hashes: dict[str, str] = {}
     for file, folder in outside_files(scheme).items():
         name = str(file.relative_to(folder) if file.is_relative_to(folder) else file)
@@ -138,7 +139,7 @@ def _tree(changed: list[str]) -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """git's output; None where it fails. The checkout may be another user's than root's. An
+    """Returns git's output; None where it fails. The checkout may be another user's than root's. An
     installation lies in no repository of ours, but perhaps in another one."""
     if not (ROOT / ".git").exists():
         return None

@@ -152,7 +152,7 @@ def _require_memory(plan: Plan, progress: RunProgress, transport: Transport | No
     needs = run_memory.of_run(plan, 1 if transport is None else transport.n)
     size = memory.total(needs)
     if size >= run_memory.STATED_FROM:
-        parts = ", ".join(f"{need.what} {memory.size_text(need.size)}" for need in needs)
+        parts = ", ".join(f"{need.part} {memory.size_text(need.size)}" for need in needs)
         progress.note(f"the run needs some {memory.size_text(size)} of memory: {parts}")
     memory.require(
         f"{len(plan.topology.hosts):,} hosts, {len(plan.topology.flows):,} flows",

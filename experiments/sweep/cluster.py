@@ -75,6 +75,7 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
             interrupt.check()
             if not ended.has_ready():
                 attendance.check()
+                # dask's own wait has no limit, and would keep signals out
                 time.sleep(_LOOK_S)
                 continue
             for future in ended.next_batch(block=False):
@@ -255,5 +256,6 @@ def _answer(question: Callable[[], Any]) -> Any:
         except TimeoutError:
             raise
         except OSError:
+            # its connection ends before a new one is made
             time.sleep(_LOOK_S)
     return question()

@@ -57,7 +57,7 @@ def sweep(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgre
                 failed += bool(done.error)
                 left_s = (time.monotonic() - began) / number * (len(todo) - number)
                 progress.advance(
-                    number / len(todo), said(number, len(todo), failed, left_s, task.label)
+                    number / len(todo), progress_text(number, len(todo), failed, left_s, task.label)
                 )
     return [store.done[task.identity] for task in tasks]
 
@@ -72,8 +72,8 @@ def _carry_out(tasks: Sequence[Task], means: Means) -> Ends:
         yield from pool.carry_out(tasks, min(means.jobs, len(tasks)), means.memory_bytes)
 
 
-def said(number: int, all_of_them: int, failed: int, left_s: float, label: str) -> str:
-    """412 of 3,000, 3 failed, 1 h 10 min left; scheme pcn, seed 88"""
+def progress_text(number: int, all_of_them: int, failed: int, left_s: float, label: str) -> str:
+    """Formats how far a sweep is: 412 of 3,000, 3 failed, 1 h 10 min left; scheme pcn, seed 88"""
     parts = [f"{number:,} of {all_of_them:,}"]
     if failed:
         parts.append(f"{failed:,} failed")

@@ -179,7 +179,7 @@ def read(place: Path) -> Mapping[str, Any] | None:
     raise ExperimentError(f"{path}: no figure's: run the figure again, without --redraw")
 
 
-def kept(place: Path) -> list[Outcome]:
+def stored_outcomes(place: Path) -> list[Outcome]:
     """Returns the outcomes of the runs that `write` wrote there. Raises ExperimentError where there
     are none."""
     path = place / OUTCOMES

@@ -292,7 +292,7 @@ def charts(
             lines = [_scaled(line, x_factor, factor) for line in lines]
             drawn.append(Chart(title, x_label, unit, lines, columns=min(3, len(names))))
             continue
-        seeds = [Outcomes(members).each(name) for members in grouped.values()]
+        seeds = [Outcomes(members).by_run(name) for members in grouped.values()]
         known = [(place, values) for place, values in enumerate(seeds) if values]
         seed_values = [values for _, values in known] if sample else ()
         line = curve(
@@ -339,7 +339,7 @@ def _axis_text(
     unit, factor = unit_of(axis, values, kinds.get(axis))
     schemes = dict.fromkeys(str(run.keys["scheme"]) for run in outcomes if "scheme" in run.keys)
     parameters = {
-        parameter.name: parameter.what
+        parameter.name: parameter.meaning
         for scheme in schemes
         for parameter in experiment.parameters(scheme)
     }
@@ -396,7 +396,7 @@ def write_picture(
     decided: Mapping[str, str],
     shown: Sequence[str] = (),
 ) -> bool:
-    """sweep.png and .svg; False where no number differs between runs."""
+    """Writes sweep.png and .svg; False where no number differs between runs."""
     # only here: matplotlib takes as long to load as all the rest
     from pcn.experiments.draw.pictures import (
         pictures,

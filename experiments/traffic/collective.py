@@ -17,7 +17,7 @@ from pcn.experiments.define.experiment import Headline
 from pcn.experiments.define.flows_by_size import COLLECTIVE
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.number_texts import NumberText
-from pcn.experiments.define.outcomes import said
+from pcn.experiments.define.outcomes import number_text
 from pcn.experiments.define.recording_numbers import EmptyPaths
 from pcn.experiments.define.tables import Measured, Table
 from pcn.topologies.model import FlowSpec, Topology
@@ -172,12 +172,14 @@ def headlines(plan: Plan, recording: Recording) -> list[Headline]:
     measured = numbers(plan, recording)
     if not measured:
         return []
-    least = said(measured["collective_least_ms"], "ms")
+    least = number_text(measured["collective_least_ms"], "ms")
     return [
         Headline(
-            "time of the operation", said(measured["collective_ms"], "ms"), f"at least {least}"
+            "time of the operation",
+            number_text(measured["collective_ms"], "ms"),
+            f"at least {least}",
         ),
-        Headline("bus bandwidth", said(measured["bus_gbps"], "Gbit/s")),
+        Headline("bus bandwidth", number_text(measured["bus_gbps"], "Gbit/s")),
     ]
 
 

@@ -173,7 +173,7 @@ class Traffic(Experiment):
         load, count = float(filled.get("load") or 0), round(filled.get("count") or 0)
         drawn = draw(self.spec, topology, seed, load, count, payload, filled)
         if not drawn:
-            raise ExperimentError("there is no flow: give --set count=1000")
+            raise ExperimentError("no flow: give --set count=1000")
         if filled.get("span") is not None:
             filled["count"] = sum(flow.group != INCAST for flow in drawn)
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))

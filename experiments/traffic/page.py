@@ -17,7 +17,7 @@ from pcn.experiments.define import charts
 from pcn.experiments.define.charts import Chart, Line, View
 from pcn.experiments.define.experiment import Headline
 from pcn.experiments.define.looks import GROUPS
-from pcn.experiments.define.outcomes import said
+from pcn.experiments.define.outcomes import number_text
 from pcn.experiments.define.size_bins import size_text
 from pcn.experiments.traffic import collective, single_flows
 from pcn.experiments.traffic.flows import (
@@ -62,7 +62,7 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="slowdown",
         title="Slowdown",
-        what=(
+        alt=(
             "share of the flows of a size whose completion time is at most a multiple of that in "
             "the empty network"
         ),
@@ -101,7 +101,7 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="under_way",
         title="Flows under way",
-        what="flows that have started and not arrived over time, by size",
+        alt="flows that have started and not arrived over time, by size",
         x_label=charts.TIME,
         y_label="Flows",
         lines=tuple(lines),
@@ -125,7 +125,7 @@ def queues(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="queues",
         title="Largest queues",
-        what="bytes that wait at the ports that had the largest queues, over time",
+        alt="bytes that wait at the ports that had the largest queues, over time",
         x_label=charts.TIME,
         y_label="Waiting (KB)",
         lines=tuple(lines),
@@ -159,7 +159,7 @@ def pause(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="pause",
         title="PAUSE",
-        what="PAUSE frames over time, by the tier of the switches that send them",
+        alt="PAUSE frames over time, by the tier of the switches that send them",
         x_label=charts.TIME,
         y_label="PAUSE frames (1/ms)",
         lines=tuple(lines),
@@ -186,12 +186,12 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
     why = _unfinished(measured, ALL) if missing else ""
     return [
         *collective.headlines(plan, recording),
-        Headline("mean completion time", said(measured[f"mean_ms {ALL}"], "ms"), why),
-        Headline("99% completion time", said(measured[f"p99_ms {ALL}"], "ms"), why),
-        Headline("mean slowdown", said(measured[f"mean_slowdown {ALL}"]), why),
-        Headline("99% slowdown", said(measured[f"p99_slowdown {ALL}"]), why),
+        Headline("mean completion time", number_text(measured[f"mean_ms {ALL}"], "ms"), why),
+        Headline("99% completion time", number_text(measured[f"p99_ms {ALL}"], "ms"), why),
+        Headline("mean slowdown", number_text(measured[f"mean_slowdown {ALL}"]), why),
+        Headline("99% slowdown", number_text(measured[f"p99_slowdown {ALL}"]), why),
         Headline("PAUSE frames", f"{measured['pause_frames'] or 0:,.0f}"),
-        Headline("flows unfinished", said(missing, digits=6)),
+        Headline("flows unfinished", number_text(missing, digits=6)),
     ]
 
 

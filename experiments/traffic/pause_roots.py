@@ -99,8 +99,8 @@ def lost_to_pause_ps(recording: Recording) -> Array:
     window was full; 0 of flows that hadn't arrived."""
     parts = recording.recorded.parts
     assert parts is not None
-    own = sum(parts.parts_ps[:, parts.names.index(name)] for name in _PAUSE)
-    lost: Array = (own + _window_ps(parts.window_ps)).astype(float)
+    paused_ps = sum(parts.parts_ps[:, parts.names.index(name)] for name in _PAUSE)
+    lost: Array = (paused_ps + _window_ps(parts.window_ps)).astype(float)
     return lost
 
 

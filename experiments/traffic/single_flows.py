@@ -107,7 +107,7 @@ def _chart(
     return Chart(
         name=name,
         title=title + first,
-        what=f"{title.lower()} over time{first}",
+        alt=f"{title.lower()} over time{first}",
         x_label=charts.TIME,
         y_label=label,
         lines=tuple(line(number, flow) for number, flow in enumerate(flows[:_MOST])),

@@ -176,7 +176,7 @@ def parse_spec(
                 "collective operations are"
             )
             known = "" if flows else f"{known} {', '.join(collectives.names())}."
-            raise ExperimentError(f"there is no file {file}.{known}")
+            raise ExperimentError(f"no file {file}.{known}")
         spec = replace(spec, **{"flows" if flows else "workload": str(path)})
         option = "flows" if flows else "workload"
         try:
@@ -189,7 +189,7 @@ def parse_spec(
     if paths:
         path = Path(paths).absolute()
         if not path.is_file():
-            raise ExperimentError(f"--paths {paths}: there is no such file")
+            raise ExperimentError(f"--paths {paths}: no such file")
         spec = replace(spec, paths=str(path))
     if repeats.reliability(reliability):
         spec = replace(spec, reliability=";".join(reliability))

@@ -190,8 +190,7 @@ def check_window(window_bytes: float) -> None:
     """Raises ValueError for what an RP's window can't be."""
     if not window_bytes > 0:
         raise ValueError(
-            f"window_bytes is {window_bytes:g}: a window is above 0, and infinite where there is "
-            "none"
+            f"window_bytes is {window_bytes:g}: a window is above 0, and infinite without one"
         )
 
 

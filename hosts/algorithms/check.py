@@ -108,7 +108,7 @@ def _parameters(scheme: Scheme) -> str:
             raise _BrokenError(
                 f"{parameter.field} is a {parameter.kind!r}: it has to be one of {', '.join(KINDS)}"
             )
-        if not parameter.what:
+        if not parameter.meaning:
             raise _BrokenError(
                 f"{parameter.field} is a bare field: declare it with "
                 "pcn.hosts.algorithms.parameters.parameter(...)"
@@ -179,7 +179,7 @@ def _check_rp(rp: ReactionPoint, event: Event, number: int, line_bps: float) -> 
         raise _BrokenError(f"rate_bps is {rp.rate_bps} {where}{way}")
     if not rp.window_bytes > 0:
         raise _BrokenError(
-            f"window_bytes is {rp.window_bytes} {where}: above 0, and infinite where there is none"
+            f"window_bytes is {rp.window_bytes} {where}: above 0, and infinite without one"
         )
     if rp.timer_s is not None and not (math.isfinite(rp.timer_s) and rp.timer_s > event[2]):
         raise _BrokenError(
@@ -199,7 +199,7 @@ def _notifications(scheme: Scheme, seed: int) -> str:
     np = scheme.configure().new_np()
     if np.period_s is not None and not 1e-6 <= np.period_s <= 1:
         raise _BrokenError(
-            f"period_s is {np.period_s}: windows last from 1 us to 1 s, or there are none (None)"
+            f"period_s is {np.period_s}: windows last from 1 us to 1 s, or none lasts (None)"
         )
     if np.grants:
         return _turns(np, seed)

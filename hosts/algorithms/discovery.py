@@ -39,7 +39,7 @@ _MACHINERY = ("base", "check", "check_events", "discovery", "parameters", "schem
 
 
 def __getattr__(name: str) -> dict[str, Scheme]:
-    """`schemes`: it loads them all, where an agent needs one."""
+    """Returns `schemes`: it loads them all, where an agent needs one."""
     if name == "schemes":
         return _schemes()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -83,7 +83,7 @@ def find_scheme(text: str) -> Scheme:
     for point in _installed():
         if point.name == text:
             return _register(_from_entry_point(point))
-    raise SchemeError(f"there is no scheme {text!r}; {nearest(text, names(), 'pcn scheme list')}")
+    raise SchemeError(f"no scheme {text!r}; {nearest(text, names(), 'pcn scheme list')}")
 
 
 def known_scheme(name: str) -> Scheme | None:
@@ -124,7 +124,7 @@ def _with_program(scheme: Scheme, program: str) -> Scheme:
             f"{program!r}: a program is a .p4 file, or the .json that p4c made of one"
         )
     if not packed.is_file(path):
-        raise SchemeError(f"there is no program {program}")
+        raise SchemeError(f"no program {program}")
     return dataclasses.replace(
         scheme,
         name=f"{scheme.name}@{path.stem}",

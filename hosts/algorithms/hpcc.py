@@ -102,7 +102,7 @@ class HpccReactionPoint(ReactionPoint):
             self._update_ends = float(self.sent_bytes)
 
     def _measure_inflight(self, telemetry: Telemetry) -> bool:
-        """U. False: nothing new."""
+        """Measures U. False: nothing new."""
         base_rtt_s = self._parameters.base_rtt_s
         path = telemetry.path_id, len(telemetry.hops)
         if path != self._path:
@@ -151,8 +151,8 @@ class HpccReactionPoint(ReactionPoint):
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """T a little more than the largest round trip; W_AI = W_init (1 - eta) / N (3.3). The paper's
-    W_AI, 80 bytes at 100 Gbit/s and 13 us, is that of N = 100 flows."""
+    """Returns T a little more than the largest round trip; W_AI = W_init (1 - eta) / N (3.3). The
+    paper's W_AI, 80 bytes at 100 Gbit/s and 13 us, is that of N = 100 flows."""
     usual = HpccParameters()
     base_rtt_s = 1.02 * network.round_trip_s
     w_ai = network.rate_bps * base_rtt_s / 8 * (1 - usual.eta) / max(network.flows, 100)

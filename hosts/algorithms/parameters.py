@@ -31,7 +31,7 @@ class Description:
     name: str
     kind: Kind
     default: float
-    what: str
+    meaning: str
     least: float
     most: float
 
@@ -54,14 +54,14 @@ class Description:
 def parameter(
     default: float,
     kind: Kind,
-    what: str,
+    meaning: str,
     *,
     name: str = "",
     least: float = 0.0,
     most: float = math.inf,
 ) -> Any:
     """Returns a field of a dataclass. `name`: the paper's, where that isn't the field's."""
-    return dataclasses.field(default=default, metadata={_KEY: (name, kind, what, least, most)})
+    return dataclasses.field(default=default, metadata={_KEY: (name, kind, meaning, least, most)})
 
 
 def describe(parameters: type[Any]) -> tuple[Description, ...]:

@@ -153,11 +153,12 @@ void received_remove(struct received *received, struct received_flow *flow)
     received->n_flows--;
     /* Flows behind it, up to a free slot, move up to where they are found: not before their
      * home. */
-    struct received_flow *other;
-    for (uint32_t i = (hole + 1) & mask; (other = received->slots[i]) != NULL; i = (i + 1) & mask) {
-        uint32_t home = home_of(received, other->src_ip, other->flow);
+    struct received_flow *candidate;
+    for (uint32_t i = (hole + 1) & mask; (candidate = received->slots[i]) != NULL;
+         i = (i + 1) & mask) {
+        uint32_t home = home_of(received, candidate->src_ip, candidate->flow);
         if (((i - home) & mask) < ((i - hole) & mask)) continue;
-        received->slots[hole] = other;
+        received->slots[hole] = candidate;
         hole = i;
     }
     received->slots[hole] = NULL;

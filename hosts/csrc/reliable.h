@@ -90,7 +90,8 @@ static inline bool reliable_open(const struct reliable *reliable)
     if (reliable->lost == 0 && (all || flow->sent - flow->acked >= RELIABLE_MOST)) return false;
     uint64_t in_flight = transport_in_flight(flow),
              with_next = in_flight + reliable_bytes(flow, reliable_next(reliable));
-    return (double)with_next <= flow->window_bytes || flow->asked <= flow->acked || in_flight == 0;
+    return (double)with_next <= flow->window_bytes || flow->requested <= flow->acked ||
+           in_flight == 0;
 }
 
 /* Makes room for one more start. False: no memory. */
@@ -135,7 +136,7 @@ static inline uint64_t reliable_started(struct reliable *reliable, uint64_t left
     } else {
         *asks = transport_sent(flow) || number + 1 == flow->packets;
     }
-    if (*asks && flow->asked <= number) flow->asked = number + 1;
+    if (*asks && flow->requested <= number) flow->requested = number + 1;
     if (reliable->kind != SELECTIVE) return number;
     *reliable_fate(reliable, number) = RELIABLE_SENT;
     ring_push(&reliable->starts, &(struct reliable_start){number, left});
@@ -209,8 +210,9 @@ static inline uint64_t reliable_number(const struct reliable *reliable, uint32_t
 static inline void reliable_settle(struct reliable *reliable)
 {
     struct transport *flow = &reliable->flow;
-    if (flow->asked <= flow->acked || reliable->kind != SELECTIVE) return;
-    if (*reliable_fate(reliable, flow->asked - 1) != RELIABLE_SENT) flow->asked = flow->acked;
+    if (flow->requested <= flow->acked || reliable->kind != SELECTIVE) return;
+    if (*reliable_fate(reliable, flow->requested - 1) != RELIABLE_SENT)
+        flow->requested = flow->acked;
 }
 
 /* The start at this time, among those whose fate isn't known; NULL: it isn't. They are in order of
@@ -272,7 +274,7 @@ static inline bool reliable_refused(struct reliable *reliable, uint32_t psn, uin
     }
     news->acked = reliable_advance(reliable, number);
     news->lost = transport_in_flight(flow);
-    flow->sent = flow->asked = number;
+    flow->sent = flow->requested = number;
     return true;
 }
 
@@ -290,7 +292,7 @@ static inline void reliable_timeout(struct reliable *reliable, struct reliable_n
     } else {
         flow->sent = flow->acked;
     }
-    flow->asked = flow->acked;
+    flow->requested = flow->acked;
 }
 
 /* ---- the receiver's half ---- */
@@ -329,8 +331,9 @@ static inline bool reliable_keeps(struct reliable_receiver *receiver, uint64_t n
     while (capacity <= ahead && capacity < RELIABLE_MOST) capacity *= 2;
     uint64_t *came = capacity > ahead ? calloc(capacity / 64, sizeof *came) : NULL;
     if (came == NULL) return false;
-    for (uint64_t one = receiver->next; one < receiver->beyond; one++) {
-        if (reliable_came_in(receiver, one)) came[one % capacity / 64] |= UINT64_C(1) << one % 64;
+    for (uint64_t number = receiver->next; number < receiver->beyond; number++) {
+        if (reliable_came_in(receiver, number))
+            came[number % capacity / 64] |= UINT64_C(1) << number % 64;
     }
     free(receiver->came);
     receiver->came = came;

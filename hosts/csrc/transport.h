@@ -27,7 +27,7 @@ struct transport {
     uint64_t packets; /* of the flow; 0: no end */
     /* Numbers of packets: that have started; up to the latest with a request; up to the latest that
      * was acknowledged. */
-    uint64_t sent, asked, acked;
+    uint64_t sent, requested, acked;
     /* bytes of those from `acked` to `sent` that aren't in flight: see reliable.h */
     uint64_t aside;
     /* packets from request to request, the flow's last one included; 0: none but those that fill
@@ -61,7 +61,7 @@ static inline bool transport_fits(const struct transport *flow)
 /* Whether the flow's next packet may start, as far as the window goes. */
 static inline bool transport_open(const struct transport *flow)
 {
-    return transport_fits(flow) || flow->asked <= flow->acked;
+    return transport_fits(flow) || flow->requested <= flow->acked;
 }
 
 /* Counts a packet that starts. True: it requests an acknowledgement. */
@@ -70,7 +70,7 @@ static inline bool transport_sent(struct transport *flow)
     bool last = ++flow->sent == flow->packets;
     bool asks = flow->every != 0 && (last || flow->sent % flow->every == 0);
     if (!asks && !last) asks = !transport_fits(flow);
-    if (asks) flow->asked = flow->sent;
+    if (asks) flow->requested = flow->sent;
     return asks;
 }
 

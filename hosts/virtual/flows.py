@@ -195,8 +195,8 @@ class FlowMaker:
         reliability: Reliability | None = None,
         paths: Paths | None = None,
     ) -> Made:
-        """`start_s` None: it waits for others; `end_s` None: its bytes alone end it; `reliability`,
-        `paths` None: the RP's. Raises VirtualError."""
+        """Makes a flow. `start_s` None: it waits for others; `end_s` None: its bytes alone end it;
+        `reliability`, `paths` None: the RP's. Raises VirtualError."""
         if not 1 <= self._payload_bytes <= MAX_PAYLOAD:
             raise VirtualError(
                 f"flow {spec.id}: a payload of {self._payload_bytes} bytes: 1 to {MAX_PAYLOAD} are "

@@ -39,7 +39,7 @@ class Latency:
         return float(bounds_s()[bucket : bucket + 2].mean())
 
     def mean_s(self) -> float | None:
-        """None of no packet."""
+        """Returns the mean; None of no packet."""
         edges = bounds_s()
         middles = (edges[:-1] + edges[1:]) / 2
         return float(self.counts @ middles) / self.packets if self.packets else None

@@ -194,7 +194,7 @@ class ExplainCause(ctypes.Structure):
                 "threshold",
             )
         ],
-        *[(name, _u32) for name in ("link", "out", "class", "what")],
+        *[(name, _u32) for name in ("link", "out", "class", "kind")],
     ]
 
 

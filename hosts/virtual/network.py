@@ -370,7 +370,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         VirtualError."""
         for number, ends in paths.items():
             if number not in self.flows:
-                raise VirtualError(f"a path of flow {number}: there is no such flow")
+                raise VirtualError(f"a path of flow {number}: no such flow")
             for end in ends:
                 self.topology.link_at(end.node, end.port)  # raises
                 if end.node == self.flows[number].spec.src:
@@ -466,13 +466,13 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self, transport: Transport, explain: bool, cpu_port: int, reroute_s: float | None
     ) -> Part:
         """Returns this process's part. Raises VirtualError for what needs all nodes in one."""
-        for wanted, what in (
+        for wanted, reason in (
             (explain, "a flow's time is explained by what both its ends have seen"),
             (cpu_port, "CPU ports lead to controllers, which have all switches"),
             (reroute_s is not None, "routes change everywhere at once"),
         ):
             if wanted:
-                raise VirtualError(f"{what}: run it in one process, without mpirun")
+                raise VirtualError(f"{reason}: run it in one process, without mpirun")
         return Part.of(self.topology, transport, native.engine(parts(explain)))
 
     def _owner_of(self, source: Source) -> int | None:
@@ -560,7 +560,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             end_s = start_s + spec.duration_s
         if not 0 <= spec.traffic_class < native.CLASSES:
             raise VirtualError(
-                f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}"
+                f"flow {spec.id}: class {spec.traffic_class}: 0 to {native.CLASSES - 1} are "
+                "possible"
             )
         if spec.colour != GREEN and not (spec.colour in COLOURS and 0 < spec.traffic_class < 5):
             raise VirtualError(
@@ -636,16 +637,16 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
 
     @contextlib.contextmanager
     def _interrupts(self) -> Iterator[Callable[[], None]]:
-        """Ctrl-C never comes in the middle of a callback."""
+        """Yields a check: Ctrl-C never comes in the middle of a callback."""
         with signals.deferred(once=True) as signal:
             yield signal.check
 
     def _note_failure(self, flow: VirtualFlow, now_s: float, of_np: bool, error: Exception) -> None:
         self.failures[flow.spec.id, "NP" if of_np else "RP"] = error_text(error)
 
-    def _who(self, error: Exception) -> str:
+    def _raiser(self, error: Exception) -> str:
         if self._exchange.reason != native.CALLBACK:
-            return super()._who(error)
+            return super()._raiser(error)
         end = "NP" if self._exchange.np else "RP"
         return f"{end} of flow {self._by_index[self._exchange.flow].spec.id}"
 

@@ -43,12 +43,12 @@ def clone() -> Path:
 
 
 def same_as_ours() -> list[Bmv2Command]:
-    own = [
+    commands = [
         Bmv2Command(name, "[MORE]", command.least, command.most)
         for name, command in COMMANDS.items()
         if name not in OWN
     ]
-    return [*own, *(Bmv2Command(name, "", None, None) for name in LEFT_OUT)]
+    return [*commands, *(Bmv2Command(name, "", None, None) for name in LEFT_OUT)]
 
 
 def test_judge_names_each_kind_of_difference() -> None:

@@ -16,7 +16,7 @@ struct edge {
     bool leads_out; /* false: frames that leave by the port are lost, as where none is */
 };
 
-static struct edge *edge_of(struct vn_node *node) { return (struct edge *)(void *)node->own; }
+static struct edge *edge_of(struct vn_node *node) { return (struct edge *)(void *)node->state; }
 
 static bool edge_attach(struct vn_context *context, struct vn_node *node, uint16_t port,
                         uint32_t link)
@@ -132,9 +132,9 @@ int vn_edge_advance(struct vn_net *net, struct sw_switch *sw, uint64_t until_ns,
                     uint64_t frames)
 {
     struct vn_context *context = &net->context;
-    uint64_t told = sw->events.put, until_ps = until_ns * 1000;
+    uint64_t put_before = sw->events.put, until_ps = until_ns * 1000;
     int status = 1;
-    while (status == 1 && sw->events.put == told &&
+    while (status == 1 && sw->events.put == put_before &&
            (frames == 0 || sw->ports[port]->stats.tx_packets < frames)) {
         context->exchange.until_ps = until_ps < context->now ? context->now : until_ps;
         context->exchange.budget = 1; /* a moment */

@@ -31,8 +31,8 @@ FINISH, END, ABORT, PUSH = range(4)
 """What an answer does, in its lowest three bits."""
 
 
-def step(action: int, who: int, data: bytes = b"", length: int | None = None) -> bytes:
-    return bytes((who << 4 | action, len(data) if length is None else length)) + data
+def step(action: int, client: int, data: bytes = b"", length: int | None = None) -> bytes:
+    return bytes((client << 4 | action, len(data) if length is None else length)) + data
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -46,9 +46,9 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 def headers(method: str, *more: tuple[bytes, bytes]) -> bytes:
     """A block whose path is kept in the table."""
-    kept = b"\x83\x86\x44\x02/" + method.encode()
+    indexed = b"\x83\x86\x44\x02/" + method.encode()
     fields = [(b"content-type", b"application/grpc"), *more]
-    return kept + b"".join(
+    return indexed + b"".join(
         b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value for name, value in fields
     )
 
@@ -67,17 +67,17 @@ def seeds() -> list[bytes]:
     second = step(CONNECT, 1, length=1) + step(
         SEND, 1, frame(HEADERS, 0, 1, b"\x83") + frame(CONTINUATION, END_HEADERS, 1, b"\x86")
     )
-    asked = step(SEND, 0, frame(DATA, END_STREAM, 1, whole)) + step(WORK, 0)
+    request = step(SEND, 0, frame(DATA, END_STREAM, 1, whole)) + step(WORK, 0)
     ends = (
         step(SEND, 0, frame(DATA, END_STREAM, 1, bytes(3))),
         step(SEND, 0, frame(RST_STREAM, 0, 1, bytes(4))),
         step(WAIT, 0, length=80),
         step(FAVOUR, 0, length=0) + half * 4,
         step(TAKE, 0) + step(HANG_UP, 0),
-        asked + step(ANSWER, 0, length=FINISH) + step(DONE, 0) + step(TAKE, 0),
-        asked + step(ANSWER, 0, length=6 << 3 | PUSH) * 5 + window + step(WAIT, 0, length=80),
-        asked + step(ANSWER, 0, length=ABORT) + step(DONE, 0),
-        asked + step(ANSWER, 0, length=END) + step(SEND, 0, frame(RST_STREAM, 0, 1, bytes(4))),
+        request + step(ANSWER, 0, length=FINISH) + step(DONE, 0) + step(TAKE, 0),
+        request + step(ANSWER, 0, length=6 << 3 | PUSH) * 5 + window + step(WAIT, 0, length=80),
+        request + step(ANSWER, 0, length=ABORT) + step(DONE, 0),
+        request + step(ANSWER, 0, length=END) + step(SEND, 0, frame(RST_STREAM, 0, 1, bytes(4))),
     )
     timed = headers("p", (b"grpc-timeout", b"1S"), (b"te", b"trailers"))
     inputs = []

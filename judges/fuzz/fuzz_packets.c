@@ -49,9 +49,9 @@ int fuzz_packets(const uint8_t *data, size_t size)
         /* the largest are hard to reach otherwise */
         if (word & 0x1000) length = SW_MAX_FRAME - (length & 0xfff);
         uint8_t *frame = calloc(1, length + 1);
-        uint32_t given = length < size ? length : (uint32_t)size;
-        memcpy(frame, data, given);
-        data += given, size -= given;
+        uint32_t copied = length < size ? length : (uint32_t)size;
+        memcpy(frame, data, copied);
+        data += copied, size -= copied;
         struct sw_pkt *pkt = sw_pkt_copy_bytes(&sw->pool, frame, length);
         free(frame);
         if (pkt == NULL) abort(); /* the pool can't be empty: something leaks */

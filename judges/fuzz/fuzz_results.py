@@ -149,7 +149,7 @@ def _continue(place: Path, _drawn: bool) -> None:
 
 
 def _redraw(place: Path, _drawn: bool) -> None:
-    kept_figures.kept(place)
+    kept_figures.stored_outcomes(place)
 
 
 _Use = Callable[[Path, bool], None]

@@ -146,8 +146,8 @@ def hpack(stranger: Stranger | None, port: int, number: int) -> Stranger:
         return stranger
     stranger = stranger or Stranger(port)
     entry = b"\x40\x01x\x7f" + bytes([(4000 - 127) % 128 | 128, (4000 - 127) // 128])
-    kept = header_block("None") + entry + bytes(4000)
-    stranger.send(frame(HEADERS, END_HEADERS, 1, kept))
+    block = header_block("None") + entry + bytes(4000)
+    stranger.send(frame(HEADERS, END_HEADERS, 1, block))
     stranger.send(frame(HEADERS, END_HEADERS, 3, header_block("None") + b"\xbe" * 16_000))
     stranger._next = 5
     return stranger

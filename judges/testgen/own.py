@@ -103,15 +103,15 @@ def own_programs(args: argparse.Namespace) -> int:
 
         with ThreadPoolExecutor(args.jobs) as pool:
             generated = list(pool.map(run, runs))
-        kept: dict[str, dict[str, str]] = {}
+        selected: dict[str, dict[str, str]] = {}
         for (program, kind), tests in zip(runs, generated, strict=True):
             info, config = load(program.stem)
             outcomes = [outcome(embedded, f.stem, f.read_text(), info, config) for f in tests.files]
             failed += sum(test.verdict != "pass" for test in outcomes)
             head = f"# p4testgen of p4c {version}, seed {args.seed}"
             passed = _passed(program.stem, kind, tests, outcomes, head)
-            kept.setdefault(program.stem, {}).update(passed)
-        GENERATED.write_bytes(gzip.compress(json.dumps(kept, indent=0).encode(), mtime=0))
+            selected.setdefault(program.stem, {}).update(passed)
+        GENERATED.write_bytes(gzip.compress(json.dumps(selected, indent=0).encode(), mtime=0))
     print_kept()
     return int(failed > 0)
 

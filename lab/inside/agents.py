@@ -36,7 +36,7 @@ def answer(driven: Driven, host: str, request: Mapping[str, Any]) -> Any:
         driven.carry_out({"do": "stop", "id": number})
         return None
     raise CommandError(
-        f"no command {command!r} for a host inside an engine; there are start, stop, list, stats"
+        f"no command {command!r} for a host inside an engine; choose from start, stop, list, stats"
     )
 
 

@@ -50,4 +50,5 @@ def reroute(record: Record, after_s: float) -> list[str]:
             raise InsideError(done)
         if done is not None:
             return [str(switch) for switch in done]
+        # a request gets its answer at once; one to an engine that has ended raises
         time.sleep(_LOOK_S)

@@ -71,7 +71,7 @@ def checked(command: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a command whose fields are there and have their types. Raises CommandError."""
     name = command.get("do")
     if not isinstance(name, str) or name not in _FIELDS:
-        raise CommandError(f"no command {name!r}; there are {', '.join(_FIELDS)}")
+        raise CommandError(f"no command {name!r}; choose from {', '.join(_FIELDS)}")
     needed, optional = _FIELDS[name]
     kinds = {**needed, **optional}
     fields: dict[str, Any] = {"do": name}
@@ -79,7 +79,7 @@ def checked(command: Mapping[str, Any]) -> dict[str, Any]:
         if field == "do":
             continue
         if field not in kinds:
-            raise CommandError(f"{name}: no field {field!r}; there are {', '.join(kinds)}")
+            raise CommandError(f"{name}: no field {field!r}; choose from {', '.join(kinds)}")
         fields[field] = _typed(f"{name}: {field}", kinds[field], value)
     if missing := [field for field in needed if field not in fields]:
         raise CommandError(f"{name}: {', '.join(missing)} is missing")
@@ -278,8 +278,8 @@ class Driven:
         link = topology.link_at(node, port)
         if not 0 <= traffic_class < CLASSES or not 0 <= quanta < _QUANTA:
             raise CommandError(
-                f"class {traffic_class}, {quanta} quanta: there are classes 0 to {CLASSES - 1}, "
-                f"and up to {_QUANTA - 1} quanta"
+                f"class {traffic_class}, {quanta} quanta: classes 0 to {CLASSES - 1} and up to "
+                f"{_QUANTA - 1} quanta are possible"
             )
         if topology.flow_control != PFC:
             raise CommandError(f"{topology.name} has {topology.flow_control}, not PFC")

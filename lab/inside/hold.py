@@ -197,7 +197,7 @@ class Holder:
         if command == "state":
             return self._state()
         raise CommandError(
-            f"no command {command!r}; there are capture, captured, link, links, now, ports, pfc, "
+            f"no command {command!r}; choose from capture, captured, link, links, now, ports, pfc, "
             "resumes, reroute, rerouted, state, uncapture"
         )
 

@@ -86,7 +86,8 @@ def match(table: Table, words: Sequence[str]) -> TableMatch:
 
 
 def _optional(field: Any, parts: re.Match[str]) -> Any:
-    """BMv2 has optional fields as ternary ones, with a mask of zeros or ones."""
+    """Returns the value of an optional field. BMv2 has optional fields as ternary ones, with a mask
+    of zeros or ones."""
     if parts[2] is None:
         return values.field(field, parts.groups()[:1])
     mask, ones = values.number(parts[2], field.bitwidth), (1 << field.bitwidth) - 1
@@ -133,8 +134,8 @@ def _add(session: Session, words: Sequence[str]) -> Sequence[Step]:
 def _add_default(
     session: Session, table: Table, more: Sequence[str], table_action: TableAction
 ) -> Sequence[Step]:
-    """BMv2 has one entry in a table without a key, which all packets hit: in P4Runtime its default
-    entry."""
+    """Sets the default entry. BMv2 has one entry in a table without a key, which all packets hit:
+    in P4Runtime its default entry."""
     if more:
         raise ValueError(
             f"{table.name} has no key and no priorities: {' '.join(more)!r} is too much"

@@ -193,7 +193,7 @@ class Node:
         return [
             (intf, far)
             for intf in self.intfs.values()
-            if (far := intf.link.other(intf)) is not None and far.node is node
+            if (far := intf.link.far_end(intf)) is not None and far.node is node
         ]
 
     def start(self, *_arguments: Any, **_options: Any) -> None:
@@ -408,7 +408,7 @@ class Link:
             raise AttributeError(name)
         return Accepted(f"Link.{name}")
 
-    def other(self, intf: Any) -> Any:
+    def far_end(self, intf: Any) -> Any:
         """Returns the interface at the far end."""
         return self.intf2 if intf is self.intf1 else self.intf1
 

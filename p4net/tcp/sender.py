@@ -170,8 +170,8 @@ class Sender:
     # ---- what is sent ----
 
     def _more(self, now_s: float) -> list[Segment]:
-        """Whatever the window permits. While lost segments are under way again, none gives a round
-        trip: its acknowledgement waits for them."""
+        """Sends whatever the window permits. While lost segments are under way again, none gives a
+        round trip: its acknowledgement waits for them."""
         out = []
         while self.established_s is not None and (size := self._permitted()) is not None:
             again = self.next < self._most

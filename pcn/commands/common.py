@@ -71,7 +71,7 @@ class FilePath(click.Path):
 
 
 def assignments(texts: Iterable[str], example: str) -> dict[str, str]:
-    """name=value, by name; what the value means, its reader decides. Raises BadParameter."""
+    """Reads name=value, by name; what the value means, its reader decides. Raises BadParameter."""
     by_name: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -28,7 +28,7 @@ def _settings() -> Iterator[tuple[str, str]]:
     from pcn.controller.settings import known
 
     for setting in known():
-        yield setting.name, setting.what
+        yield setting.name, setting.meaning
 
 
 @click.command("set", cls=listing("Settings, where the switch's program has them", _settings))

@@ -144,8 +144,8 @@ def _execution(
     threads = commanded() or 1
     if threads > 1 and (jobs or 1) * threads > cores():
         raise ExperimentError(
-            f"{jobs or 1} parallel runs of {threads} threads: there are {cores()} cores; fewer "
-            "--jobs or --threads"
+            f"{jobs or 1} parallel runs of {threads} threads: this process has {cores()} cores; "
+            "fewer --jobs or --threads"
         )
     means = Means(
         jobs or max(1, cores() // threads),

@@ -100,10 +100,10 @@ def figure(
     from pcn.experiments.sweep.figures import (
         OUTCOMES,
         judge,
-        kept,
         read,
         run_figure,
         runs_of,
+        stored_outcomes,
         write,
     )
     from pcn.experiments.sweep.run_task import RunsFailedError
@@ -122,14 +122,14 @@ def figure(
         without = [name for name in wanted if not runs_of(FIGURES[name], chosen)]
         wanted = [name for name in wanted if name not in without]
         if without and not wanted:
-            raise ExperimentError(f"{', '.join(without)}: there are no runs of {', '.join(chosen)}")
+            raise ExperimentError(f"{', '.join(without)}: no runs of {', '.join(chosen)}")
     console, errors = stdout(is_quiet() or as_json), Console(stderr=True)
     failures, broken, shown = Failures(), [], []
     if not redraw and (old := stale()):
         note(old)
     for name in wanted:
         if redraw:
-            outcomes, before = kept(out / name), read(out / name) or {}
+            outcomes, before = stored_outcomes(out / name), read(out / name) or {}
             result = replace(
                 judge(FIGURES[name], outcomes), provenance=before.get("provenance", {})
             )

@@ -373,7 +373,7 @@ def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
                 if math.isfinite(parameter.maximum)
                 else "–",
                 ", ".join(theirs) or "all",
-                parameter.what,
+                parameter.meaning,
             )
             for parameter, theirs in rows
         ]

@@ -121,7 +121,7 @@ def sweep(
     schemes = scheme_names(scheme) if scheme else list(definition.schemes)
     runs = parameter_sweep.runs(definition, schemes, seeds, settings)
     if not runs:
-        raise ExperimentError(f"{name}: there are no runs of {', '.join(schemes)}")
+        raise ExperimentError(f"{name}: no runs of {', '.join(schemes)}")
     place, errors = out or Path("results/sweeps") / name, Console(stderr=True)
     tasks = [task_of(definition, run, execution.limit_s, explain) for run in runs]
     store, made_by = Store(place, fresh), provenance()
@@ -185,7 +185,7 @@ def _columns(outcomes: Sequence[Outcome], shown: Sequence[str]) -> list[str]:
 
     numbers = _numbers(outcomes)
     if unknown := [name for name in shown if name not in numbers]:
-        raise ExperimentError(f"no number {', '.join(unknown)}. There are: {', '.join(numbers)}")
+        raise ExperimentError(f"no number {', '.join(unknown)}; choose from {', '.join(numbers)}")
     return list(shown) or numbers[:_SHOWN]
 
 

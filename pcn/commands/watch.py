@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -157,19 +156,19 @@ def page_of(name: str, port: int, control: bool) -> None:
 def _page(lab: Attached, looks: Looks, port: int, control: bool) -> None:
     from pcn.web.show import show_network
 
-    show_network(lab, looks.look, lambda: time.sleep(looks.wait_s), port, control)
+    show_network(lab, looks.look, looks.wait, port, control)
 
 
 def _once(lab: Attached, looks: Looks, as_json: bool) -> None:
     if as_json:
-        time.sleep(looks.wait_s)
+        looks.wait()
         print_json(asdict(looks.look()))
         return
     from rich.console import Console  # while there is time
 
     from pcn.view import picture
 
-    time.sleep(looks.wait_s)
+    looks.wait()
     now = looks.look()
     console = Console(highlight=False)
     console.print(picture(lab.record, now, console.width, idle=False))
@@ -182,7 +181,7 @@ def _lines(lab: Attached, looks: Looks, as_json: bool) -> None:
 
     console = Console(highlight=False)
     while True:
-        time.sleep(looks.wait_s)
+        looks.wait()
         now = looks.look()
         if as_json:
             click.echo(json.dumps(asdict(now)))
@@ -198,7 +197,7 @@ def _metrics(lab: Attached, looks: Looks, place: tuple[str, int], as_json: bool)
     with serving(*place, lambda: now) as url:
         click.echo(url, err=True)
         while True:
-            time.sleep(looks.wait_s)
+            looks.wait()
             look = looks.look()
             now = text(look, lab.record.name)
             if as_json:

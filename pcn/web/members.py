@@ -54,5 +54,5 @@ def _known(value: Any) -> float | None:
 
 
 def _slowest(flow: list[Any]) -> tuple[float, int]:
-    """Unfinished flows come first."""
+    """Returns a key to sort by. Unfinished flows come first."""
     return -(math.inf if flow[6] is None else flow[6]), flow[0]

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import json
 import logging
+import re
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -32,7 +33,10 @@ log = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
-_FILES = ("page.js", "drawing.js", "heat.js", "page.css", "uPlot.iife.min.js", "uPlot.min.css")
+_FILES = frozenset(
+    re.findall(r'(?:src|href)="static/([^"]+)"', (STATIC / "page.html").read_text("utf-8"))
+)
+"""Files that the page names."""
 _MOST_BODY = 16 << 10
 _MOST_STREAMS, _MOST_REQUESTS = 16, 64
 # together fewer than the requests, beyond which it answers 503
@@ -122,7 +126,8 @@ class _Pages:
         return _static(name) if name in _FILES else PlainTextResponse("no such file\n", 404)
 
     async def _events(self, request: Request) -> Response:
-        """From the item after `Last-Event-ID`, which browsers send when they connect again."""
+        """Sends events from the item after `Last-Event-ID`, which browsers send when they connect
+        again."""
         text = request.headers.get("last-event-id", "0")
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
         if self._streams >= _MOST_STREAMS:

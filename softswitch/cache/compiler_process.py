@@ -130,7 +130,7 @@ def missing(command: str, why: str | None) -> BuildError:
 
 
 def _limit(kind: int, most: int) -> int:
-    """`most`, or the limit that this process has already."""
+    """Returns `most`, or the limit that this process has already."""
     return min(
         [most, *(value for value in resource.getrlimit(kind) if value != resource.RLIM_INFINITY)]
     )

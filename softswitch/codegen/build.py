@@ -44,8 +44,8 @@ __all__ = [
     "build_runtime",
     "build_source",
     "cache_dir",
+    "cached",
     "compiler",
-    "kept",
     "read_program",
 ]
 
@@ -136,10 +136,10 @@ def read_program(json_text: str) -> tuple[Program, Callable[[], None]]:
 
         return load_program(json_text)
 
-    return kept("program", json_text, read)
+    return cached("program", json_text, read)
 
 
-def kept(
+def cached(
     kind: str,
     source: str,
     make: Callable[[], T],

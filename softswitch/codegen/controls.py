@@ -63,7 +63,7 @@ class ControlGenerator:
         return identifier("action", index, self.program.actions[index].name)
 
     def action(self, index: int) -> str:
-        """bool action(s, p, h, args): whether exit was called."""
+        """Writes bool action(s, p, h, args): whether exit was called."""
         action = self.program.actions[index]
         self.e.in_action(tuple(p.width for p in action.parameters))
         self.e.enter(f"action {action.name!r}")
@@ -229,7 +229,7 @@ class ControlGenerator:
         ]
 
     def _key_field(self, field: KeyField, at: int) -> list[str]:
-        """Big-endian in whole bytes."""
+        """Stores a field of a key, big-endian in whole bytes."""
         size = (field.width + 7) // 8
         text = self.e.unsigned(field.field, field.width)
         kind = modular_kind(field.width, self.e.limbs)
@@ -293,7 +293,7 @@ class ControlGenerator:
                 return [node.next]
 
     def _goto(self, target: int | None, following: int | None, targets: set[int]) -> str:
-        """Empty if the target comes next anyway."""
+        """Returns a jump; empty if the target comes next anyway."""
         if target is None:
             return "return;" if following is not None else ""
         if target == following:

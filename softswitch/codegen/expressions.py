@@ -119,8 +119,8 @@ class Expressions(Places):
                 return self._leaf(e, r)
 
     def modulo(self, e: Expression, width: int) -> str:
-        """C text of kind modular_kind(width) whose low `width` bits are those of e; the others may
-        be anything."""
+        """Returns C text of kind modular_kind(width) whose low `width` bits are those of e; the
+        others may be anything."""
         kind = modular_kind(width, self.limbs)
         match e:
             case Const(value):
@@ -240,7 +240,7 @@ class Expressions(Places):
         return Value(self._apply(op, self._as(left, kind), self._as(right, kind), kind), kind, r)
 
     def _sign(self, e: Expression, width: int, r: Range) -> Value:
-        """two_comp_mod."""
+        """Writes two_comp_mod."""
         if self.ranges.fits(e, signed_range(width)):
             return self.exact(e)
         text = self.modulo(e, width)
@@ -411,7 +411,7 @@ class Expressions(Places):
         return f"({x} {op} {y})"
 
     def _compare_varbits(self, op: str, left: LValue, right: Expression) -> str:
-        """BMv2 compares the numbers in them, whatever their lengths."""
+        """Compares varbits. BMv2 compares the numbers in them, whatever their lengths."""
         if (
             not isinstance(right, FieldRef | LastField | HeaderField)
             or not field_of(self.program, right).varbit

@@ -148,7 +148,8 @@ class _Generator:
         return self.trace.enabled or self.cover.enabled
 
     def _checksums(self) -> str:
-        """verify_checksums sets checksum_error; update_checksums writes the target fields."""
+        """Writes two functions: verify_checksums sets checksum_error; update_checksums writes the
+        target fields."""
         verify, update = [], []
         for number, checksum in enumerate(self.program.checksums):
             self.expressions.enter(f"checksum {checksum.name!r}")

@@ -60,9 +60,9 @@ class ParserGenerator:
         self._in_parts = sum(len(state.statements) for state in reached) > MANY
 
     def fast_path(self, path: list[int]) -> str:
-        """bool parse_fast_path(s, p, h, l): parses packets that take exactly this path through the
-        states to accept; false for others. It has no joins, so the compiler can derive which
-        headers are valid."""
+        """Writes bool parse_fast_path(s, p, h, l): parses packets that take exactly this path
+        through the states to accept; false for others. It has no joins, so the compiler can derive
+        which headers are valid."""
         lines = [
             f"SW_INLINE bool parse_fast_path{SIGNATURE}) {{",
             UNUSED,
@@ -91,7 +91,7 @@ class ParserGenerator:
         return "\n".join(lines) + "\n"
 
     def function(self) -> str:
-        """run_parser(s, p, h, l), and what it calls."""
+        """Writes run_parser(s, p, h, l), and what it calls."""
         self.e.enter(f"parser {self.program.parser.name!r}")
         return self._functions() if self._in_parts else self._one_function()
 

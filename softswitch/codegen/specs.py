@@ -13,7 +13,7 @@ def words(value: int, width: int) -> list[str]:
 
 
 def lookup_of(table: Table) -> str:
-    """csrc/lookup.h's function for tables like this one."""
+    """Returns csrc/lookup.h's function for tables like this one."""
     return "sw_lookup_exact" if table.kind is Match.EXACT else "sw_lookup"
 
 

@@ -151,14 +151,14 @@ class Statements:
         raise self.e.unsupported(f"{type(operation).__name__} outside a parser")
 
     def _list_request(self, member: str, field_list: Expression) -> list[str]:
-        """BMv2 takes list 0 for no request at all."""
+        """Requests a field list. BMv2 takes list 0 for no request at all."""
         value = f"(int32_t)({self.e.modulo(field_list, 64)} & 0xffff)"
         return [f"{{ int32_t list = {value}; if (list) p->req.{member} = list; }}"]
 
     # ---- fields ----
 
     def assign(self, target: LValue, value: Expression) -> str:
-        """target = value, by the rules of the target's type."""
+        """Writes target = value, by the rules of the target's type."""
         if sort_of(value) is Sort.BOOL:
             value = Unary("b2d", value)
         field = field_of(self.program, target)
@@ -288,7 +288,7 @@ class Statements:
     def _copy_header(
         self, target: HeaderExpression, value: HeaderExpression, invalid: list[HeaderExpression]
     ) -> list[str]:
-        """`invalid`: headers that aren't valid afterwards."""
+        """Copies a header. `invalid`: headers that aren't valid afterwards."""
         if target == value and not invalid:
             return []
         name = self.layout.type_name(header_type_of(self.program, target))

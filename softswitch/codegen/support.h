@@ -383,9 +383,9 @@ SW_WIDE sw_wide sw_wide_divide(sw_wide x, sw_wide y, bool remainder)
 }
 SW_WIDE sw_wide sw_wide_signed_field(sw_wide x, unsigned width)
 { /* see sw_signed_field */
-    sw_wide one = sw_wide_from_u64(1);
-    sw_wide min = sw_wide_neg(sw_wide_shl(one, width - 1)),
-            mask = sw_wide_sub(sw_wide_shl(one, width), one);
+    sw_wide bit = sw_wide_from_u64(1);
+    sw_wide min = sw_wide_neg(sw_wide_shl(bit, width - 1)),
+            mask = sw_wide_sub(sw_wide_shl(bit, width), bit);
     if (sw_wide_compare(x, min) >= 0 && sw_wide_compare(x, mask) <= 0) return x;
     return sw_wide_sign(x, width);
 }

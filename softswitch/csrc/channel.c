@@ -37,10 +37,10 @@ void sw_channel_free(struct sw_channel *channel) { free(channel); }
 
 struct sw_channel *sw_channels_map(int fd)
 {
-    struct stat found;
-    if (fstat(fd, &found) != 0) return NULL;
+    struct stat status;
+    if (fstat(fd, &status) != 0) return NULL;
     errno = EINVAL;
-    if (found.st_size != 2 * sizeof(struct sw_channel)) return NULL;
+    if (status.st_size != 2 * sizeof(struct sw_channel)) return NULL;
     void *both =
         mmap(NULL, 2 * sizeof(struct sw_channel), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return both == MAP_FAILED ? NULL : both;

@@ -372,7 +372,7 @@ int sw_front_push(struct sw_front *front, uint64_t handle, const uint8_t *data, 
     if (pushed == SW_FRONT_SENT && (call == NULL || call->client == NULL)) pushed = SW_FRONT_GONE;
     if (pushed == SW_FRONT_SENT && call->method->is.kind == SW_FRONT_PARTS &&
         call->waiting > FRONT_MARK) {
-        call->full = call->told = true;
+        call->full = call->awaited = true;
         pushed = SW_FRONT_FULL;
     }
     front_unlock(front);
@@ -392,7 +392,7 @@ void sw_front_finish(struct sw_front *front, uint64_t handle, const uint8_t *dat
         answer_finish(call, code, text, details);
         /* The worker that has the parts ends them itself. Of any other end it has to be told: what
          * it keeps of them would stay for ever. */
-        if (call->method->is.kind != SW_FRONT_STREAM) call->told = false;
+        if (call->method->is.kind != SW_FRONT_STREAM) call->awaited = false;
         send_on(call->client);
     }
     front_unlock(front);
@@ -429,7 +429,7 @@ void sw_front_refuse(struct sw_front *front)
     front->n_listening = 0;
     for (uint32_t i = 0; i < front->n_places; i++) {
         struct call *call = front->places[i].call;
-        if (call != NULL && call->client != NULL && !call->begun && !call->told)
+        if (call != NULL && call->client != NULL && !call->begun && !call->awaited)
             answer_abort(call, CODE_UNAVAILABLE, "the switch is ending");
     }
     for (struct client *client = front->clients, *after; client != NULL; client = after) {

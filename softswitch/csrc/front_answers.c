@@ -192,7 +192,7 @@ void answer_unserved(struct call *call, bool is_grpc, bool encoded)
         return;
     }
     answer_finish(call, CODE_UNIMPLEMENTED,
-                  encoded ? "compressed messages aren't taken" : "there is no such method", NULL);
+                  encoded ? "compressed messages aren't taken" : "no such method", NULL);
     if (encoded && !put_field(&call->trailers, "grpc-accept-encoding", "identity"))
         bytes_drop(&call->trailers);
 }

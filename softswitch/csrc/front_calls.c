@@ -175,7 +175,7 @@ void call_detach(struct call *call)
     call->class = client->favoured;
     call->client = NULL;
     if (call->busy) return;
-    if (call->told) queue_add_ended(front, call);
+    if (call->awaited) queue_add_ended(front, call);
     else call_free(front, call);
 }
 
@@ -307,7 +307,7 @@ static void whole(struct call *call)
     struct message *message = call->part;
     call->part = NULL;
     call->n_prefix = 0;
-    call->asked = true;
+    call->request_came = true;
     call->backlog += (uint32_t)cost(message);
     messages_add(&call->in, message);
     finish(call);
@@ -371,7 +371,7 @@ static bool fill(struct call *call, const uint8_t *data, uint32_t length)
 void call_data(struct call *call, const uint8_t *data, size_t length)
 {
     bool is_stream = call->method->is.kind == SW_FRONT_STREAM;
-    while (length > 0 && !call->finished && (is_stream || !call->asked)) {
+    while (length > 0 && !call->finished && (is_stream || !call->request_came)) {
         size_t step = FRONT_PREFIX - call->n_prefix;
         unfinish(call);
         if (step > 0) {
@@ -401,8 +401,8 @@ void call_half(struct call *call)
         finish(call);
         if (call->held == 0) unlist(call);
         queue_add(call);
-    } else if (!call->asked) {
-        answer_abort(call, CODE_INVALID_ARGUMENT, "there is no request");
+    } else if (!call->request_came) {
+        answer_abort(call, CODE_INVALID_ARGUMENT, "no request came");
     }
 }
 

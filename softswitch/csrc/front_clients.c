@@ -127,7 +127,7 @@ static bool has_stream(const struct client *client)
 {
     for (int i = 0; i < FRONT_BUCKETS; i++) {
         for (const struct call *call = client->buckets[i]; call != NULL; call = call->in_bucket) {
-            if (call->method->is.kind == SW_FRONT_STREAM && call->told && !call->finished)
+            if (call->method->is.kind == SW_FRONT_STREAM && call->awaited && !call->finished)
                 return true;
         }
     }

@@ -87,7 +87,7 @@ static bool greet(struct client *client)
 /* A call's window is widened while its messages are worked at as they come. */
 bool frames_widen(struct client *client, struct call *call)
 {
-    bool more_comes = call->method->is.kind == SW_FRONT_STREAM || !call->asked;
+    bool more_comes = call->method->is.kind == SW_FRONT_STREAM || !call->request_came;
     if (!more_comes || call->half || call->finished) return true;
     if (call->room > FRONT_STREAM_WINDOW / 2 || call->backlog > FRONT_BACKLOG) return true;
     uint32_t more = FRONT_STREAM_WINDOW - call->room;

@@ -123,11 +123,11 @@ struct call {
     uint8_t class, work_class; /* at its end, and of its work: 1 favoured */
     bool listed, unfinished; /* among those that hold something */
     bool begun; /* counts for its method's bound */
-    bool told; /* workers know it: they are told of its end */
+    bool awaited; /* workers know it: they are told of its end */
     bool half_due, room_due;
     bool ready, sending; /* in these lists */
     bool busy; /* a worker has an event of it */
-    bool asked; /* the one request of a method that isn't a stream has come */
+    bool request_came; /* the one request of a method that isn't a stream has come */
     bool half; /* the client sends no more */
     bool finished; /* the server has */
     bool headers_sent, full;

@@ -159,7 +159,7 @@ static void fill_event(struct call *call, struct sw_front_event *event)
         .kind = SW_FRONT_END,
     };
     if (client == NULL) {
-        call->told = false;
+        call->awaited = false;
     } else if (call->room_due) {
         call->room_due = false;
         event->kind = SW_FRONT_ROOM;
@@ -177,7 +177,7 @@ static void fill_event(struct call *call, struct sw_front_event *event)
         call->half_due = false;
         event->kind = SW_FRONT_HALF;
     }
-    if (client != NULL && call->method->is.kind == SW_FRONT_STREAM) call->told = true;
+    if (client != NULL && call->method->is.kind == SW_FRONT_STREAM) call->awaited = true;
 }
 
 bool queue_take(struct sw_front *front, struct sw_front_event *event)
@@ -217,7 +217,7 @@ void queue_done(struct sw_front *front, uint64_t handle)
     }
     struct client *client = call->client;
     if (client == NULL) {
-        if (call->told) queue_add_ended(front, call);
+        if (call->awaited) queue_add_ended(front, call);
         else call_free(front, call);
         return;
     }

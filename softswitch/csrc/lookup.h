@@ -20,7 +20,7 @@ enum {
 /* A cached result. `found`: the entry's address | 1; 1 for a miss; 0: the slot is empty. */
 struct sw_cache_slot {
     uint64_t key;
-    uintptr_t found;
+    uintptr_t result;
 };
 
 /* Eight tags, which are keys or their hashes (map.h), and the entries. A reference is a handle plus
@@ -121,8 +121,8 @@ SW_ALWAYS const struct sw_entry *sw_lookup(const struct sw_table *table, const u
     if (bytes <= SW_CACHED_KEY) {
         uint64_t word;
         const struct sw_cache_slot *slot = sw_cache_slot_of(table, key, bytes, &word);
-        if (slot->key == word && slot->found != 0)
-            return (const struct sw_entry *)(slot->found - 1);
+        if (slot->key == word && slot->result != 0)
+            return (const struct sw_entry *)(slot->result - 1);
     }
     return (const struct sw_entry *)(const void *)head->find(head->where, key);
 }

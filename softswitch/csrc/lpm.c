@@ -140,13 +140,13 @@ static sw_child_t burst(struct lpm *lpm, struct sw_trie *trie, sw_child_t list,
     struct sw_node *entries[SW_LONG + 1] = {entry};
     uint32_t mine = window(entry->words, at), shared = bits_of(lpm, entry) - at - 1;
     for (uint32_t i = 0; i < SW_LONG; i++) {
-        struct sw_node *other = entry_of(lpm, sw_trie_list(trie, list)[SW_LONG + i]);
-        uint32_t differ = mine ^ window(other->words, at);
+        struct sw_node *sibling = entry_of(lpm, sw_trie_list(trie, list)[SW_LONG + i]);
+        uint32_t differ = mine ^ window(sibling->words, at);
         uint32_t same = differ == 0 ? SW_WINDOW : (uint32_t)__builtin_clz(differ),
-                 most = bits_of(lpm, other) - at - 1;
+                 most = bits_of(lpm, sibling) - at - 1;
         shared = shared < same ? shared : same;
         shared = shared < most ? shared : most;
-        entries[i + 1] = other;
+        entries[i + 1] = sibling;
     }
     sw_trie_release(trie, list);
     sw_child_t node = sw_trie_alloc(trie, SW_NODE), top = node;
@@ -269,8 +269,8 @@ static uint32_t covering_prefix(const struct lpm *lpm, const struct sw_node *ent
     for (int32_t prefix = entry->prefix - 1;
          prefix >= 0 && lpm->exact_bits + (uint32_t)prefix >= least; prefix--) {
         uint64_t hash = make_prefix(lpm, shorter, prefix);
-        const struct sw_node *found = sw_map_find(&lpm->map, lpm->nodes, shorter, hash);
-        if (found != NULL) return found->entry.handle + 1;
+        const struct sw_node *node = sw_map_find(&lpm->map, lpm->nodes, shorter, hash);
+        if (node != NULL) return node->entry.handle + 1;
     }
     return 0;
 }

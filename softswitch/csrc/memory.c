@@ -27,10 +27,10 @@ static void add_channels(struct sw_switch *sw, struct sw_port *port, struct sw_c
     sw_watchers_ask(sw);
 }
 
-int sw_connect(struct sw_switch *one, uint16_t port, struct sw_switch *other, uint16_t other_port)
+int sw_connect(struct sw_switch *near, uint16_t port, struct sw_switch *far, uint16_t far_port)
 {
-    if (one->running || other->running || one->manual || other->manual) return -EBUSY;
-    struct sw_port *a = sw_port_of(one, port), *b = sw_port_of(other, other_port);
+    if (near->running || far->running || near->manual || far->manual) return -EBUSY;
+    struct sw_port *a = sw_port_of(near, port), *b = sw_port_of(far, far_port);
     if (a == NULL || b == NULL || a == b) return -EINVAL;
     if (a->channel_in != NULL || b->channel_in != NULL) return -EEXIST;
     struct sw_channel *there = sw_channel_new(), *back = sw_channel_new();
@@ -39,10 +39,10 @@ int sw_connect(struct sw_switch *one, uint16_t port, struct sw_switch *other, ui
         sw_channel_free(back);
         return -ENOMEM;
     }
-    a->peer = other;
-    b->peer = one;
-    add_channels(one, a, back, there); /* the receiving port frees it */
-    add_channels(other, b, there, back);
+    a->peer = far;
+    b->peer = near;
+    add_channels(near, a, back, there); /* the receiving port frees it */
+    add_channels(far, b, there, back);
     return 0;
 }
 
@@ -205,12 +205,13 @@ void sw_watchers_note(struct sw_switch *sw, const void *messages, size_t length)
         if (header->nlmsg_type != RTM_NEWLINK) continue;
         const struct ifinfomsg *link = NLMSG_DATA(header);
         int rest = (int)IFLA_PAYLOAD(header);
-        for (const struct rtattr *one = IFLA_RTA(link); RTA_OK(one, rest);
-             one = RTA_NEXT(one, rest)) {
+        for (const struct rtattr *attribute = IFLA_RTA(link); RTA_OK(attribute, rest);
+             attribute = RTA_NEXT(attribute, rest)) {
             uint32_t promiscuity;
-            if (one->rta_type != IFLA_PROMISCUITY || RTA_PAYLOAD(one) < sizeof promiscuity)
+            if (attribute->rta_type != IFLA_PROMISCUITY ||
+                RTA_PAYLOAD(attribute) < sizeof promiscuity)
                 continue;
-            memcpy(&promiscuity, RTA_DATA(one), sizeof promiscuity);
+            memcpy(&promiscuity, RTA_DATA(attribute), sizeof promiscuity);
             note(sw, link->ifi_index, promiscuity);
         }
     }

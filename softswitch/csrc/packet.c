@@ -48,8 +48,8 @@ void sw_pool_free(struct sw_pool *pool)
 
 static void grow(struct sw_pool *pool, bool small)
 {
-    uint32_t *made = small ? &pool->n_small : &pool->n_large;
-    uint32_t room = (small ? pool->max_small : pool->max_large) - *made;
+    uint32_t *allocated = small ? &pool->n_small : &pool->n_large;
+    uint32_t room = (small ? pool->max_small : pool->max_large) - *allocated;
     uint32_t n = small ? SLAB_SMALL : SLAB_LARGE;
     if (n > room) n = room;
     if (n == 0) return;
@@ -61,7 +61,7 @@ static void grow(struct sw_pool *pool, bool small)
     if (slab == NULL) return;
     *(void **)slab = pool->slabs;
     pool->slabs = slab;
-    *made += n;
+    *allocated += n;
     struct sw_pkt **list = small ? &pool->free_small : &pool->free_large;
     for (uint32_t i = n; i-- > 0;) {
         struct sw_pkt *pkt = (struct sw_pkt *)(void *)(slab + ALIGN + i * element);
@@ -155,12 +155,12 @@ struct sw_pkt *sw_pkt_restore_headroom(struct sw_pool *pool, struct sw_pkt *pkt)
             return pkt;
         }
     }
-    struct sw_pkt *other = sw_pkt_copy_bytes(pool, pkt->p.data, length);
-    if (other != NULL) {
-        memcpy(other->p.phv, pkt->p.phv, pool->phv_size);
-        other->p.std = pkt->p.std;
-        other->passes = pkt->passes;
+    struct sw_pkt *copy = sw_pkt_copy_bytes(pool, pkt->p.data, length);
+    if (copy != NULL) {
+        memcpy(copy->p.phv, pkt->p.phv, pool->phv_size);
+        copy->p.std = pkt->p.std;
+        copy->passes = pkt->passes;
     }
     sw_pkt_free(pool, pkt);
-    return other;
+    return copy;
 }

@@ -44,10 +44,10 @@ struct sw_port *sw_port_of(struct sw_switch *sw, uint32_t number)
 
 /* ---- opening and closing ---- */
 
-static int fail(char *error, const char *what, const char *interface)
+static int fail(char *error, const char *step, const char *interface)
 {
     int code = errno;
-    snprintf(error, SW_ERROR_BYTES, "%s %s: %s%s", what, interface, strerror(code),
+    snprintf(error, SW_ERROR_BYTES, "%s %s: %s%s", step, interface, strerror(code),
              code == EPERM || code == EACCES ? "; run as root (CAP_NET_RAW is needed)" : "");
     return -code;
 }

@@ -25,26 +25,26 @@ int sw_ring_open(struct sw_ring *ring, int fd, uint32_t frames, size_t frame_byt
     long page_bytes = sysconf(_SC_PAGESIZE); /* 4, 16 or 64 KB on arm64 */
     uint32_t block_bytes = page_bytes > SW_RING_BLOCK ? (uint32_t)page_bytes : SW_RING_BLOCK,
              block_slots = block_bytes / slot_bytes;
-    struct sw_ring made = {.slot_bytes = slot_bytes,
-                           .block_bytes = block_bytes,
-                           .block_slots = block_slots,
-                           .block_count = (frames + block_slots - 1) / block_slots};
+    struct sw_ring layout = {.slot_bytes = slot_bytes,
+                             .block_bytes = block_bytes,
+                             .block_slots = block_slots,
+                             .block_count = (frames + block_slots - 1) / block_slots};
     /* frames longer than a slot are also queued at the socket */
     int version = TPACKET_V2, offload = 1, copy = 1;
     struct tpacket_req request = {.tp_block_size = block_bytes,
-                                  .tp_block_nr = made.block_count,
+                                  .tp_block_nr = layout.block_count,
                                   .tp_frame_size = slot_bytes,
-                                  .tp_frame_nr = made.block_count * block_slots};
+                                  .tp_frame_nr = layout.block_count * block_slots};
     if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &offload, sizeof offload) != 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_COPY_THRESH, &copy, sizeof copy) != 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
         return -errno;
     }
-    void *blocks = mmap(NULL, size(&made), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *blocks = mmap(NULL, size(&layout), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (blocks == MAP_FAILED) return -errno;
-    made.blocks = blocks;
-    *ring = made;
+    layout.blocks = blocks;
+    *ring = layout;
     return 0;
 }
 

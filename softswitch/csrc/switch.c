@@ -38,11 +38,11 @@ uint64_t sw_clock_ns(void)
 static void lock_soon(pthread_mutex_t *mutex)
 {
     if (pthread_mutex_trylock(mutex) == 0) return;
-    struct sched_param own = {0}, raised = {.sched_priority = 1};
+    struct sched_param normal = {0}, raised = {.sched_priority = 1};
     bool raises =
         sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO, &raised) == 0;
     pthread_mutex_lock(mutex);
-    if (raises) sched_setscheduler(0, SCHED_OTHER, &own);
+    if (raises) sched_setscheduler(0, SCHED_OTHER, &normal);
 }
 
 void sw_lock(struct sw_switch *sw)
@@ -63,8 +63,9 @@ uint64_t sw_real_ns(void)
 
 void sw_wake(struct sw_switch *sw)
 {
-    uint64_t one = 1;
-    ssize_t ignored = write(sw->wake, &one, sizeof one); /* EAGAIN: a wake-up is pending already */
+    uint64_t wakeup = 1;
+    ssize_t ignored =
+        write(sw->wake, &wakeup, sizeof wakeup); /* EAGAIN: a wake-up is pending already */
     (void)ignored;
 }
 

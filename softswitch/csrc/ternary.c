@@ -196,9 +196,9 @@ static bool is_duplicate(const struct ternary *ternary, const struct sw_node *no
             if (block->count != 0 && block->nodes[0]->rank > node->rank) return false;
             for (uint64_t entries = sw_bits_entries(block, key, bits->indexed); entries != 0;
                  entries &= entries - 1) {
-                const struct sw_node *other = block->nodes[__builtin_ctzll(entries)];
-                if (other->rank == node->rank &&
-                    memcmp(other->words, node->words, 8 * (size_t)n_words) == 0)
+                const struct sw_node *twin = block->nodes[__builtin_ctzll(entries)];
+                if (twin->rank == node->rank &&
+                    memcmp(twin->words, node->words, 8 * (size_t)n_words) == 0)
                     return true;
             }
         }

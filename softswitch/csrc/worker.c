@@ -322,7 +322,7 @@ void sw_worker_expect(const struct sw_switch *from, struct sw_switch *to, uint64
     /* the frame is there before the peer's sleep is looked at */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&worker->sleeps_until_ns, __ATOMIC_SEQ_CST) <= at_ns) return;
-    uint64_t one = 1;
-    ssize_t ignored = write(worker->wake, &one, sizeof one);
+    uint64_t wakeup = 1;
+    ssize_t ignored = write(worker->wake, &wakeup, sizeof wakeup);
     (void)ignored;
 }

@@ -69,7 +69,7 @@ def pack(where: str, actions: Mapping[int, Action], message: p4r.Action) -> Call
     if values:
         raise RpcError(
             INVALID_ARGUMENT,
-            f"{where}, action {action.name}: there is no parameter {next(iter(values))}",
+            f"{where}, action {action.name}: no parameter {next(iter(values))}",
         )
     return Call(action, tuple(args))
 

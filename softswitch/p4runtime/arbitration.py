@@ -198,7 +198,7 @@ class Arbitration:
             s for s in sessions if not s.primary and (leads or (claims and s.election_id is None))
         ]
         if not lesser:
-            raise RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_SESSIONS} controllers already")
+            raise RpcError(RESOURCE_EXHAUSTED, f"{MAX_SESSIONS} controllers are connected already")
         return min(lesser, key=lambda session: (session.election_id is not None, session.since_s))
 
     def check_device(self, device_id: int) -> None:
@@ -266,7 +266,7 @@ class Arbitration:
                 RESOURCE_EXHAUSTED, f"a role's configuration has at most {MAX_ROLE_CONFIG} bytes"
             )
         if name not in self._roles and len(self._roles) >= MAX_ROLES:
-            raise RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_ROLES} roles already")
+            raise RpcError(RESOURCE_EXHAUSTED, f"{MAX_ROLES} roles exist already")
         scope = scope_of(message.role.config) if message.role.HasField("config") else None
         for other_name, role in self._roles.items():
             if (

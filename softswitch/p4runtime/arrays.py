@@ -42,7 +42,7 @@ class Arrays:
         self._native.set_registers(array.index, array.width, first, values)
 
     def write_counter(self, message: p4r.CounterEntry) -> Undo:
-        """MODIFY of a CounterEntry."""
+        """Carries out MODIFY of a CounterEntry."""
         array = self._schema.counter(message.counter_id)
         first, n = _cells("counter", array, message)
         old = self._native.counters(array.index, first, n)
@@ -65,7 +65,7 @@ class Arrays:
             )
 
     def write_register(self, message: p4r.RegisterEntry) -> Undo:
-        """MODIFY of a RegisterEntry."""
+        """Carries out MODIFY of a RegisterEntry."""
         array = self._schema.register(message.register_id)
         first, n = _cells("register", array, message)
         value = array.type.decode(message.data, f"register {array.name}")
@@ -81,8 +81,8 @@ class Arrays:
             yield Part(n, _register_entities(array, first, values))
 
     def write_meter(self, message: p4r.MeterEntry) -> Undo:
-        """MODIFY of a MeterEntry. Without `config` the meter is unconfigured again, and marks
-        everything green."""
+        """Carries out MODIFY of a MeterEntry. Without `config` the meter is unconfigured again, and
+        marks everything green."""
         array = self._schema.meter(message.meter_id)
         first, n = _cells("meter", array, message)
         if message.HasField("counter_data"):
@@ -167,7 +167,7 @@ def _cells(
         raise RpcError(INVALID_ARGUMENT, f"{kind} {array.name}: index {index} is negative")
     if index >= array.size:
         raise RpcError(
-            OUT_OF_RANGE, f"{kind} {array.name} has {array.size} cells: there is no index {index}"
+            OUT_OF_RANGE, f"{kind} {array.name} has {array.size} cells: no index {index}"
         )
     return index, 1
 

@@ -20,7 +20,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from pcn.base.p4rt import p4r
 from pcn.softswitch.cache.objects import digest
-from pcn.softswitch.codegen.build import BuildError, build_program, kept, read_program
+from pcn.softswitch.codegen.build import BuildError, build_program, cached, read_program
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.p4runtime.entities import Forwarding
 from pcn.softswitch.p4runtime.errors import INTERNAL, INVALID_ARGUMENT, RpcError
@@ -97,7 +97,7 @@ def _schema(
         return binding.bind(config.p4info, program)
 
     info = config.p4info.SerializeToString(deterministic=True).hex()
-    schema, keep_schema = kept("schema", f"{info}\n{json_text}", bind, _sources, _LOADED)
+    schema, keep_schema = cached("schema", f"{info}\n{json_text}", bind, _sources, _LOADED)
 
     def keep() -> None:
         for keep_each in (*programs, keep_schema):

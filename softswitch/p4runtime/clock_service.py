@@ -48,7 +48,7 @@ class _Servicer:
 
     def _check(self, port: int) -> None:
         if port > MAX_PORT:
-            raise RpcError(INVALID_ARGUMENT, f"there is no port {port}: they are 0 to {MAX_PORT}")
+            raise RpcError(INVALID_ARGUMENT, f"no port {port}: they are 0 to {MAX_PORT}")
 
     def _moment(self, ns: int) -> Any:
         frames = [

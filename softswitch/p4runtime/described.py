@@ -114,7 +114,8 @@ def _is_added(table: p4i.Table) -> bool:
 
 
 def _actions(info: p4i.P4Info, program: Program) -> dict[str, int]:
-    """p4c gives each table its own copy of an action: those of one name are one here."""
+    """Describes actions. p4c gives each table its own copy of an action: those of one name are one
+    here."""
     ids: dict[str, int] = {}
     used = {number for table in program.tables for number in table.actions}
     for number in sorted(used):

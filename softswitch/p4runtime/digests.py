@@ -79,7 +79,7 @@ class Digests:
         self._active: dict[int, _Learning] = {}
 
     def write(self, kind: p4r.Update.Type.ValueType, message: p4r.DigestEntry) -> Undo:
-        """INSERT, MODIFY or DELETE of a DigestEntry."""
+        """Carries out INSERT, MODIFY or DELETE of a DigestEntry."""
         digest = self._schema.digest(message.digest_id)
         config = message.config
         negative = (

@@ -31,7 +31,7 @@ class DirectResources:
         self._tables = tables
 
     def modify_counter(self, message: p4r.DirectCounterEntry) -> Undo:
-        """MODIFY of a DirectCounterEntry; without data it changes nothing."""
+        """Carries out MODIFY of a DirectCounterEntry; without data it changes nothing."""
         self._check("counter", message.table_entry)
         table, entry = self._tables.find(message.table_entry)
         old = self._tables.counter(table, entry)
@@ -57,8 +57,8 @@ class DirectResources:
                 )
 
     def modify_meter(self, message: p4r.DirectMeterEntry) -> Undo:
-        """MODIFY of a DirectMeterEntry; without a configuration the meter marks everything green
-        again."""
+        """Carries out MODIFY of a DirectMeterEntry; without a configuration the meter marks
+        everything green again."""
         self._check("meter", message.table_entry)
         table, entry = self._tables.find(message.table_entry)
         if message.HasField("counter_data"):

@@ -169,7 +169,7 @@ def _unix(path: str) -> socket.socket:
     except OSError:
         sock.close()
         raise FrontError(
-            "its folder is missing or another user's, or there is a file of this name"
+            "its folder is missing or another user's, or a file of this name exists"
         ) from None
     return sock
 

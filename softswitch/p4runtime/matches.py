@@ -60,7 +60,7 @@ def pack_fields(
         if field.match is Match.LPM:
             prefix = high.bit_count()
     if field_matches:
-        raise _bad(owner, f"there is no match field {next(iter(field_matches))}")
+        raise _bad(owner, f"no match field {next(iter(field_matches))}")
     return bytes(keys), bytes(masks), prefix
 
 

@@ -55,9 +55,7 @@ def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
         header = header << field.width | value
         bits += field.width
     if values:
-        raise RpcError(
-            INVALID_ARGUMENT, f"packet-out: there is no metadata field {next(iter(values))}"
-        )
+        raise RpcError(INVALID_ARGUMENT, f"packet-out: no metadata field {next(iter(values))}")
     size = header_bytes(fields)
     frame = (header << (8 * size - bits)).to_bytes(size, "big") + message.payload
     if len(frame) > MAX_PACKET_OUT:

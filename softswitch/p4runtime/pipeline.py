@@ -125,7 +125,7 @@ class Pipeline:
         NOT_FOUND without one."""
         saved = self._saved
         if saved is None:
-            raise RpcError(NOT_FOUND, "there is no saved configuration to commit (VERIFY_AND_SAVE)")
+            raise RpcError(NOT_FOUND, "no saved configuration to commit (VERIFY_AND_SAVE)")
         self._run(saved.verified)
         assert self._state is not None
         for update in saved.writes:

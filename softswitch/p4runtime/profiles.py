@@ -84,7 +84,7 @@ class Profiles:
     def write_member(
         self, kind: p4r.Update.Type.ValueType, message: p4r.ActionProfileMember
     ) -> Undo:
-        """INSERT, MODIFY or DELETE of an ActionProfileMember."""
+        """Carries out INSERT, MODIFY or DELETE of an ActionProfileMember."""
         state = self._state(message.action_profile_id)
         if kind == p4r.Update.INSERT:
             return self._insert_member(state, message)
@@ -139,7 +139,7 @@ class Profiles:
     # ---- ActionProfileGroup ----
 
     def write_group(self, kind: p4r.Update.Type.ValueType, message: p4r.ActionProfileGroup) -> Undo:
-        """INSERT, MODIFY or DELETE of an ActionProfileGroup."""
+        """Carries out INSERT, MODIFY or DELETE of an ActionProfileGroup."""
         state = self._state(message.action_profile_id)
         if not state.profile.selector:
             raise RpcError(INVALID_ARGUMENT, f"{_name(state)} has no selector, so it has no groups")

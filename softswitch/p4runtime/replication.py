@@ -40,7 +40,7 @@ class Replication:
     def write(
         self, kind: p4r.Update.Type.ValueType, message: p4r.PacketReplicationEngineEntry
     ) -> Undo:
-        """INSERT, MODIFY or DELETE of either kind of entry."""
+        """Carries out INSERT, MODIFY or DELETE of either kind of entry."""
         which = message.WhichOneof("type")
         if which == "clone_session_entry":
             return self._write_session(kind, message.clone_session_entry)
@@ -54,13 +54,13 @@ class Replication:
         if which in (None, "clone_session_entry"):
             wanted = query.clone_session_entry.session_id
             if wanted and wanted not in self._sessions:
-                raise RpcError(NOT_FOUND, f"there is no clone session {wanted}")
+                raise RpcError(NOT_FOUND, f"no clone session {wanted}")
             sessions = [self._sessions[wanted]] if wanted else list(self._sessions.values())
             yield Part(len(sessions), map(_session_entity, sessions))
         if which in (None, "multicast_group_entry"):
             wanted = query.multicast_group_entry.multicast_group_id
             if wanted and wanted not in self._groups:
-                raise RpcError(NOT_FOUND, f"there is no multicast group {wanted}")
+                raise RpcError(NOT_FOUND, f"no multicast group {wanted}")
             groups = [self._groups[wanted]] if wanted else list(self._groups.values())
             yield Part(len(groups), map(_group_entity, groups))
 

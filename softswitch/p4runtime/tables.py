@@ -55,7 +55,7 @@ class Tables:
     # ---- TableEntry ----
 
     def insert(self, message: p4r.TableEntry) -> Undo:
-        """INSERT of a TableEntry."""
+        """Carries out INSERT of a TableEntry."""
         state = self._state(message)
         table = state.table
         if message.is_default_action:
@@ -93,8 +93,8 @@ class Tables:
         return functools.partial(self._remove, state, entry)
 
     def insert_all(self, insertions: Sequence[Insertion]) -> dict[int, RpcError]:
-        """INSERT of entries that were read for any switch of the program. Returns why some are
-        refused, by number; these keep none of the others out."""
+        """Carries out INSERT of entries that were read for any switch of the program. Returns why
+        some are refused, by number; these keep none of the others out."""
         packed = [insertion.packed for insertion in insertions if insertion.packed is not None]
         handles = iter(self._native.table_add_all(packed))
         refused = {}
@@ -114,7 +114,7 @@ class Tables:
         return refused
 
     def modify(self, message: p4r.TableEntry) -> Undo:
-        """MODIFY of a TableEntry or a default entry."""
+        """Carries out MODIFY of a TableEntry or a default entry."""
         state = self._state(message)
         table = state.table
         check_write(table, message)
@@ -147,7 +147,7 @@ class Tables:
         return undo
 
     def delete(self, message: p4r.TableEntry) -> Undo:
-        """DELETE of a TableEntry."""
+        """Carries out DELETE of a TableEntry."""
         state = self._state(message)
         table = state.table
         if message.is_default_action:

@@ -36,7 +36,7 @@ class ValueSets:
         self._members: dict[int, dict[Key, int]] = {number: {} for number in schema.value_sets}
 
     def modify(self, message: p4r.ValueSetEntry) -> Undo:
-        """MODIFY of a ValueSetEntry: its members replace those that are there."""
+        """Carries out MODIFY of a ValueSetEntry: its members replace those that are there."""
         value_set = self._schema.value_set(message.value_set_id)
         keys: dict[Key, None] = {}
         for member in message.members:

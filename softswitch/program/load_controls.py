@@ -118,7 +118,7 @@ class ControlLoader:
     def _action(self, place: Place) -> int:
         number = place.integer(0, 2**31 - 1)
         if number not in self.action_ids:
-            raise place.error(f"there is no action with id {number}")
+            raise place.error(f"no action with id {number}")
         return self.action_ids[number]
 
     def _call(self, place: Place) -> ActionCall:
@@ -181,7 +181,7 @@ class ControlLoader:
         meter = None
         if meter_place:
             if meter_place.string() not in self.direct_meters:
-                raise meter_place.error("there is no such direct meter")
+                raise meter_place.error("no such direct meter")
             meter = self.direct_meters[meter_place.string()]
             if meter in self._metered:
                 raise meter_place.error("a second table has this direct meter")

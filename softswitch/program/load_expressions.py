@@ -154,7 +154,7 @@ class ExpressionLoader:
                 return self.names.field_or_valid(value)
             case "runtime_data" | "local":
                 if not self.locals:
-                    raise value.error("there are no action parameters here")
+                    raise value.error("no action parameters here")
                 index = value.integer(0, len(self.locals) - 1)
                 return Local(index, self.locals[index])
             case "header":

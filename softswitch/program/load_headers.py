@@ -123,7 +123,7 @@ def _members(place: Place, key: str, by_id: dict[int, int]) -> tuple[int, ...]:
     for item in place.at(key).items():
         number = item.integer(0, 2**31 - 1)
         if number not in by_id:
-            raise item.error(f"there is nothing with id {number}")
+            raise item.error(f"nothing has the id {number}")
         result.append(by_id[number])
     if not result:
         raise place.at(key).error("expected at least one element")
@@ -159,7 +159,7 @@ def _unions(root: Place, names: Names, by_id: dict[int, int]) -> None:
         unions_by_id[_new_id(place, unions_by_id)] = index
         union_type = place.at("union_type").string()
         if union_type not in types:
-            raise place.at("union_type").error("there is no such header union type")
+            raise place.at("union_type").error("no such header union type")
         headers = _members(place, "header_ids", by_id)
         if [names.headers[h].type for h in headers] != [t for _, t in types[union_type]]:
             raise place.at("header_ids").error("the headers are not those of the union's type")

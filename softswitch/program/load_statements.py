@@ -184,7 +184,7 @@ class StatementLoader:
                 list_place = take(2)[1]
                 list_id = self.expressions.constant(list_place)
                 if list_id not in self.names.learn_ids:
-                    raise list_place.error(f"there is no learn list with id {list_id}")
+                    raise list_place.error(f"no learn list with id {list_id}")
                 return Digest(self.names.learn_ids[list_id])
             case "log_msg":
                 return self._log_message(*take(2))
@@ -250,8 +250,8 @@ class StatementLoader:
         return self.names.headers[self.names.header_names.find(place.at("value"))].metadata
 
     def _assign_metadata(self, place: Place, target: Place, value: Place) -> AssignMetadata:
-        """p4c copies structs field by field, except standard metadata that log_msg prints as a
-        whole."""
+        """Copies a struct. p4c copies structs field by field, except standard metadata that log_msg
+        prints as a whole."""
         to, source = (
             self.names.header_names.find(argument.at("value")) for argument in (target, value)
         )

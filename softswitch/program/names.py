@@ -36,7 +36,7 @@ class Index:
         """Returns the index of the object that `place` names."""
         name = place.string()
         if name not in self._by_name:
-            raise place.error(f"there is no {self.kind} named {name[:100]!r}")
+            raise place.error(f"no {self.kind} named {name[:100]!r}")
         return self._by_name[name]
 
     def get(self, name: str) -> int | None:

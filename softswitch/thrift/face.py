@@ -57,13 +57,13 @@ class Face:
             yield getattr(answer, kind)
 
     def refusal(self, error: RpcError) -> Exception:
-        """BMv2's exception for what P4Runtime refuses."""
+        """Returns BMv2's exception for what P4Runtime refuses."""
         if error.code == FAILED_PRECONDITION:
             return self.table_error("ERROR")
         return self.table_error(_CODES.get(error.code, "ERROR"))
 
     def table_error(self, name: str) -> Exception:
-        """BMv2's exception of tables and profiles."""
+        """Returns BMv2's exception of tables and profiles."""
         exception: Exception = self.idl.TableFailure(getattr(self.idl.TableError, name))
         return exception
 

@@ -214,7 +214,7 @@ class ReplicationCalls(Face):
             raise self._error(_ERROR) from None
 
     def _replicas(self, handles: Sequence[int]) -> list[tuple[int, int]]:
-        """Port and instance of each copy; of a LAG, its first port."""
+        """Returns port and instance of each copy; of a LAG, its first port."""
         copies: dict[tuple[int, int], None] = {}
         for node in (self._nodes[handle] for handle in handles):
             lag_ports = [self._lags[lag][0] for lag in node.lags if self._lags.get(lag)]

@@ -383,7 +383,7 @@ def _priority(table: Table, options: Any) -> int:
 
 
 def _shown_priority(table: Table, key: matches.Key) -> int:
-    """BMv2's priority of an entry: of those of the source, their order, from 1 on."""
+    """Returns BMv2's priority of an entry: of those of the source, their order, from 1 on."""
     priorities = [initial.priority for initial in table.initial]
     of_source = any(
         (initial.key, initial.mask, initial.priority) == (key.key, key.mask, key.priority)

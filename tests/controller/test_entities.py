@@ -39,8 +39,8 @@ def same(ours: Any, theirs: Any, name: str) -> None:
     our_schema, their_schema = schemas(name)
     message = ours.encode(our_schema)
     data = message.SerializeToString(deterministic=True)
-    other = theirs.encode(their_schema)
-    assert other.SerializeToString(deterministic=True) == data
+    their_entity = theirs.encode(their_schema)
+    assert their_entity.SerializeToString(deterministic=True) == data
     decoded = entities.decode_entity(p4r.Entity.FromString(data), our_schema)
     assert decoded.encode(our_schema) == message
     their_decoded = type(theirs).decode(their_p4r.Entity.FromString(data), their_schema)
@@ -307,12 +307,12 @@ def test_values_are_those_of_finsy(width: int, data: st.DataObject) -> None:
     from finsy import p4values as theirs
 
     value = data.draw(st.one_of(number(width), st.integers(-2, 2**width + 1), st.text(max_size=6)))
-    for ours, other in (
+    for ours, their_function in (
         (p4values.exact, theirs.encode_exact),
         (p4values.lpm, theirs.encode_lpm),
         (p4values.ternary, theirs.encode_ternary),
     ):
-        assert outcome(ours, value, width) == outcome(other, value, width)
+        assert outcome(ours, value, width) == outcome(their_function, value, width)
     signed = data.draw(st.integers(-(2**width), 2**width))
     assert outcome(p4values.signed, signed, width) == outcome(theirs.encode_signed, signed, width)
 

@@ -160,8 +160,8 @@ def test_equal_parts_are_read_once_for_all_switches(monkeypatch: pytest.MonkeyPa
             plane = opened(stack, "in process", program)
             programmer.program(plane.control, planned)
             assert len(plane.control.read_table("ipv4_lpm")) - 1 == len(planned.routes)
-    parts = {part for each in plans for part in (*each.pfc, *each.groups, *each.routes)}
-    assert len(read) == len(parts) < sum(len(entries(each)) for each in plans) / 2
+    parts = {part for plan in plans for part in (*plan.pfc, *plan.groups, *plan.routes)}
+    assert len(read) == len(parts) < sum(len(entries(plan)) for plan in plans) / 2
 
 
 def test_each_switch_has_its_own_group_of_a_set() -> None:

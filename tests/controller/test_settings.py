@@ -22,7 +22,7 @@ from pcn.topologies.dumbbell import dumbbell
 def test_a_setting_has_a_unit_that_can_be_written() -> None:
     with pytest.raises(
         ValueError,
-        match="setting k: no kind 'bytes': there is rate, time, size, count, number, share",
+        match="setting k: no kind 'bytes': choose from rate, time, size, count, number, share",
     ):
         Setting("k", "bytes", "queue above which it marks")
 

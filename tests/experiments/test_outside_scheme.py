@@ -142,7 +142,7 @@ def test_another_program_is_another_scheme(tmp_path: Path) -> None:
             "step_ecn.json",
             "has no table red_config, which dcqcn@step_ecn sets (as red_ecn)",
         ),
-        ("pcn", "nosuch.json", "there is no program "),
+        ("pcn", "nosuch.json", "no program "),
         ("pcn", "aimd.py", "a program is a .p4 file, or the .json that p4c made of one"),
         (AIMD[:-1], "step_ecn.json", "has no scheme 'AIM'; did you mean 'AIMD'?"),
     ],
@@ -295,7 +295,7 @@ def test_figure_without_runs_of_the_scheme_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert pcn(["figure", "fig13", "--schemes", AIMD, "--out", str(tmp_path)]) == 1
-    assert capsys.readouterr().err == "pcn: fig13: there are no runs of aimd\n"
+    assert capsys.readouterr().err == "pcn: fig13: no runs of aimd\n"
 
 
 def test_program_without_its_native_version_names_the_way_out(

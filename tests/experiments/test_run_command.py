@@ -128,7 +128,7 @@ def test_parameters_are_listed_with_unit_default_and_meaning(
         offered = {parameter for scheme in schemes for parameter in scenario.parameters(scheme)}
         for parameter in offered:
             rows = [line for line in table.splitlines() if line.split()[:1] == [parameter.name]]
-            assert any(parameter.what in row for row in rows)
+            assert any(parameter.meaning in row for row in rows)
             assert len(rows) == sum(candidate.name == parameter.name for candidate in offered)
     assert pcn(["run", "dumbbell", "--scheme", "dcqcn", "--list", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}

@@ -335,7 +335,7 @@ def test_bad_commands_are_answered(pair: Pair) -> None:
             (
                 '{"cmd": "fly"}',
                 (
-                    "no command 'fly'; there are clock, list, reset, routes, shutdown, start, "
+                    "no command 'fly'; choose from clock, list, reset, routes, shutdown, start, "
                     "stats, stop"
                 ),
             ),
@@ -394,9 +394,9 @@ def test_a_wrong_start_is_one_clear_line(bare_pair: Pair) -> None:
     wrong = (
         (
             ["--iface", "ha-eth9", "--line-rate", "1e9"],
-            "there is no interface 'ha-eth9' here; there are: lo, ha",
+            "no interface 'ha-eth9' here; choose from lo, ha",
         ),
-        (["--scheme", "pnc"], "there is no scheme 'pnc'"),
+        (["--scheme", "pnc"], "no scheme 'pnc'"),
         (["--param", "w_mni=1"], "pcn has no parameter 'w_mni'; did you mean 'w_min'?"),
         (["--param", "w_min=2"], "w_min = 2: it must be"),
         (["--param", "w_min"], "write NAME=VALUE"),

@@ -141,13 +141,13 @@ def test_sender_forgets_the_flows_that_ended_first(few: int) -> None:
 
 
 def test_sender_bounds_the_acknowledgements_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sender_module, "_MOST_ASKED", 5)
+    monkeypatch.setattr(sender_module, "_MOST_REQUESTED", 5)
     host = WholeHost(find_scheme("timely").configure({"segment_bytes": 1000}))
     host.start(1)
     host.run(1e-3)
     (flow,) = host.nic.flows
     last = flow.delivered - 1
-    assert list(flow.asked) == list(range(last - 4, last + 1))  # type: ignore[attr-defined]
+    assert list(flow.requested) == list(range(last - 4, last + 1))  # type: ignore[attr-defined]
 
 
 def test_acknowledgement_from_before_its_packet_left_changes_nothing() -> None:
@@ -155,7 +155,7 @@ def test_acknowledgement_from_before_its_packet_left_changes_nothing() -> None:
     host.start(1)
     host.run(1e-3)
     (flow,) = host.nic.flows
-    psn, left_s = next(iter(flow.asked.items()))  # type: ignore[attr-defined]
+    psn, left_s = next(iter(flow.requested.items()))  # type: ignore[attr-defined]
     host.sender.on_ack(1, PEER, psn, Mark.NONE, left_s - 1e-9)
     assert host.sender.unknown_cnps == 1
     assert host.sender.stats()[0].rp["rtt_s"] == 0

@@ -83,9 +83,9 @@ def test_another_process_finds_it_by_its_reference(file: Path, tmp_path: Path) -
         ("{}:STY", "has no scheme 'STY'; did you mean 'STAY'?"),
         ("{}", "write the file and the scheme in it"),
         ("{}:TAKEN", "is called 'pcn', as pcn is already: give it another name"),
-        ("nosuch.py:STAY", "there is no file "),
-        ("pcnx", "there is no scheme 'pcnx'; did you mean 'pcn-x' or 'pcn'?"),
-        ("pcn@nosuch.json", "there is no program nosuch.json"),
+        ("nosuch.py:STAY", "no file "),
+        ("pcnx", "no scheme 'pcnx'; did you mean 'pcn-x' or 'pcn'?"),
+        ("pcn@nosuch.json", "no program nosuch.json"),
         ("pcn@{}", "a program is a .p4 file, or the .json that p4c made of one"),
     ],
 )

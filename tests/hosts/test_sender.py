@@ -271,7 +271,7 @@ def test_flows_that_run_or_are_not_there() -> None:
     bench.start(4)
     with pytest.raises(FlowError, match="flow 4 is waiting already"):
         bench.start(4)
-    with pytest.raises(FlowError, match="no flow 5 here; there are: 4"):
+    with pytest.raises(FlowError, match="no flow 5 here; known: 4"):
         bench.sender.stop(5, 0.0)
 
 
@@ -366,5 +366,5 @@ def test_pace_is_judged_by_windows() -> None:
     share = meter.check(2e-3, 2.2)
     assert share is not None
     assert share < 0.1
-    assert not meter.kept
+    assert not meter.met
     assert meter.worst == share

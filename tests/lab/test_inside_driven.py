@@ -222,7 +222,7 @@ def test_pfc_frames_of_a_command_stop_a_port_and_let_it_go(tmp_path: Path) -> No
     ("command", "message"),
     [
         ({}, "no command None"),
-        ({"do": "fly"}, "no command 'fly'; there are flow, stop"),
+        ({"do": "fly"}, "no command 'fly'; choose from flow, stop"),
         ({"do": ["flow"]}, "no command"),
         ({"do": "flow", "id": 1, "src": "h0"}, "flow: dst is missing"),
         ({"do": "flow", "id": "1", "src": "h0", "dst": "r0"}, "'1' is no whole number"),

@@ -272,7 +272,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"topology": {"switches": {}, "hosts": {}}}, r"no 'links'"),
     (
         {"topology": {**ONE, "assignment_strategy": "x"}},
-        r"assignment_strategy 'x': there are l2, mixed, l3, manual",
+        r"assignment_strategy 'x': choose from l2, mixed, l3, manual",
     ),
     ({"topology": {**ONE, "hosts": {"h1": {"ip": "x"}}}}, r"'x'"),
     ({"topology": {**ONE, "assignment_strategy": "manual"}}, r"h1 has no `ip`"),

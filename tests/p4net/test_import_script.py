@@ -370,7 +370,7 @@ def test_host_has_its_address_at_the_first_of_two_links(scripts: Scripts) -> Non
     out, _ = scripts.imported(text)
     assert out.endswith("left out: addresses at further links of hosts (h1: s2)\n")
     network = read(scripts.folder / "net.json", scripts.folder)
-    assert [link.other("h1").node for link in network.topology.host_links("h1")] == ["s1", "s2"]
+    assert [link.far_end("h1").node for link in network.topology.host_links("h1")] == ["s1", "s2"]
 
 
 def test_commands_of_a_hosts_further_links_are_left_out(scripts: Scripts) -> None:

@@ -283,7 +283,7 @@ def test_wrong_filters_are_refused_in_a_line(
             ["--match", "ipv4.dst=1"],
             "no program has a header with the field 'ipv4.dst'; did you mean",
         ),
-        (["--at", "s9"], "no switch 's9' in router; there are s1, s2"),
+        (["--at", "s9"], "no switch 's9' in router; choose from s1, s2"),
         (["--at", "s1:9"], "s1:9: s1 has the ports 1, 2, 3"),
         (["--match", "ipv4.ttl"], "write HEADER.FIELD=VALUE"),
         (["--match", "ipv4.ttl=many"], "'many' is no number, address of IPv4 or MAC"),

@@ -295,9 +295,9 @@ def test_connection_without_a_stream_makes_room(
         with Client(switch.port, election_id=1) as newcomer:
             assert newcomer.arbitrate().status.code == rpc_code.OK
         waiting.wait_until(lambda: strangers[0].listen() or strangers[0].closed, "the end")
-        for other in (backup, *strangers[1:]):
-            other.listen()
-            assert not other.closed
+        for client in (backup, *strangers[1:]):
+            client.listen()
+            assert not client.closed
 
 
 def test_silent_streams_make_room(

@@ -48,19 +48,19 @@ def files(draw: st.DrawFn) -> descriptor_pb2.FileDescriptorProto:
 
     def enum(owner: Any, scope: str, name: str) -> None:
         numbers = draw(st.lists(st.integers(1, 2**31 - 1), unique=True, max_size=3))
-        made = owner.add(name=name)
+        declared = owner.add(name=name)
         for place, number in enumerate([0, *numbers, *[-n for n in numbers]]):
-            made.value.add(name=f"{name.upper()}_{place}", number=number)
+            declared.value.add(name=f"{name.upper()}_{place}", number=number)
         kinds.append((f"{scope}.{name}", Field.TYPE_ENUM))
 
     def message(owner: Any, scope: str, name: str, depth: int) -> None:
-        made, whole = owner.add(name=name), f"{scope}.{name}"
+        declared, whole = owner.add(name=name), f"{scope}.{name}"
         kinds.append((whole, Field.TYPE_MESSAGE))
         for number, nested in enumerate(draw(st.lists(TYPES, unique=True, max_size=2))):
             if draw(st.booleans()) or depth == 2:
-                enum(made.enum_type, whole, f"{nested}E{number}")
+                enum(declared.enum_type, whole, f"{nested}E{number}")
             else:
-                message(made.nested_type, whole, f"{nested}M{number}", depth + 1)
+                message(declared.nested_type, whole, f"{nested}M{number}", depth + 1)
 
     scope = f".{file.package}" if file.package else ""
     for number, name in enumerate(draw(st.lists(TYPES, unique=True, min_size=1, max_size=4))):
@@ -68,8 +68,8 @@ def files(draw: st.DrawFn) -> descriptor_pb2.FileDescriptorProto:
             message(file.message_type, scope, f"{name}M{number}", 0)
         else:
             enum(file.enum_type, scope, f"{name}E{number}")
-    for made, whole in list(_messages(file.message_type, scope)):
-        _fill(draw, made, whole, kinds)
+    for declared, whole in list(_messages(file.message_type, scope)):
+        _fill(draw, declared, whole, kinds)
     of_messages = [name for name, kind in kinds if kind == Field.TYPE_MESSAGE]
     if of_messages:
         service = file.service.add(name="S")
@@ -86,12 +86,12 @@ def files(draw: st.DrawFn) -> descriptor_pb2.FileDescriptorProto:
 
 
 def _messages(owner: Any, scope: str) -> Iterator[tuple[Any, str]]:
-    for made in owner:
-        yield made, f"{scope}.{made.name}"
-        yield from _messages(made.nested_type, f"{scope}.{made.name}")
+    for declared in owner:
+        yield declared, f"{scope}.{declared.name}"
+        yield from _messages(declared.nested_type, f"{scope}.{declared.name}")
 
 
-def _fill(draw: st.DrawFn, made: Any, whole: str, kinds: list[tuple[str, int]]) -> None:
+def _fill(draw: st.DrawFn, declared: Any, whole: str, kinds: list[tuple[str, int]]) -> None:
     def type_of(field: Any) -> None:
         if draw(st.booleans()):
             field.type_name, field.type = draw(st.sampled_from(kinds))
@@ -102,10 +102,10 @@ def _fill(draw: st.DrawFn, made: Any, whole: str, kinds: list[tuple[str, int]]) 
         number = draw(st.integers(1, 1000)) * 10 + place
         form = draw(st.sampled_from(["plain", "repeated", "oneof", "map"]))
         label = Field.LABEL_REPEATED if form in ("repeated", "map") else Field.LABEL_OPTIONAL
-        field = made.field.add(name=f"{name}_f{place}", number=number, label=label)
+        field = declared.field.add(name=f"{name}_f{place}", number=number, label=label)
         if form == "map":
             parts = field.name.split("_")
-            entry = made.nested_type.add()
+            entry = declared.nested_type.add()
             entry.name = "".join(part[:1].upper() + part[1:] for part in parts) + "Entry"
             entry.options.map_entry = True
             key = entry.field.add(name="key", number=1, label=Field.LABEL_OPTIONAL)
@@ -115,11 +115,11 @@ def _fill(draw: st.DrawFn, made: Any, whole: str, kinds: list[tuple[str, int]]) 
             continue
         type_of(field)
         if form == "oneof":
-            field.oneof_index = len(made.oneof_decl)
-            made.oneof_decl.add(name=f"o{place}")
+            field.oneof_index = len(declared.oneof_decl)
+            declared.oneof_decl.add(name=f"o{place}")
     for start in draw(st.lists(st.integers(20_000, 30_000), unique=True, max_size=2)):
-        made.reserved_range.add(start=start, end=start + draw(st.integers(1, 3)))
-    made.reserved_name.extend(draw(st.lists(st.sampled_from(["old", "older"]), unique=True)))
+        declared.reserved_range.add(start=start, end=start + draw(st.integers(1, 3)))
+    declared.reserved_name.extend(draw(st.lists(st.sampled_from(["old", "older"]), unique=True)))
 
 
 def text_of(file: descriptor_pb2.FileDescriptorProto) -> str:
@@ -129,41 +129,41 @@ def text_of(file: descriptor_pb2.FileDescriptorProto) -> str:
     def kind(field: Any) -> str:
         return str(field.type_name or names[field.type])
 
-    def enum(made: Any) -> Iterator[str]:
-        yield f"enum {made.name} {{ // {{"
-        yield from (f"{value.name} = {value.number};" for value in made.value)
+    def enum(declared: Any) -> Iterator[str]:
+        yield f"enum {declared.name} {{ // {{"
+        yield from (f"{value.name} = {value.number};" for value in declared.value)
         yield "}"
 
-    def message(made: Any) -> Iterator[str]:
-        yield f"message {made.name} {{ /* }} */"
-        maps = {nested.name: nested for nested in made.nested_type if nested.options.map_entry}
-        for nested in made.enum_type:
+    def message(declared: Any) -> Iterator[str]:
+        yield f"message {declared.name} {{ /* }} */"
+        maps = {nested.name: nested for nested in declared.nested_type if nested.options.map_entry}
+        for nested in declared.enum_type:
             yield from enum(nested)
-        for nested in made.nested_type:
+        for nested in declared.nested_type:
             if nested.name not in maps:
                 yield from message(nested)
-        for field in made.field:
+        for field in declared.field:
             entry = maps.get(field.type_name.rpartition(".")[2])
             if entry is not None:
                 key, value = map(kind, entry.field)
                 yield f"map<{key}, {value}> {field.name}={field.number};"
             elif field.HasField("oneof_index"):
-                yield f"oneof {made.oneof_decl[field.oneof_index].name} {{"
+                yield f"oneof {declared.oneof_decl[field.oneof_index].name} {{"
                 yield f"{kind(field)} {field.name} = {field.number}; }}"
             else:
                 repeated = "repeated " * (field.label == Field.LABEL_REPEATED)
                 yield f"{repeated}{kind(field)} {field.name} = {field.number};"
-        for span in made.reserved_range:
+        for span in declared.reserved_range:
             yield f"reserved {span.start} to {span.end - 1};"
-        if made.reserved_name:
-            yield "reserved " + ", ".join(f'"{name}"' for name in made.reserved_name) + ";"
+        if declared.reserved_name:
+            yield "reserved " + ", ".join(f'"{name}"' for name in declared.reserved_name) + ";"
         yield "}"
 
     lines = ["// a file", 'syntax="proto3";', f"package {file.package};" if file.package else ""]
-    for made in file.enum_type:
-        lines += enum(made)
-    for made in file.message_type:
-        lines += message(made)
+    for declared in file.enum_type:
+        lines += enum(declared)
+    for declared in file.message_type:
+        lines += message(declared)
     for service in file.service:
         lines.append(f"service {service.name} {{")
         for method in service.method:
@@ -178,8 +178,8 @@ def ordered(file: descriptor_pb2.FileDescriptorProto) -> descriptor_pb2.FileDesc
     """With nested types by name: entries of maps are declared by their fields."""
     copy = descriptor_pb2.FileDescriptorProto()
     copy.CopyFrom(file)
-    for made, _ in list(_messages(copy.message_type, "")):
-        made.nested_type.sort(key=lambda nested: nested.name)
+    for declared, _ in list(_messages(copy.message_type, "")):
+        declared.nested_type.sort(key=lambda nested: nested.name)
     return copy
 
 
@@ -204,11 +204,11 @@ def test_reader_refuses_with_a_line(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("message M { Gone g = 1; }", "x.proto:2: there is no type Gone"),
+        ("message M { Gone g = 1; }", "x.proto:2: no type is called Gone"),
         ("message M {\n int32 a = 0; }", "x.proto:3: a number of 1 to 536870911 is expected"),
         ("message M {\n optional int32 a = 1; }", "x.proto:3: '=' is expected, not 'a'"),
         ("message M { map<bytes, M> a = 1; }", "a map's key is a whole number, a bool or a string"),
-        ("message M {} message M {}", "x.proto:2: there are two types M"),
+        ("message M {} message M {}", "x.proto:2: M is declared twice"),
         ("enum E { A = 0; }\nservice S { rpc C (E) returns (E); }", "x.proto:3: E is no message"),
         ('option x = "y";', "x.proto:2: 'option' isn't read"),
         ('import "no/such.proto";', "x.proto:2: no/such.proto can't be imported: "),

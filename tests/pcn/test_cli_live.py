@@ -149,17 +149,17 @@ def test_a_flow_is_stopped(network: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["tables", "s9"], "no switch 's9'; there are s0, s1"),
+        (["tables", "s9"], "no switch 's9'; choose from s0, s1"),
         (["tables", "s0", "ipv4_lmp"], "did you mean 'ipv4_lpm'?"),
         (["counters", "s0", "markd"], "did you mean 'marked'?"),
         (["registers", "s0", "waiting_byte"], "did you mean 'waiting_bytes'?"),
-        (["flow", "start", "h0", "r9"], "no host 'r9'; there are h0, r0"),
+        (["flow", "start", "h0", "r9"], "no host 'r9'; choose from h0, r0"),
         (["flow", "start", "h0", "h0"], "from h0 to itself"),
         (
             ["flow", "start", "h0", "r0", "--rate", "500G"],
             "a rate of 500 Gbit/s: the link of h0 has 10 Gbit/s",
         ),
-        (["flow", "stop", "999"], "no flow '999'; there are"),
+        (["flow", "stop", "999"], "no flow '999'; choose from"),
         (
             ["set", "s1", "xoff=1B"],
             "XON follows XOFF at 2116 bytes below, and can't at an XOFF of 1 bytes",

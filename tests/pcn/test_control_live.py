@@ -78,7 +78,7 @@ def test_nothing_is_written_unless_all_of_it_can_be(dcqcn_lab: Lab) -> None:
             settings.change(client, {"xoff": 1e3})
         with pytest.raises(UnknownNameError, match="did you mean 'xoff'"):
             settings.change(client, {"xof": 1})
-        with pytest.raises(UnknownNameError, match="no port '9'; there are 1, 2"):
+        with pytest.raises(UnknownNameError, match="no port '9'; choose from 1, 2"):
             settings.change(client, {"xoff": 256e3}, [9])
         assert settings.read(client)[2] == before[2]
         assert settings.read(client)[1] == {**before[1], "xon": 100e3}
@@ -237,7 +237,7 @@ def test_resume_ends_a_pause_without_end(dcqcn_lab: Lab) -> None:
 
 
 def test_pauses_that_cannot_be(dcqcn_lab: Lab) -> None:
-    with pytest.raises(UnknownNameError, match="no node 's2'; there are s0, s1, h0, r0"):
+    with pytest.raises(UnknownNameError, match="no node 's2'; choose from s0, s1, h0, r0"):
         pause(dcqcn_lab, "s2", 1, duration_s=1e-3)
     with pytest.raises(LabError, match="s0 has no port 7; it has 1, 2"):
         pause(dcqcn_lab, "s0", 7, duration_s=1e-3)

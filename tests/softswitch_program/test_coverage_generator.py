@@ -36,7 +36,7 @@ PROGRAMS = (
 TEXTS = {path.stem: packed.read_text(path) for path in PROGRAMS}
 
 
-def made() -> str:
+def jumping_program() -> str:
     """Returns a program with a verify, a lookahead as key, entries in its source and a jump
     back."""
     b = Builder().header("h", [["a", 8], ["b", 8]]).header("meta", [["m", 32]], metadata=True)
@@ -78,7 +78,7 @@ def made() -> str:
     return json.dumps(b.json())
 
 
-TEXTS["made"] = made()
+TEXTS["made"] = jumping_program()
 IPV4 = "ffffffffffff00000000000108004500002e000040004011254f0a0001010a000303001012"
 HEADERS = st.sampled_from(
     [
@@ -155,13 +155,16 @@ def test_entries_of_the_source_and_sides_of_a_verify_are_counted() -> None:
         native.inject(1, bytes.fromhex("05"))  # too short
         native.advance(10**9)
     (covered,) = counts.covered()
-    found = {(p.kind, p.name, p.text): p.packets for p in covered.points}
-    assert found["state", "start", ""] == 4
-    assert found["statement", "start", "extract h"] == 4
-    assert found["statement", "start", "verify"] == 3
-    assert (found["true", "start", "verify"], found["false", "start", "verify"]) == (2, 1)
+    packets_by_point = {(p.kind, p.name, p.text): p.packets for p in covered.points}
+    assert packets_by_point["state", "start", ""] == 4
+    assert packets_by_point["statement", "start", "extract h"] == 4
+    assert packets_by_point["statement", "start", "verify"] == 3
+    assert (
+        packets_by_point["true", "start", "verify"],
+        packets_by_point["false", "start", "verify"],
+    ) == (2, 1)
     assert [p.packets for p in covered.points if p.kind == "entry"] == [4, 0, 0]
-    assert found["table", "chosen", ""] == found["hit", "chosen", ""] == 4
+    assert packets_by_point["table", "chosen", ""] == packets_by_point["hit", "chosen", ""] == 4
     lines = {p.line: p.packets for p in covered.points if p.kind == "statement" and p.file}
     assert lines == {7: 7, 8: 3, 9: 3, 11: 4, 30: 4}
 
@@ -274,14 +277,16 @@ def of_points(program: Program, covered: Covered) -> Counter[tuple[str, ...]]:
 def places(program: Program) -> dict[tuple[str, str, str], set[int]]:
     """By action, source and text: the statements there. p4c may make several of one, which are one
     point."""
-    found: defaultdict[tuple[str, str, str], set[int]] = defaultdict(set)
+    statements: defaultdict[tuple[str, str, str], set[int]] = defaultdict(set)
     for action in program.actions:
         for number, statement in enumerate(action.statements):
             if (source := statement.source) is not None and not isinstance(
                 statement.operation, Jump
             ):
-                found[action.name, f"{source.file}({source.line})", source.fragment].add(number)
-    return found
+                statements[action.name, f"{source.file}({source.line})", source.fragment].add(
+                    number
+                )
+    return statements
 
 
 def hidden(program: Program) -> tuple[set[str], set[str]]:
@@ -298,8 +303,8 @@ def hidden(program: Program) -> tuple[set[str], set[str]]:
 def test_programs_beyond_the_most_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client may load any number, each with its text."""
     monkeypatch.setattr(counts, "MOST_PROGRAMS", 1)
-    kept, *further = TEXTS.values()
+    program_text, *further = TEXTS.values()
     covered = Counts()
-    assert covered.of(kept) is covered.of(kept)
+    assert covered.of(program_text) is covered.of(program_text)
     with pytest.raises(ProgramError, match="counts 1 programs: start it anew"):
         covered.of(further[0])

@@ -395,10 +395,10 @@ def test_damaged_kept_schema_is_bound_anew(damage: Callable[[Path], object], cac
 def test_kept_strings_are_the_fixed_ones_alone() -> None:
     strings = Strings(8, [(b"host", 1)])
     strings.number(b"spine", "port")
-    kept = pickle.loads(pickle.dumps(strings))
-    assert kept.number(b"host", "port", known=True) == 1
+    unpickled = pickle.loads(pickle.dumps(strings))
+    assert unpickled.number(b"host", "port", known=True) == 1
     with pytest.raises(RpcError, match="nothing is called 'spine'"):
-        kept.number(b"spine", "port", known=True)
+        unpickled.number(b"spine", "port", known=True)
 
 
 def test_system_without_blake2_hashes_sources_too(monkeypatch: pytest.MonkeyPatch) -> None:

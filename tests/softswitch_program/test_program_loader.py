@@ -134,7 +134,7 @@ def test_indirect_tables_that_cannot_run() -> None:
     table["type"] = "magic"
     assert "table 't' is implemented by 'magic'" in refused(program, UnsupportedProgram)
     table |= {"type": "indirect_ws", "action_profile": "ap"}
-    assert "there is no action profile named 'ap'" in refused(program)
+    assert "no action profile named 'ap'" in refused(program)
     ingress["action_profiles"] = [{"name": "ap", "selector": {"algo": "random", "input": []}}]
     assert "hash algorithm 'random'" in refused(program, UnsupportedProgram)
     ingress["action_profiles"] = [{"name": "ap"}]
@@ -147,7 +147,7 @@ def test_dangling_names() -> None:
     builder = small().run([assign(field("h", "zz"), value(1))])
     assert "header type 'h_t' has no field 'zz'" in refused(builder.json())
     builder = small().run([assign(field("nowhere", "a"), value(1))])
-    assert "there is no header named 'nowhere'" in refused(builder.json())
+    assert "no header named 'nowhere'" in refused(builder.json())
 
 
 def test_conditions_are_not_values() -> None:
@@ -205,7 +205,7 @@ def test_controls_that_run_in_a_circle() -> None:
 def test_parser_that_refers_to_nothing() -> None:
     builder = small()
     builder.states = [state("start", [extract("h")], "gone")]
-    assert "there is no parse state named 'gone'" in refused(builder.json())
+    assert "no parse state named 'gone'" in refused(builder.json())
     builder.states = [
         state("start", [extract("h")], key=[field("h", "a")], cases=[case(0x1FF, None)])
     ]

@@ -216,9 +216,9 @@ def test_what_is_no_counts_is_refused_in_a_line(tmp_path: Path, content: str) ->
 
 
 def test_runs_of_other_points_are_refused() -> None:
-    other = Covered(PROGRAM.program, PROGRAM.digest, POINTS[1:])
+    other_points = Covered(PROGRAM.program, PROGRAM.digest, POINTS[1:])
     with pytest.raises(CoverageError, match=r"^x.p4 has other points .*: run them"):
-        merge([PROGRAM, other])
+        merge([PROGRAM, other_points])
 
 
 def test_places_that_no_report_can_have_are_named_before_the_run(tmp_path: Path) -> None:

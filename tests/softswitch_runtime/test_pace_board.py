@@ -27,7 +27,7 @@ def test_readers_see_what_nodes_write() -> None:
     assert (second.tolerance_ns, second.frames, second.sent_ppm) == (5, 0, pace.MILLION)
     board.begin(0, 7)
     assert board.read()[0].frames == 0
-    with pytest.raises(StartError, match="2 slots, from 0: there is no slot 2"):
+    with pytest.raises(StartError, match="2 slots, from 0: no slot 2"):
         board.begin(2, 1)
 
 

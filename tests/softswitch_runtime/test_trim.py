@@ -190,9 +190,9 @@ def test_switch_trims_what_comes_or_what_waits_last(percent: int) -> None:
         frames = [data for _, _, data in switch.departed()]
         whole = [frame[42] for frame in frames if len(frame) == 200]
         trimmed = [frame[42] for frame in frames if len(frame) == 64]
-        kept = [0, 1, 2, 8] if percent else [0, 1, 2, 3]
-        assert whole == kept
-        assert trimmed == [mark for mark in range(9) if mark not in kept]
+        untrimmed = [0, 1, 2, 8] if percent else [0, 1, 2, 3]
+        assert whole == untrimmed
+        assert trimmed == [mark for mark in range(9) if mark not in untrimmed]
 
 
 def options(*words: str) -> tuple[tuple[int, ...], Trimming] | None:
@@ -213,7 +213,7 @@ def test_option_has_queues_and_settings_by_their_names() -> None:
         ("", "write QUEUE"),
         ("8x", "write QUEUE"),
         ("1:size", "write QUEUE"),
-        ("1:length=64", "length: there are size"),
+        ("1:length=64", "length: choose from size"),
         ("1:size=63", "size is 63: 64 to 1024"),
         ("1:weight=0", "weight is 0"),
         ("1:tail_percent=101", "tail_percent is 101: 0 to 100"),

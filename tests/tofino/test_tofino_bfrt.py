@@ -408,7 +408,7 @@ def test_description_that_is_too_large_is_not_parsed() -> None:
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        (None, "there is no bfruntime_pb2.py below lib/python3"),
+        (None, "no bfruntime_pb2.py below lib/python3"),
         (
             "import nothing_of_this_name",
             "ModuleNotFoundError: No module named 'nothing_of_this_name'",

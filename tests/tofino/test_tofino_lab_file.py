@@ -190,7 +190,7 @@ FAULTS = [
     (
         "port: 136, mac",
         "port: 140, mac",
-        "route 10.0.0.2/32: there is no port 140; `ports` has 128, 136, 144",
+        "route 10.0.0.2/32: no port 140; `ports` has 128, 136, 144",
     ),
     ("port: 144\n", "port: 272\n", "port 272 is in pipe 2; with `pipes: 2` there is none"),
     (

@@ -227,8 +227,8 @@ def test_nearest_doesnt_compare_long_names_or_all_of_many(monkeypatch: pytest.Mo
         "get_close_matches",
         lambda name, known, *_: compared.append(len(list(known))) or [],
     )
-    assert nearest(201 * "a", ["b"]) == "there is b"
-    assert nearest("a", [201 * "b", "b"]) == f"there are {201 * 'b'}, b"
+    assert nearest(201 * "a", ["b"]) == "choose from b"
+    assert nearest("a", [201 * "b", "b"]) == f"choose from {201 * 'b'}, b"
     assert nearest("a", map(str, range(20_000))) == "none of the first 10000 is like it"
     assert compared == [1, 10_000]
 

@@ -109,7 +109,7 @@ def test_find_topology_refuses_what_is_no_topology(file: Path, name: str, messag
     [
         ("dumbell", "no topology 'dumbell'; did you mean 'dumbbell'"),
         ("star.py", "write the file and the function in it, as in star.py:star"),
-        ("/nowhere/star.py:star", "there is no file /nowhere/star.py"),
+        ("/nowhere/star.py:star", "no file /nowhere/star.py"),
     ],
 )
 def test_find_topology_refuses_reference_with_way_out(reference: str, message: str) -> None:

@@ -19,6 +19,7 @@ from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.buffers import Share
 from pcn.topologies.ecn import EcnThresholds
 from pcn.topologies.formats import FORMATS, pcn, sonic
+from pcn.topologies.formats.sonic import config_db, pfc
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
@@ -227,9 +228,9 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
         (("WRED_PROFILE", "AZURE_LOSSLESS", "red_min_threshold"), "5", (
             "has red_min_threshold and red_max_threshold"
         )),
-        (("SCHEDULER", "scheduler.0", "type"), "WRR", "there are DWRR and STRICT"),
+        (("SCHEDULER", "scheduler.0", "type"), "WRR", "choose from DWRR and STRICT"),
         (("SCHEDULER", "scheduler.0", "weight"), "0", "from 1"),
-        (("PFC_WD", "Ethernet0", "action"), "alert", "there are drop and forward"),
+        (("PFC_WD", "Ethernet0", "action"), "alert", "choose from drop and forward"),
         (("PFC_WD", "Ethernet0"), {}, "detection_time"),
         (("PFC_WD", "Ethernet0", "detection_time"), "5", (
             r"PFC_WD.Ethernet4: differs from that of Ethernet0"
@@ -536,9 +537,9 @@ def test_map_that_all_ports_name_is_checked_once(
 ) -> None:
     """4,000 ports and a map of 4,000 classes, a file of 360 KB, took 275 s."""
     checked: list[str] = []
-    check = sonic._check_map
+    check = pfc.check_map
     monkeypatch.setattr(
-        sonic, "_check_map", lambda at, *rest: (checked.append(at.where), check(at, *rest))
+        config_db, "check_map", lambda at, *rest: (checked.append(at.where), check(at, *rest))
     )
     names = [f"Ethernet{number}" for number in range(50)]
     config = {

@@ -98,7 +98,7 @@ def test_given_path_is_taken_instead_of_the_programs(inplace: bool) -> None:
 def test_path_of_no_flow_or_by_no_switch_is_refused() -> None:
     with VirtualNetwork(tree(), PFC_ONLY) as network:
         network.add_flow(FLOWS[0])
-        with pytest.raises(VirtualError, match="a path of flow 3: there is no such flow"):
+        with pytest.raises(VirtualError, match="a path of flow 3: no such flow"):
             network.set_paths({3: ()})
         with pytest.raises(
             VirtualError, match="a path of flow 0 by h1:0: no link that starts at a switch"

@@ -366,22 +366,22 @@ def test_part_whose_transport_breaks_exchanges_no_more() -> None:
 def test_parts_of_different_networks_are_refused() -> None:
     """One has other flows, or another call."""
 
-    def run(transport: Transport, other: Callable[[VirtualNetwork], object]) -> str:
+    def run(transport: Transport, divergence: Callable[[VirtualNetwork], object]) -> str:
         with VirtualNetwork(
             fat_tree(4), find_scheme("pcn").configure(), transport=transport
         ) as network:
             with_flows(network, [FlowSpec(2, "h0", "h15")])
             if transport.number == 1:
-                other(network)
+                divergence(network)
             with pytest.raises(VirtualError) as raised:
                 network.run(until_s=1e-3)
             return str(raised.value)
 
-    for other in (
+    for divergence in (
         lambda network: with_flows(network, [FlowSpec(i, "h1", "h14") for i in range(3, 80)]),
         lambda network: network.at(1e-6, lambda: None),
     ):
-        texts = in_threads(2, lambda transport, other=other: run(transport, other))  # type: ignore[misc]
+        texts = in_threads(2, lambda transport, divergence=divergence: run(transport, divergence))  # type: ignore[misc]
         assert any("at another step of the run" in text for text in texts), texts
 
 
@@ -450,7 +450,7 @@ def test_flow_that_waits_for_another_part_s_arrival_is_refused() -> None:
     ("topology", "n", "match"),
     [
         (star(4), 2, "of its 1 switches process [01] of 2 would have none"),
-        (tree(2, delay_s=1e-9), 2, "2 processes: there are 1 parts"),
+        (tree(2, delay_s=1e-9), 2, "2 processes: links of some length join 1 parts"),
     ],
     ids=["one switch", "short links"],
 )

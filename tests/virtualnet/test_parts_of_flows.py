@@ -296,11 +296,11 @@ class Account:
     def round_trip(self, flow: int, place: int) -> dict[str, int]:
         """What one of its packets and its ACK have gone through."""
         parts = dict.fromkeys(WINDOW_PARTS, 0)
-        for who in (flow, flow + ACKS):
-            nic, *switches = self.way(who)
-            parts["wire"] += sum(self.fly(who, link) for link in (nic, *switches))
+        for number in (flow, flow + ACKS):
+            nic, *switches = self.way(number)
+            parts["wire"] += sum(self.fly(number, link) for link in (nic, *switches))
             for link in switches:
-                for name, ps in self.queue(who, link, place).items():
+                for name, ps in self.queue(number, link, place).items():
                     parts[name] += ps
         last, back = self.way(flow)[-1], self.way(flow + ACKS)[0]
         arrival = self.flows[flow][last][place] + self.fly(flow, last)
@@ -534,7 +534,7 @@ def marks_of(
 def second_account(topology: Topology, hops: Any, causes: Any, n_ports: int) -> Any:
     """By the packets' log and the times at which gates opened."""
     (rate_bps,) = {link.rate_bps for link in topology.links}
-    opens = causes[causes["what"] == OPENS]
+    opens = causes[causes["kind"] == OPENS]
     result = np.zeros((n_ports, len(MARK_REASONS), len(MARK_AHEADS)), np.int64)
     for link in np.unique(hops["link"]):
         times = np.sort(opens["time_ps"][opens["link"] == link])
@@ -624,7 +624,7 @@ def test_first_packet_of_a_class_after_a_pause_has_the_work_of_higher_ones_ahead
     hops = hops[hops["link"] == port]
     first = min(hops[hops["class"] == 1], key=lambda hop: int(hop["since_ps"]))
     came = int(first["since_ps"])
-    closed = causes[(causes["link"] == port) & (causes["what"] == CLOSES)]["time_ps"]
+    closed = causes[(causes["link"] == port) & (causes["kind"] == CLOSES)]["time_ps"]
     assert int(closed[0]) < came
     before = max(
         (hop for hop in hops if hop["class"] == 3 and hop["since_ps"] < came),

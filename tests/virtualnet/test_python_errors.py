@@ -26,16 +26,16 @@ def network() -> Iterator[VirtualNetwork]:
         (lambda net: net.link("s1", 99), "s1 has no port 99; it has 1, 2, 3"),
         (
             lambda net: net.link_stats("s9", 1),
-            "compact has no node 's9'; there are h0, h1, r1, r0, s0, s1",
+            "compact has no node 's9'; choose from h0, h1, r1, r0, s0, s1",
         ),
         (lambda net: net.queue_bytes("s1", 99), "s1 has no port 99; it has 1, 2, 3"),
         (lambda net: net.set_link("s0", 99, up=False), "s0 has no port 99; it has 1, 2, 3"),
         (
             lambda net: net.set_scheduler("s9", "fifo"),
-            "compact has no node 's9'; there are h0, h1, r1, r0, s0, s1",
+            "compact has no node 's9'; choose from h0, h1, r1, r0, s0, s1",
         ),
-        (lambda net: net.flows[9], "no flow 9; there is 0"),
-        (lambda net: net.stop_flow(9), "no flow 9; there is 0"),
+        (lambda net: net.flows[9], "no flow 9; choose from 0"),
+        (lambda net: net.stop_flow(9), "no flow 9; choose from 0"),
         (lambda net: net.run(until_s=0.5e-3), "until_s=0.0005: the network is at 0.001 s already"),
     ],
 )

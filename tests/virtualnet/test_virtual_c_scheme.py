@@ -29,7 +29,7 @@ def somebody_s(name: str, tmp_path: Path) -> Scheme:
     ours = find_scheme(name)
     rows = " ".join(
         f'P({parameter.field}, "{parameter.kind}", {parameter.default!r}, '
-        f'{parameter.least!r}, {parameter.most!r}, "{parameter.what}")'
+        f'{parameter.least!r}, {parameter.most!r}, "{parameter.meaning}")'
         for parameter in describe(ours.parameters)
     ).replace("inf,", "__builtin_inf(),")
     rp = ours.configure().new_rp(1e9)
@@ -97,5 +97,5 @@ def test_c_file_that_is_no_scheme_is_refused(
 
 
 def test_c_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SchemeError, match=r"there is no file .*none\.c"):
+    with pytest.raises(SchemeError, match=r"no file .*none\.c"):
         find_scheme(str(tmp_path / "none.c"))

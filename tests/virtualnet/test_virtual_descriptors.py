@@ -14,7 +14,7 @@ from pcn.hosts.virtual import VirtualNetwork
 from pcn.virtualnet import VirtualError
 
 
-def made(more: int) -> str:
+def result_of(more: int) -> str:
     """Returns what becomes of a network where a process may open `more` descriptors, and may
     raise that to 200, or may not."""
     with VirtualNetwork(star(1), PFC_ONLY):
@@ -39,4 +39,4 @@ def made(more: int) -> str:
     ],
 )
 def test_network_raises_the_limit_of_descriptors_or_names_it(more: int, becomes: str) -> None:
-    assert in_child(lambda: made(more)) == becomes
+    assert in_child(lambda: result_of(more)) == becomes

@@ -313,6 +313,6 @@ def test_faults_that_can_not_be() -> None:
         with pytest.raises(VirtualError, match="lose: -1: a number from 1, or 0"):
             network.disturb("h0", 0, "data", lose=-1)
         with pytest.raises(
-            VirtualError, match="frames 'cnp': there are flow control, notifications and data"
+            VirtualError, match="frames 'cnp': choose from flow control, notifications and data"
         ):
             network.disturb("h0", 0, "cnp", lose=1)  # type: ignore[arg-type]

@@ -339,7 +339,7 @@ def test_sweep_refuses_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(threads, "cores", lambda: 4)
     refused = pcn("sweep", "fig5", "--jobs", "3", "--threads", "2")
     assert refused.exit_code != 0
-    assert "3 parallel runs of 2 threads: there are 4 cores" in str(refused.exception)
+    assert "3 parallel runs of 2 threads: this process has 4 cores" in str(refused.exception)
 
 
 def test_more_threads_than_nodes_are_one_a_node() -> None:

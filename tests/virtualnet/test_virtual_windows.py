@@ -237,9 +237,7 @@ def test_impossible_window_is_named(window: float, when: Literal["start", "later
 
     configured = scheme(window) if when == "start" else scheme(5 * DATA, wants=wants)
     with windowed_network(configured) as network:
-        message = (
-            f"window_bytes is {window:g}: a window is above 0, and infinite where there is none"
-        )
+        message = f"window_bytes is {window:g}: a window is above 0, and infinite without one"
         if when == "start":
             with pytest.raises(Exception, match=rf"flow 1: its RP begins wrongly: .*{message}"):
                 network.add_flow(FlowSpec(1, "h0", "r0"))

@@ -257,11 +257,11 @@ def test_watchdog_looks_at_its_classes_and_ports_alone(monkeypatch: pytest.Monke
 
 
 def test_watchdog_that_cannot_work_is_refused() -> None:
-    with pytest.raises(TopologyError, match="there are drop and forward"):
+    with pytest.raises(TopologyError, match="choose from drop and forward"):
         Watchdog("wait")
     with pytest.raises(TopologyError, match="a period above 0"):
         Watchdog(poll_s=0)
-    with pytest.raises(TopologyError, match=r"classes \(8,\): there are 0 to 7"):
+    with pytest.raises(TopologyError, match=r"classes \(8,\): 0 to 7 are possible"):
         Watchdog(classes=(8,))
     topology = guarded(star(1), replace(QUICK, ports=(1, 2), classes=(3,)))
     with pytest.raises(

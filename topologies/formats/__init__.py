@@ -94,7 +94,7 @@ def format_of(source: Source, name: str = "") -> Format:
     fault = "may be in several formats" if matches else "is in no format that is recognised"
     first = (matches or [hpcc.FORMAT])[0].name
     raise FormatError(
-        f"{source.path} {fault}: write which, as {first}:{source.path.name}; there are {names}"
+        f"{source.path} {fault}: write which, as {first}:{source.path.name}; choose from {names}"
     )
 
 

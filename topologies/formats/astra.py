@@ -40,7 +40,8 @@ class _Dimension(NamedTuple):
 
 
 def read(source: Source, delay_s: float | None = None) -> Topology:
-    """`delay_s`: between an NPU and the switch that has its links. Raises FormatError."""
+    """Returns the topology of a file. `delay_s`: between an NPU and the switch that has its links.
+    Raises FormatError."""
 
     def topology(node: Node) -> Topology:
         dimensions = _dimensions(node)

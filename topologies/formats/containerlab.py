@@ -24,7 +24,7 @@ def read(
     delay_s: float | None = None,
     split_hosts: int = 0,
 ) -> Topology:
-    """`rate_bps`, `delay_s`: of all links. Raises FormatError."""
+    """Returns the topology of a file. `rate_bps`, `delay_s`: of all links. Raises FormatError."""
 
     def topology(node: Node) -> Topology:
         top = node.get("topology")
@@ -65,14 +65,14 @@ def _is_host(top: Node, node: Node) -> bool:
         label = labels.get(_LABEL) if labels and labels.is_mapping else None
         if label:
             if label.text() not in ("host", "switch"):
-                raise label.fail(f"{label.text()!r}: there are host and switch")
+                raise label.fail(f"{label.text()!r}: choose from host and switch")
             return label.text() == "host"
     kind = next((field.text() for level in levels if (field := level.get("kind"))), "")
     return kind in _HOST_KINDS
 
 
 def _ends(link: Node) -> tuple[Node, tuple[End, End]] | None:
-    """None of a link that leaves the lab."""
+    """Returns the ends of a link; None of a link that leaves the lab."""
     endpoints = link.get("endpoints")
     if endpoints is None:
         return None

@@ -112,7 +112,8 @@ def read(
     delay_s: float | None = None,
     split_hosts: int = 0,
 ) -> Topology:
-    """`rate_bps`, `delay_s`: of edges that give none. Raises FormatError."""
+    """Returns the topology of a file. `rate_bps`, `delay_s`: of edges that give none. Raises
+    FormatError."""
     reader = _Reader(source)
     reader.parse()
     if not reader.nodes:

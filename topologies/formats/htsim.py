@@ -75,7 +75,8 @@ class _File:
 
 
 def read(source: Source, delay_s: float | None = None) -> Topology:
-    """`delay_s`: of links of tiers without Downlink_Latency_ns. Raises FormatError."""
+    """Returns the topology of a file. `delay_s`: of links of tiers without Downlink_Latency_ns.
+    Raises FormatError."""
     file = _parsed(source)
     nodes, pod, tiers = (file.head.values[name] for name in ("nodes", "podsize", "tiers"))
     down = [file.of(tier, "radix_down") for tier in range(tiers)]

@@ -17,7 +17,8 @@ def read(
     delay_s: float | None = None,
     split_hosts: int = 0,
 ) -> Topology:
-    """`rate_bps`, `delay_s`: of edges that give none. Raises FormatError."""
+    """Returns the topology of a file. `rate_bps`, `delay_s`: of edges that give none. Raises
+    FormatError."""
 
     def topology(node: Node) -> Topology:
         nodes, edges = node.get("nodes"), node.get("edges") or node.get("links")

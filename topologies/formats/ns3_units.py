@@ -13,7 +13,7 @@ _SECONDS = {"s": 0, "ms": -3, "us": -6, "ns": -9, "ps": -12, "fs": -15}
 
 
 def rate(text: str) -> float:
-    """bit/s; a bare number is in bit/s. Raises ValueError."""
+    """Returns bit/s; a bare number is in bit/s. Raises ValueError."""
     match = _RATE.match(text)
     if match is None or (match[2] and not match[3]):
         raise ValueError(f"{text!r} is no rate: write it like 100Gbps")

@@ -48,7 +48,8 @@ def read(
     delay_s: float | None = None,
     split_hosts: int = 0,
 ) -> Topology:
-    """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
+    """Returns the topology of a file. `rate_bps`, `delay_s`: of links that give none. Raises
+    FormatError."""
     return p4lang.read(exercise(source), rate_bps, delay_s, split_hosts)
 
 
@@ -65,7 +66,7 @@ def _app(node: Node) -> Exercise:
     hosts, switches, links = (_part(topology, name) for name in ("hosts", "switches", "links"))
     strategy = _text(topology, "assignment_strategy") or "mixed"
     if strategy not in _PREFIXES:
-        raise topology.fail(f"assignment_strategy {strategy!r}: there are {', '.join(_PREFIXES)}")
+        raise topology.fail(f"assignment_strategy {strategy!r}: choose from {', '.join(_PREFIXES)}")
     exercise, ports = Exercise(node.line), Ports()
     names = {key.text(): value for key, value in hosts.pairs()}
     numbers = _numbers([key.text() for key, _ in switches.pairs()])

@@ -40,7 +40,8 @@ def read(
     delay_s: float | None = None,
     split_hosts: int = 0,
 ) -> Topology:
-    """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
+    """Returns the topology of a file. `rate_bps`, `delay_s`: of links that give none. Raises
+    FormatError."""
     return p4lang.read(exercise(source), rate_bps, delay_s, split_hosts)
 
 

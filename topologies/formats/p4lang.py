@@ -33,7 +33,8 @@ def read(
     delay_s: float | None = None,
     split_hosts: int = 0,
 ) -> Topology:
-    """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
+    """Returns the topology of a file. `rate_bps`, `delay_s`: of links that give none. Raises
+    FormatError."""
     source = exercise(source)
 
     def topology(node: Node) -> Topology:
@@ -89,7 +90,7 @@ def _with_addresses(
     names: Mapping[str, int],
     listed: Sequence[tuple[Node, Sequence[Node]]],
 ) -> Exercise:
-    """`names`: lines of hosts."""
+    """Returns the exercise. `names`: lines of hosts."""
     links = []
     for link, words in listed:
         ends = sorted(word.text() for word in words[:2])

@@ -31,7 +31,7 @@ def text(node: Node) -> str:
 def one_of(*known: str) -> Callable[[Node], str]:
     def read(text: str) -> str:
         if text not in known:
-            raise ValueError(f"{text!r}: there are {', '.join(known)}")
+            raise ValueError(f"{text!r}: choose from {', '.join(known)}")
         return text
 
     return lambda node: node.value(read)

@@ -20,8 +20,8 @@ _HEAD = "NODES GPUS_A_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE"
 
 
 def read(source: Source, split_hosts: int = 0, nvlink: int = 1) -> Topology:
-    """`nvlink` 0 leaves NVSwitches and their links out: the rest is the network of the NICs. Raises
-    FormatError."""
+    """Returns the topology of a file. `nvlink` 0 leaves NVSwitches and their links out: the rest is
+    the network of the NICs. Raises FormatError."""
     lines = source.lines()
     head = next(lines, None)
     if (

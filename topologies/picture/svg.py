@@ -222,7 +222,8 @@ def _laid_out(legend: Sequence[tuple[str, str]]) -> tuple[list[str], float]:
 
 
 def _title(label: str, links: Sequence[Link], load: Load | None, ends: tuple[str, str]) -> str:
-    """`ends`: a node where all links end, and how the other ends are called."""
+    """Writes the title of a line. `ends`: a node where all links end, and how the other ends are
+    called."""
     rate, delay = quantity_text("rate", links[0].rate_bps), quantity_text("time", links[0].delay_s)
     times = f"{len(links)} x " if len(links) > 1 else ""
     used = ""
@@ -336,8 +337,13 @@ def _around(text: str, place: _Place, letter: float) -> tuple[float, float, floa
     return x - wide / 2, y - high / 2, x + wide / 2, y + high / 2
 
 
-def _overlap(box: Sequence[float], other: Sequence[float]) -> bool:
-    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+def _overlap(box: Sequence[float], text_box: Sequence[float]) -> bool:
+    return (
+        box[0] < text_box[2]
+        and text_box[0] < box[2]
+        and box[1] < text_box[3]
+        and text_box[1] < box[3]
+    )
 
 
 def _emphasised(tiers: Tiers, places: dict[str, _Place], emphasis: Emphasis) -> Iterator[str]:
@@ -370,8 +376,8 @@ def _rings(tiers: Tiers, places: dict[str, _Place], emphasis: Emphasis) -> Itera
         text = "; ".join(emphasis.rings[port] for port in ringed if emphasis.rings[port])
         left, line = x + _RING + 5, y + 4
         while text and any(
-            abs(line - other) < _LINE and abs(left - begin) < _LETTER * _ROOM
-            for begin, other in texts
+            abs(line - baseline) < _LINE and abs(left - begin) < _LETTER * _ROOM
+            for begin, baseline in texts
         ):
             line += _LINE
         texts += [(left, line)] * bool(text)

@@ -79,7 +79,7 @@ def _racks(topology: Topology) -> list[Rack]:
     for host in topology.hosts:
         host_links = topology.host_links(host.name)
         alike = tuple(
-            (link.other(host.name).node, link.rate_bps, link.delay_s) for link in host_links
+            (link.far_end(host.name).node, link.rate_bps, link.delay_s) for link in host_links
         )
         key: tuple[object, ...] = (alike, "" if fold else host.name)
         by_links.setdefault(key, []).append(host.name)
@@ -87,7 +87,7 @@ def _racks(topology: Topology) -> list[Rack]:
     racks = []
     for key, hosts in by_links.items():
         by_port = [*zip(*links[key], strict=True)]
-        (node, first), *more = [(by[0].other(hosts[0]).node, by) for by in by_port]
+        (node, first), *more = [(by[0].far_end(hosts[0]).node, by) for by in by_port]
         racks.append(Rack(node, tuple(hosts), first[0], first, tuple(more)))
     return racks
 

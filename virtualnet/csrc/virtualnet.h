@@ -258,11 +258,11 @@ int vn_return_at(struct vn_context *, uint64_t time_ps, uint32_t number);
 /* Logs PFC frames from now on, each PAUSE and RESUME of each class: queued at the port that sends
  * it, and in effect at the port that it stops, whose PAUSE may also run out. `link` leaves that
  * port. vn_pfc_events returns how many there are, valid until the next vn_run. */
-enum vn_pfc_what { VN_PAUSE_QUEUED, VN_RESUME_QUEUED, VN_PAUSED, VN_RESUMED, VN_EXPIRED };
+enum vn_pfc_kind { VN_PAUSE_QUEUED, VN_RESUME_QUEUED, VN_PAUSED, VN_RESUMED, VN_EXPIRED };
 struct vn_pfc_event {
     uint64_t time_ps;
     uint32_t link;
-    uint16_t class, what; /* enum vn_pfc_what */
+    uint16_t class, kind; /* enum vn_pfc_kind */
 };
 int vn_log_pfc(struct vn_context *);
 int64_t vn_pfc_events(struct vn_context *, const struct vn_pfc_event **);

@@ -95,7 +95,7 @@ const charts = (() => {
   const stops = (chart, panel) => (chart.stops ? [...new Set(visible(panel).flatMap((line) => line.x))].sort((a, b) => a - b) : null);
 
   // What a chart shows of its x axis. Runs are compared on one axis: a shorter one ends before
-  const wholeOf = (chart, panel) => [panel.views[state.view][0], Math.max(...chart.panels.map((other) => other.views[state.view][1]))];
+  const wholeOf = (chart, panel) => [panel.views[state.view][0], Math.max(...chart.panels.map((beside) => beside.views[state.view][1]))];
   const rangeOf = (chart, panel) => state.zooms.get(chart.axis) || wholeOf(chart, panel);
 
   // All that a panel has of y in this part: values, seeds, ends of intervals
@@ -113,8 +113,8 @@ const charts = (() => {
   const highest = (chart, panel) => valuesOf(chart, panel).reduce((most, value) => Math.max(most, value), 0);
 
   // One scale for all panels of the chart, unless each shows something else of the runs
-  const topOf = (chart, own) => {
-    const panels = chart.stops ? [own] : chart.panels;
+  const topOf = (chart, panel) => {
+    const panels = chart.stops ? [panel] : chart.panels;
     const cut = state.zooms.has(chart.axis) ? 0 : Math.max(...panels.map((panel) => panel.views[state.view][2] || 0));
     return cut || Math.max(...panels.map((panel) => highest(chart, panel))) * 1.06 || 1;
   };
@@ -512,7 +512,7 @@ const charts = (() => {
   for (const button of document.querySelectorAll("[data-view]")) {
     button.addEventListener("click", () => {
       look(+button.dataset.view);
-      for (const other of document.querySelectorAll("[data-view]")) other.setAttribute("aria-pressed", String(other === button));
+      for (const choice of document.querySelectorAll("[data-view]")) choice.setAttribute("aria-pressed", String(choice === button));
     });
   }
   const folds = [...document.querySelectorAll("details.fold")];

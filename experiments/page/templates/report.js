@@ -117,7 +117,7 @@
         const title = line.querySelector("title");
         if (title) title.textContent = `${title.textContent.split("; ")[0]}; ${(share * 100).toFixed(0)}% used, of the busier way`;
       });
-      for (const other of document.querySelectorAll("[data-load]")) other.setAttribute("aria-pressed", String(other === button));
+      for (const choice of document.querySelectorAll("[data-load]")) choice.setAttribute("aria-pressed", String(choice === button));
     });
   }
   if (slider) {

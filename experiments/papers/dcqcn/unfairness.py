@@ -79,7 +79,7 @@ class Unfairness(Experiment):
                         "PFC alone: H4, the nearest of 20, 16, 13.33, largest distance (met: 1%; "
                         "trend: 5%)"
                     ),
-                    farthest(outcomes.each("h4", scheme=scheme), H4_SHARES),
+                    farthest(outcomes.by_run("h4", scheme=scheme), H4_SHARES),
                     at_most(0.01, 0.05),
                     unit="",
                     theory=0.0,
@@ -90,7 +90,11 @@ class Unfairness(Experiment):
                         "distance (met: 2%; trend: 5%)"
                     ),
                     farthest(
-                        [rate for host in HOSTS[:3] for rate in outcomes.each(host, scheme=scheme)],
+                        [
+                            rate
+                            for host in HOSTS[:3]
+                            for rate in outcomes.by_run(host, scheme=scheme)
+                        ],
                         SHARES,
                     ),
                     at_most(0.02, 0.05),
@@ -99,7 +103,7 @@ class Unfairness(Experiment):
                 ),
                 UNFAIR.row(
                     "PFC alone: all together and R's link, largest distance (met: 0.5%)",
-                    farthest(outcomes.each("sum", scheme=scheme), (LINE,)),
+                    farthest(outcomes.by_run("sum", scheme=scheme), (LINE,)),
                     at_most(0.005),
                     unit="",
                     theory=0.0,
@@ -111,7 +115,7 @@ class Unfairness(Experiment):
             spread = [
                 statistics.pstdev(host_rates)
                 for host in HOSTS
-                if (host_rates := outcomes.each(host, scheme=scheme))
+                if (host_rates := outcomes.by_run(host, scheme=scheme))
             ]
             name = label(scheme)
             rows += [
@@ -156,7 +160,7 @@ def farthest(measured: Sequence[float], shares: Sequence[float]) -> float | None
 
 def _extremes(outcomes: Outcomes, scheme: str) -> list[Line]:
     """Returns the least, median and largest rate of each host, as the paper's figure has them."""
-    by_host = [outcomes.each(host, scheme=scheme) for host in HOSTS]
+    by_host = [outcomes.by_run(host, scheme=scheme) for host in HOSTS]
     kinds: dict[str, Callable[[list[float]], float]] = {
         "least": min,
         "median": statistics.median,

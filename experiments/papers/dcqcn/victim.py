@@ -11,7 +11,7 @@ from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Outcome, Outcomes, number_text, ratio
 from pcn.experiments.papers.dcqcn.claims import DCQCN, NO_VICTIM, PFC, VICTIM
 from pcn.experiments.papers.dcqcn.plans import DRAWN_NUMBERS, DRAWS, plan, rates
 
@@ -78,7 +78,8 @@ class Victim(Experiment):
         if None in medians:
             return []
         return [
-            f"With DCQCN VS's median is {', '.join(said(median) for median in medians)} Gbit/s "
+            f"With DCQCN VS's median is {', '.join(number_text(median) for median in medians)} "
+            "Gbit/s "
             "with none, one and two senders under T3: what they take of R's link, H11 to H14 leave "
             "VS of T1's uplinks."
         ]

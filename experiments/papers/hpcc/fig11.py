@@ -20,7 +20,7 @@ from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, Variant
 from pcn.experiments.define.flows_by_size import INCAST, figure_charts
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, number_text, ratio
 from pcn.experiments.papers.hpcc.claims import (
     DCQCN,
     HPCC,
@@ -159,9 +159,10 @@ class Fig11(Experiment):
         lines = []
         for load in map(str, outcomes.values("load")):
             texts = [
-                f"{_name(outcome)} {said(outcome.numbers['rtt_p95_us'])} us, "
-                f"{said(outcome.numbers['p95 short'])} and {said(outcome.numbers['p50 long'])}, "
-                f"{said(outcome.numbers['pause'])}"
+                f"{_name(outcome)} {number_text(outcome.numbers['rtt_p95_us'])} us, "
+                f"{number_text(outcome.numbers['p95 short'])} and "
+                f"{number_text(outcome.numbers['p50 long'])}, "
+                f"{number_text(outcome.numbers['pause'])}"
                 for outcome in outcomes.where(load=load)
             ]
             lines.append(

@@ -27,7 +27,7 @@ def pcn_fields(
 
 
 def timely_fields(scheme: str, topology: Topology) -> dict[str, float]:
-    """TIMELY's segments, and the network's least RTT."""
+    """Returns TIMELY's segments, and the network's least RTT."""
     return known_fields(
         scheme, {"segment_bytes": TIMELY_SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()}
     )
@@ -55,8 +55,8 @@ def _of_section_7(scheme: str, rtt_s: float, w_min: float) -> dict[str, Value]:
 def dumbbell_plan(
     scheme: str, seed: int, duration_s: float, values: Mapping[str, Value], every_s: float = 0.1e-3
 ) -> Plan:
-    """Section 7.1's dumbbell as the scenario has it, with more flows. `values`: flows (default: 4),
-    rtt, T, w_min (default: 0.1 / N), or fields of the scheme's parameters."""
+    """Returns Section 7.1's dumbbell as the scenario has it, with more flows. `values`: flows
+    (default: 4), rtt, T, w_min (default: 0.1 / N), or fields of the scheme's parameters."""
     more = numbers(values)
     flows = round(more.pop("flows", 4))
     named: dict[str, Value] = {
@@ -91,7 +91,7 @@ def compact_plan(
     w_min: float = 0.1 / 2,
     **more: float,
 ) -> Plan:
-    """Fig. 1's network with these flows."""
+    """Returns Fig. 1's network with these flows."""
     topology = dataclasses.replace(compact(), flows=tuple(flows))
     fields = pcn_fields(scheme, w_min, period_s, **more) | timely_fields(scheme, topology)
     return plan_of(
@@ -107,7 +107,7 @@ def parking_lot_plan(
     w_min: float,
     every_s: float = 0.1e-3,
 ) -> Plan:
-    """Fig. 19's: T is the largest RTT, F0's."""
+    """Returns Fig. 19's network: T is the largest RTT, F0's."""
     topology = parking_lot(bottlenecks)
     fields = pcn_fields(scheme, w_min, topology.max_rtt_s()) | timely_fields(scheme, topology)
     queues = [Endpoint("s0", 1)]

@@ -162,7 +162,7 @@ class Convergence(Experiment):
 
 
 def _fairer(outcomes: Outcomes) -> Check:
-    """Whichever the number of flows, in the end QCN-T is as fair as QCN."""
+    """Checks that, whichever the number of flows, in the end QCN-T is as fair as QCN."""
     worse = [
         (outcomes.median("jain", scheme=QCN, flows=flows) or 0)
         - (outcomes.median("jain", scheme=QCN_T, flows=flows) or 0)

@@ -25,7 +25,7 @@ BYTES, TIME = "bytes", "time"
 
 
 def slope(shares: Array, gain: float, by: str) -> Array:
-    """ds/dt of each flow; `gain` is g, a second. `by`: BYTES or TIME."""
+    """Returns ds/dt of each flow; `gain` is g, a second. `by`: BYTES or TIME."""
     n, squares = shares.size, float(np.sum(shares**2))
     if by == BYTES:
         return gain * n * shares * (1 - shares / squares)

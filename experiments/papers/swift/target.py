@@ -14,7 +14,7 @@ from pcn.experiments.data.series_math import jain, step_mean, utilisation
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_least, at_most
 from pcn.experiments.define.experiment import Experiment, Run
-from pcn.experiments.define.outcomes import Outcome, Outcomes, said
+from pcn.experiments.define.outcomes import Outcome, Outcomes, number_text
 from pcn.experiments.papers.swift.claims import AT_TARGET, FULL_AND_FAIR, SWIFT
 from pcn.hosts.algorithms.swift import SwiftParameters
 from pcn.hosts.wire import ack_bytes
@@ -116,7 +116,7 @@ class Target(Experiment):
                 rtt, aim = (
                     outcomes.mean(name, ai=ai, flows=flows) for name in ("rtt_us", "target_us")
                 )
-                texts.append(f"{flows} flows {said(rtt, 'us')} for {said(aim, 'us')}")
+                texts.append(f"{flows} flows {number_text(rtt, 'us')} for {number_text(aim, 'us')}")
             lines.append(f"ai = {ai:g}, round trip and target: {', '.join(texts)}.")
         return lines
 

@@ -9,7 +9,7 @@ from pcn.experiments.define.charts import Chart, Line, curve
 from pcn.experiments.define.checks import Check, at_least
 from pcn.experiments.define.experiment import Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Outcomes, number_text, ratio
 from pcn.experiments.papers.tcd.claims import (
     COMPLETION,
     DCQCN,
@@ -63,7 +63,7 @@ class Fig15(Victims):
             def gain(
                 load: float, alpha: float, alpha_tcd: float, number: str = "mean_us"
             ) -> float | None:
-                """DCQCN's time over that with TCD."""
+                """Returns DCQCN's time over that with TCD."""
                 ours = outcomes.mean(number, scheme=DCQCN_TCD, load=load, alpha=alpha_tcd)
                 return ratio(outcomes.mean(number, scheme=DCQCN, load=load, alpha=alpha), ours)
 
@@ -110,8 +110,9 @@ class Fig15(Victims):
                 for number in ("mean_us < 10 KB", "mean_us")
             )
             texts.append(
-                f"alpha {alpha:g}: all {said(all_[0])} and {said(all_[1])} us, below 10 KB "
-                f"{said(small[0])} and {said(small[1])} us"
+                f"alpha {alpha:g}: all {number_text(all_[0])} and {number_text(all_[1])} us, "
+                "below 10 KB "
+                f"{number_text(small[0])} and {number_text(small[1])} us"
             )
         return [
             "Victims' means without and with TCD at the bursts' load of 0.5: "

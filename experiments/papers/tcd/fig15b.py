@@ -8,7 +8,7 @@ from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check, at_least, at_most
 from pcn.experiments.define.experiment import Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Key, Outcomes, percent, ratio, said
+from pcn.experiments.define.outcomes import Key, Outcomes, number_text, percent, ratio
 from pcn.experiments.papers.tcd.claims import COMPLETION, DCQCN, DCQCN_TCD, PAPER_ALPHA
 from pcn.experiments.papers.tcd.plans import SEEDS, TRAFFIC
 from pcn.experiments.papers.tcd.victims import Victims
@@ -78,7 +78,7 @@ class Fig15b(Victims):
 
     def story(self, outcomes: Outcomes) -> list[str]:
         ours, theirs = (
-            outcomes.each("mean_us", scheme=scheme, burst=50.0) for scheme in (DCQCN_TCD, DCQCN)
+            outcomes.by_run("mean_us", scheme=scheme, burst=50.0) for scheme in (DCQCN_TCD, DCQCN)
         )
         if not ours or len(ours) != len(theirs):
             return []
@@ -86,7 +86,8 @@ class Fig15b(Victims):
         marked = percent(outcomes.mean("ce_share", scheme=DCQCN, burst=50.0))
         return [
             f"With bursts of 50 KB DCQCN marks {marked} of the victims, so TCD can gain little: "
-            f"seed by seed they take {said(min(ratios))} to {said(max(ratios))} times as long as "
+            f"seed by seed they take {number_text(min(ratios))} to {number_text(max(ratios))} "
+            "times as long as "
             "with TCD."
         ]
 

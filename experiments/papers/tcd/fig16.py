@@ -24,7 +24,7 @@ from pcn.experiments.define.checks import Check, at_least, between, near
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from pcn.experiments.define.flows_by_size import FLOWS, figure_charts
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, number_text, ratio
 from pcn.experiments.define.samples import RunSamples, Samples, digest
 from pcn.experiments.define.workloads import HADOOP, WEB_SEARCH, arrivals_per_s, uniform_flows
 from pcn.experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, HADOOP_TREE, PAPER_ALPHA, WEB_TREE
@@ -227,7 +227,8 @@ class Fig16(Experiment):
                         for q in (50, 99)
                     )
                     texts.append(
-                        f"{label(scheme)} with alpha {alpha:g} {said(median)} and {said(high)}"
+                        f"{label(scheme)} with alpha {alpha:g} {number_text(median)} and "
+                        f"{number_text(high)}"
                     )
             if texts:
                 paragraphs.append(f"{traffic}, flows {small}, median and 99%: {'; '.join(texts)}.")
@@ -241,11 +242,11 @@ class Fig16(Experiment):
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         charts = []
-        for what in (setting for setting in _SETTINGS if setting in outcomes.values("traffic")):
+        for setting in (name for name in _SETTINGS if name in outcomes.values("traffic")):
             runs = {}
-            for outcome in outcomes.where(traffic=what):
+            for outcome in outcomes.where(traffic=setting):
                 scheme, alpha = str(outcome.keys["scheme"]), float(outcome.keys["alpha"])
                 name = f"{label(scheme)}, alpha {alpha:g}" if alpha else label(scheme)
-                runs[name] = outcomes.samples(traffic=what, scheme=scheme, alpha=alpha)
-            charts += figure_charts(what, runs, "p99")
+                runs[name] = outcomes.samples(traffic=setting, scheme=scheme, alpha=alpha)
+            charts += figure_charts(setting, runs, "p99")
         return charts

@@ -11,7 +11,7 @@ from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check, at_least, at_most, between
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
+from pcn.experiments.define.outcomes import Outcome, Outcomes, number_text, percent, ratio
 from pcn.experiments.papers.tcd.claims import IBCC, IBCC_TCD, VICTIMS
 from pcn.experiments.papers.tcd.plans import SEEDS, messages_plan, times_us, victims_numbers
 from pcn.hosts.algorithms import find_scheme
@@ -103,15 +103,12 @@ class Table3InfiniBand(Experiment):
         if IBCC_TCD not in outcomes.values("scheme"):
             return []
         victims, shares = (
-            outcomes.each(number, scheme=IBCC_TCD, load=LOAD) for number in ("victims", "ce_share")
+            outcomes.by_run(number, scheme=IBCC_TCD, load=LOAD)
+            for number in ("victims", "ce_share")
         )
         marked = round(sum(share * number for share, number in zip(shares, victims, strict=True)))
         by_time = "; ".join(
-            (
-                f"{said((outcomes.mean('ce_share', max_ton_us=ton_s * 1e6) or 0.0) * 100, '%', 2)} "
-                f"with {ton_s * 1e6:g} us"
-            )
-            for ton_s in _TIMES
+            f"{_marked_share(outcomes, ton_s * 1e6)} with {ton_s * 1e6:g} us" for ton_s in _TIMES
         )
         parameters = find_scheme(IBCC_TCD).configure().parameters
         topology = self.plan(IBCC_TCD, 1, {}).topology
@@ -149,3 +146,9 @@ class Table3InfiniBand(Experiment):
                 ("Victims of 1 MB", "Mean completion time (us)", "io_us"),
             )
         ]  # fmt: skip
+
+
+def _marked_share(outcomes: Outcomes, max_ton_us: float) -> str:
+    """Returns the share of victims marked CE with this max_ton, as a text."""
+    share = outcomes.mean("ce_share", max_ton_us=max_ton_us) or 0.0
+    return number_text(share * 100, "%", 2)

@@ -48,8 +48,8 @@ TRAFFIC = (
 
 
 def victims_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-    """Fig. 2's network with Hadoop flows of S0 and S1, and what A0 to A14 send at once, equal for
-    all schemes.
+    """Returns Fig. 2's network with Hadoop flows of S0 and S1, and what A0 to A14 send at once,
+    equal for all schemes.
 
     `values`: `bursts_load`, of R1's link, in Hadoop flows; or `burst_bytes`, of each host, once in
     a millisecond on average; and fields of the scheme's parameters, of which those that it hasn't

@@ -48,8 +48,8 @@ _MARKS = (("F0, UE", 0, UE), ("F0, CE", 0, CE), ("F1, CE", 1, CE))
 
 
 def network(rate_bps: float, delay_s: float, duration_s: float, payload_bytes: int) -> Topology:
-    """F0 from h0 to r0, F1 from h1 to r1, and A0, behind the second switch, at line rate to r1 in
-    the second third."""
+    """Returns F0 from h0 to r0, F1 from h1 to r1, and A0, behind the second switch, at line rate to
+    r1 in the second third."""
     topology = compact(
         3,
         rate_bps,
@@ -171,7 +171,7 @@ def marks(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="marks",
         title="What arrives marked",
-        what="share of F0's and F1's packets that arrive marked UE and CE over time",
+        alt="share of F0's and F1's packets that arrive marked UE and CE over time",
         x_label=charts.TIME,
         y_label="Share of the packets (%)",
         lines=tuple(lines),
@@ -191,7 +191,7 @@ def queue(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="queue",
         title="The undetermined port's queue",
-        what="bytes that wait for the link between the switches over time",
+        alt="bytes that wait for the link between the switches over time",
         x_label=charts.TIME,
         y_label="Queue (KB)",
         lines=(line,),

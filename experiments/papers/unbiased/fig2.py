@@ -213,8 +213,9 @@ class Fig2(Experiment):
 
 
 def pauses_per_s() -> float:
-    """PAUSE frames a second to one of four inputs that send at line rate and depart at a quarter of
-    it: it fills by whole frames from the one below XON to the one above XOFF, and drains again."""
+    """Returns PAUSE frames a second to one of four inputs that send at line rate and depart at a
+    quarter of it: it fills by whole frames from the one below XON to the one above XOFF, and drains
+    again."""
     most = floor(XOFF_BYTES / FRAME_BYTES) + 1
     least = floor(XON_BYTES / FRAME_BYTES)
     bits = 8 * (most - least) * FRAME_BYTES
@@ -245,7 +246,8 @@ def _pulses(
 
 
 def _unfair(case: str, outcomes: Outcomes, most: float, **keys: str) -> list[Check]:
-    """Congestion points at outputs; `most`: where the band of f5's least rate ends, in Gbit/s."""
+    """Checks congestion points at outputs; `most`: where the band of f5's least rate ends, in
+    Gbit/s."""
 
     def of(number: str) -> float | None:
         return outcomes.median(number, **keys)

@@ -170,7 +170,7 @@ def cuts(recording: Recording, flow: int) -> list[float]:
 def _modulated(
     case: str, name: str, f1: float | None, f6: float | None, ordered: bool
 ) -> list[Check]:
-    """PAUSE alone: f6 and f1 are held alike, and so keep the ratio of what they offer."""
+    """Checks PAUSE alone: f6 and f1 are held alike, and so keep the ratio of what they offer."""
     tolerance = 0.02 if ordered else 0.01
     text = f"{case}, {name}: f6 / f1 (met: within {tolerance:.0%}; trend: a factor of 1.2)"
     theory = MODULATED["f6 / f1"]

@@ -16,7 +16,7 @@ from pcn.experiments.define.charts import Chart, View
 from pcn.experiments.define.checks import Check, at_least, at_most, between, clean, near
 from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
 from pcn.experiments.define.number_texts import NumberText
-from pcn.experiments.define.outcomes import Outcome, ratio, said
+from pcn.experiments.define.outcomes import Outcome, number_text, ratio
 from pcn.experiments.papers.unbiased.claims import (
     INNOCENT,
     INPUTS,
@@ -82,7 +82,7 @@ def received(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="received",
         title="What arrives",
-        what="rate at which frames of each flow arrive over time",
+        alt="rate at which frames of each flow arrive over time",
         x_label=charts.TIME,
         y_label="Received, frames (Gbit/s)",
         lines=(*lines, charts.constant(f"fair share of r0, {fair:g}", fair, "muted", 0.0, end_s)),
@@ -106,7 +106,7 @@ def limits(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="limits",
         title="Rate limits of h0's flows",
-        what="the rate that the algorithm allows f1 and f6 over time",
+        alt="the rate that the algorithm allows f1 and f6 over time",
         x_label=charts.TIME,
         y_label="Rate limit (Gbit/s)",
         lines=tuple(lines),
@@ -158,7 +158,8 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
         (
             "received",
             (
-                f"Over the last third f6 gets {said(f6, 'Gbit/s')}, {said(ratio(f6, f1))} times "
+                f"Over the last third f6 gets {number_text(f6, 'Gbit/s')}, "
+                f"{number_text(ratio(f6, f1))} times "
                 "what f1 gets."
             ),
         )

@@ -86,7 +86,7 @@ uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32
  * it waits for, which `other` is one more of, `delay_ps` after it has arrived whole; unless
  * `back_ps` is VN_NEVER, after its sender has the last acknowledgement, or, where the last packet
  * has none, `back_ps` later than it has arrived. Its RP's on_start is called then. */
-int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps,
+int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t earlier, uint64_t delay_ps,
                   uint64_t back_ps, uint64_t least_ps);
 uint32_t vn_flow_bytes(const struct vn_context *); /* of a flow in memory, of any network or none */
 int vn_stop_flow(struct vn_context *, uint32_t flow);

@@ -86,12 +86,13 @@ void vn_call_back(struct vn_context *context, const struct vn_callback *callback
         }
         decided = true;
     }
-    struct vn_callback asked = *callback;
+    struct vn_callback question = *callback;
     if (of_np && flow->np_in_c != NULL &&
         (callback->method != VN_ON_WINDOW || python->on_window == &_Py_NoneStruct)) {
-        if (vn_np_decides_in_c(context, &asked)) return;
+        if (vn_np_decides_in_c(context, &question)) return;
         decided = true;
     }
-    asked.decided |= decided;
-    if (!vn_ask(context, VN_ENDPOINT_rdma, &asked, sizeof asked)) call_python(context, &asked);
+    question.decided |= decided;
+    if (!vn_ask(context, VN_ENDPOINT_rdma, &question, sizeof question))
+        call_python(context, &question);
 }

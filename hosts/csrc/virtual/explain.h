@@ -115,7 +115,7 @@ enum vn_explain_what {
 };
 struct vn_explain_cause {
     uint64_t time_ps, work_ps, without_ps, busy_ps, bytes, used, threshold;
-    uint32_t link, out, class, what;
+    uint32_t link, out, class, kind;
 };
 enum vn_explain_logs {
     VN_EXPLAIN_SENT,

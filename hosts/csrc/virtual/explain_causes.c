@@ -26,7 +26,7 @@ static void vn_explain_pauses(const struct vn_context *context, const struct vn_
                                        .out = VN_NONE,
                                        .class = class,
                                        .bytes = in->held_bytes,
-                                       .what = pauses ? VN_EXPLAIN_XOFF : VN_EXPLAIN_XON};
+                                       .kind = pauses ? VN_EXPLAIN_XOFF : VN_EXPLAIN_XON};
     if (vn_is_shared(in)) {
         cause->used = vn_share_used(vn_share_of(context, in), in);
         cause->threshold = vn_share_threshold(vn_share_of(context, in));
@@ -55,6 +55,6 @@ static void vn_explain_pauses(const struct vn_context *context, const struct vn_
                                       .link = portion.in_link,
                                       .out = (uint32_t)(out - context->links),
                                       .class = class,
-                                      .what = VN_EXPLAIN_WAITS};
+                                      .kind = VN_EXPLAIN_WAITS};
     }
 }

@@ -102,7 +102,7 @@ static void vn_explain_gate(const struct vn_context *context, const struct vn_li
                                        .link = (uint32_t)(link - context->links),
                                        .out = VN_NONE,
                                        .class = class,
-                                       .what = closes ? VN_EXPLAIN_CLOSES : VN_EXPLAIN_OPENS};
+                                       .kind = closes ? VN_EXPLAIN_CLOSES : VN_EXPLAIN_OPENS};
 }
 
 /* What a packet finds that comes to a port where a gate was closed, and what it adds. */

@@ -185,7 +185,7 @@ struct vn_nic {
     bool unsorted; /* `starts` isn't in order */
     struct vn_fifo cnps; /* that the host makes, for `cnp_delay`; the first port's */
 };
-_Static_assert(sizeof(struct vn_nic) <= VN_HOST_OWN, "a host has room for it");
+_Static_assert(sizeof(struct vn_nic) <= VN_HOST_STATE, "a host has room for it");
 
 static inline struct vn_nic *vn_nic_of(const struct vn_context *context, const struct vn_link *port)
 {
@@ -193,7 +193,7 @@ static inline struct vn_nic *vn_nic_of(const struct vn_context *context, const s
 }
 static inline struct vn_nic *vn_first_nic(struct vn_node *node)
 {
-    return (struct vn_nic *)(void *)vn_host_of(node)->own;
+    return (struct vn_nic *)(void *)vn_host_of(node)->state;
 }
 static inline struct vn_link *vn_port_of_flow(const struct vn_context *context,
                                               const struct vn_flow *flow)

@@ -253,16 +253,14 @@ uint32_t vn_add_flows(struct vn_context *context, const struct vn_flow_config *c
 
 int vn_set_cnp_delay(struct vn_context *context, uint64_t delay_ps)
 {
-    if (vn_rdma_of(context)->n_flows != 0)
-        return vn_refuse(context, -EBUSY, "there are flows already");
+    if (vn_rdma_of(context)->n_flows != 0) return vn_refuse(context, -EBUSY, "flows exist already");
     vn_rdma_of(context)->cnp_delay = delay_ps;
     return 0;
 }
 
 int vn_set_telemetry_tick(struct vn_context *context, double tick_s)
 {
-    if (vn_rdma_of(context)->n_flows != 0)
-        return vn_refuse(context, -EBUSY, "there are flows already");
+    if (vn_rdma_of(context)->n_flows != 0) return vn_refuse(context, -EBUSY, "flows exist already");
     vn_rdma_of(context)->tick_s = tick_s;
     return 0;
 }
@@ -378,18 +376,18 @@ static bool rdma_added(struct vn_context *context, struct vn_node *node)
     return vn_rdma_of(context) != NULL;
 }
 
-static void rdma_port_added(void *own)
+static void rdma_port_added(void *state)
 {
-    *(struct vn_nic *)own = (struct vn_nic){.last = VN_NONE, .choice = {.when = VN_NEVER}};
+    *(struct vn_nic *)state = (struct vn_nic){.last = VN_NONE, .choice = {.when = VN_NEVER}};
 }
 
 static void rdma_timer(struct vn_context *context, uint32_t number)
 {
-    uint32_t own = number & ~(uint32_t)VN_GRANT_TIMERS;
-    if (number != own) {
-        if (number - own == VN_GRANT_TIMERS) vn_grants_timer(context, own);
-        else if (number - own == VN_REPEAT_TIMERS) vn_repeat_timer(context, own);
-        else vn_cnp_made(context, own);
+    uint32_t flow_number = number & ~(uint32_t)VN_GRANT_TIMERS;
+    if (number != flow_number) {
+        if (number - flow_number == VN_GRANT_TIMERS) vn_grants_timer(context, flow_number);
+        else if (number - flow_number == VN_REPEAT_TIMERS) vn_repeat_timer(context, flow_number);
+        else vn_cnp_made(context, flow_number);
         return;
     }
     struct vn_flow *flow = vn_flow_at(context, number);
@@ -482,9 +480,9 @@ static double rdma_value(const struct vn_context *context, const struct vn_sourc
     return 0.0;
 }
 
-static void rdma_free_port(void *own)
+static void rdma_free_port(void *state)
 {
-    struct vn_nic *nic = own;
+    struct vn_nic *nic = state;
     free(nic->tx_flows);
     pacing_trees_free(nic->trees);
     free(nic->starts.events);

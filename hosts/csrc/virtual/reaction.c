@@ -127,7 +127,7 @@ static bool possible(const struct decision *decision, bool windowed)
                  decision->rate_bps);
     } else if (!possible_window(decision, windowed)) {
         snprintf(text, sizeof text,
-                 "window_bytes is %g: a window is above 0, and infinite where there is none",
+                 "window_bytes is %g: a window is above 0, and infinite without one",
                  decision->window_bytes);
     } else {
         return true;

@@ -198,14 +198,15 @@ int vn_move_notifications(struct vn_context *context, uint32_t port)
         return vn_refuse(context, -EINVAL, "no such port");
     for (uint32_t n = link->control.packets; n != 0; n--) {
         uint32_t id = vn_control_pop(context, link), number = vn_packet_at(context, id)->flow;
-        bool own =
+        bool turns_back =
             number != VN_NONE && vn_receiver_of(context, vn_flow_at(context, number)) == link->node;
         vn_control_push(context,
-                        own ? &context->links[vn_flow_at(context, number)->back_port] : link, id);
+                        turns_back ? &context->links[vn_flow_at(context, number)->back_port] : link,
+                        id);
     }
-    for (uint32_t other = vn_host_of(vn_near(context, link))->link; other != VN_NONE;
-         other = vn_host_next(context, other)) {
-        vn_nic_changed(context, &context->links[other]);
+    for (uint32_t port_link = vn_host_of(vn_near(context, link))->link; port_link != VN_NONE;
+         port_link = vn_host_next(context, port_link)) {
+        vn_nic_changed(context, &context->links[port_link]);
     }
     return 0;
 }
@@ -333,7 +334,7 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     struct pacing_flow *tx_flow = tx_flow_of(nic, number);
     bool closed = !vn_window_open(flow);
     VN_ASSERT(flow->repeats || (flow->transport->sent == flow->sent &&
-                                (!closed || flow->transport->asked > flow->transport->acked)));
+                                (!closed || flow->transport->requested > flow->transport->acked)));
     if (tx_flow == NULL || pacing_closed(tx_flow) == closed) return;
     vn_observe_changes(context, link, tx_flow);
     if (closed) vn_observe_closes(context, number);

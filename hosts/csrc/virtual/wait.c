@@ -8,10 +8,10 @@
 
 /* `acknowledged`: whether the flow waits for the other's last acknowledgement. */
 static bool elsewhere(const struct vn_context *context, const struct vn_flow *flow,
-                      const struct vn_flow *other, bool acknowledged)
+                      const struct vn_flow *earlier, bool acknowledged)
 {
     return vn_sender_of(context, flow) !=
-           (acknowledged ? vn_sender_of(context, other) : vn_receiver_of(context, other));
+           (acknowledged ? vn_sender_of(context, earlier) : vn_receiver_of(context, earlier));
 }
 
 /* Whether the flow's last packet is acknowledged, too. */
@@ -20,39 +20,39 @@ static bool last_is_acknowledged(const struct vn_flow *flow)
     return flow->repeats || (flow->transport != NULL && flow->transport->every != 0);
 }
 
-int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t other_number,
+int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t earlier_number,
                   uint64_t delay_ps, uint64_t back_ps, uint64_t least_ps)
 {
     struct vn_rdma *rdma = vn_rdma_of(context);
-    if (number >= rdma->n_flows || other_number >= rdma->n_flows)
+    if (number >= rdma->n_flows || earlier_number >= rdma->n_flows)
         return vn_refuse(context, -ENOENT, "no such flow");
-    struct vn_flow *flow = &rdma->flows[number], *other = &rdma->flows[other_number];
-    if (!vn_sends_here(context, flow) || !vn_receives_here(context, other))
+    struct vn_flow *flow = &rdma->flows[number], *earlier = &rdma->flows[earlier_number];
+    if (!vn_sends_here(context, flow) || !vn_receives_here(context, earlier))
         return vn_refuse(context, -EINVAL, "it would wait for an arrival in another process");
     if (flow->start != VN_NEVER) return vn_refuse(context, -EINVAL, "the flow has a start");
-    if (other->packets == 0)
+    if (earlier->packets == 0)
         return vn_refuse(context, -EINVAL, "it would wait for a flow without an end");
-    if (other->complete != VN_NEVER)
+    if (earlier->complete != VN_NEVER)
         return vn_refuse(context, -EINVAL, "the flow that it would wait for has arrived");
     struct vn_wait *waits =
         vn_grown(rdma->waits, rdma->n_waits, &rdma->waits_capacity, sizeof *waits);
     if (waits == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     rdma->waits = waits;
-    bool acknowledged = back_ps != VN_NEVER && last_is_acknowledged(other);
-    if (acknowledged && !vn_sends_here(context, other))
+    bool acknowledged = back_ps != VN_NEVER && last_is_acknowledged(earlier);
+    if (acknowledged && !vn_sends_here(context, earlier))
         return vn_refuse(context, -EINVAL, "it would wait for another process's acknowledgement");
     if (back_ps != VN_NEVER && !acknowledged) delay_ps += back_ps;
-    if (elsewhere(context, flow, other, acknowledged)) {
-        bool before = other->awaited,
-             started = other->start <= context->now || !vn_sends_here(context, other);
-        other->awaited = true;
-        if (!before && started && !vn_wait_started(rdma, other_number)) {
+    if (elsewhere(context, flow, earlier, acknowledged)) {
+        bool before = earlier->awaited,
+             started = earlier->start <= context->now || !vn_sends_here(context, earlier);
+        earlier->awaited = true;
+        if (!before && started && !vn_wait_started(rdma, earlier_number)) {
             return vn_refuse(context, -ENOMEM, "out of memory");
         }
         context->turns.waiting++;
     }
-    waits[rdma->n_waits] = (struct vn_wait){delay_ps, number, other->followers, acknowledged};
-    other->followers = rdma->n_waits++;
+    waits[rdma->n_waits] = (struct vn_wait){delay_ps, number, earlier->followers, acknowledged};
+    earlier->followers = rdma->n_waits++;
     flow->waited = true;
     flow->waits++;
     if (least_ps > flow->due) flow->due = least_ps;
@@ -72,12 +72,12 @@ bool vn_wait_started(struct vn_rdma *rdma, uint32_t number)
 
 void vn_wait_over(struct vn_context *context, uint32_t number, bool acknowledged)
 {
-    const struct vn_flow *other = vn_flow_at(context, number);
+    const struct vn_flow *earlier = vn_flow_at(context, number);
     const struct vn_rdma *rdma = vn_rdma_of(context);
-    for (uint32_t i = other->followers; i != VN_NONE; i = rdma->waits[i].next) {
+    for (uint32_t i = earlier->followers; i != VN_NONE; i = rdma->waits[i].next) {
         struct vn_flow *flow = vn_flow_at(context, rdma->waits[i].flow);
         if (rdma->waits[i].acknowledged != acknowledged) continue;
-        if (elsewhere(context, flow, other, acknowledged)) context->turns.waiting--;
+        if (elsewhere(context, flow, earlier, acknowledged)) context->turns.waiting--;
         if (context->now + rdma->waits[i].delay > flow->due)
             flow->due = context->now + rdma->waits[i].delay;
         if (--flow->waits != 0) continue;

@@ -28,7 +28,7 @@ const Drawing = (() => {
     constructor(holder, network, choose) {
       this.steps = network.steps;
       this.holder = holder;
-      this.rates = new Map(network.ports.map((one) => [one.port, one.rate_bps]));
+      this.rates = new Map(network.ports.map((end) => [end.port, end.rate_bps]));
       const read = new DOMParser().parseFromString(network.svg, "image/svg+xml");
       this.svg = document.importNode(read.documentElement, true);
       holder.replaceChildren(this.svg);
@@ -73,7 +73,7 @@ const Drawing = (() => {
       // The direction in which something happens: held, with the longer queue, busier; if none is, that of the nearer end
       hit.addEventListener("click", (event) => {
         const at = this.point(event), far = ({ x, y }) => Math.hypot(x - at.x, y - at.y);
-        const [first] = [...ends].sort((one, other) => other.stopped - one.stopped || other.queue - one.queue || other.used - one.used || far(one) - far(other));
+        const [first] = [...ends].sort((a, b) => b.stopped - a.stopped || b.queue - a.queue || b.used - a.used || far(a) - far(b));
         choose(...this.target(first));
       });
       return { path, ends };
@@ -152,15 +152,15 @@ const Drawing = (() => {
         let used = 0, paused = false, down = false;
         for (const end of ends) {
           const there = end.ports.map((name) => ports.get(name)).filter(Boolean);
-          const busiest = there.sort((one, other) => waiting(other) - waiting(one) || other.rate_bps - one.rate_bps)[0];
+          const busiest = there.sort((a, b) => waiting(b) - waiting(a) || b.rate_bps - a.rate_bps)[0];
           const queue = busiest ? waiting(busiest) : 0;
           const stopped = end.ports.filter((port, place) => this.held(ports, port, end.peers[place])), held = stopped.length > 0;
-          end.used = Math.max(0, ...[...there, ...end.ports.map((name) => hosts.get(name)).filter(Boolean)].map((one) => one.utilisation));
+          end.used = Math.max(0, ...[...there, ...end.ports.map((name) => hosts.get(name)).filter(Boolean)].map((sample) => sample.utilisation));
           end.busiest = stopped.find((port) => port === busiest?.port) || stopped[0] || busiest?.port || end.ports[0];
           Object.assign(end, { queue, stopped: stopped.length });
           used = Math.max(used, end.used);
           paused ||= held;
-          down ||= there.some((one) => !one.up);
+          down ||= there.some((sample) => !sample.up);
           if (end.ports.includes(chosen)) ring = end;
           put(end.group, "visibility", queue || held ? "visible" : "hidden");
           if (queue) {

@@ -5,7 +5,7 @@ const Heat = (() => {
   const SHADES = 64;
 
   const rgb = (text) => {
-    const digits = text.trim().slice(1), wide = digits.length === 3 ? [...digits].map((one) => one + one).join("") : digits;
+    const digits = text.trim().slice(1), wide = digits.length === 3 ? [...digits].map((digit) => digit + digit).join("") : digits;
     return [0, 2, 4].map((at) => parseInt(wide.slice(at, at + 2), 16));
   };
 

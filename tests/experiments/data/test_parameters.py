@@ -121,7 +121,7 @@ def test_every_default_is_an_allowed_value() -> None:
         for parameter in {
             parameter for scheme in schemes for parameter in scenario.parameters(scheme)
         }:
-            assert parameter.what
+            assert parameter.meaning
             assert parameter.default is not None or parameter.derived
             parameter.check(parameter.default)
 
@@ -149,7 +149,7 @@ def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
 @pytest.mark.parametrize("scheme", sorted(schemes))
 def test_every_field_of_a_scheme_is_described(scheme: str) -> None:
     for parameter in describe(schemes[scheme].parameters):
-        assert parameter.what
+        assert parameter.meaning
         parameter.check(parameter.default)
         assert parameter.least < parameter.most
         with pytest.raises(ValueError, match=f"{parameter.field} = nan: it must be"):

@@ -149,7 +149,7 @@ def test_in_casts_alone_need_an_end() -> None:
     assert [flow.start_s for flow in plan.topology.flows] == pytest.approx(
         [0, 0, *np.repeat([2e-3, 4e-3, 6e-3, 8e-3, 1e-2], 2)]
     )
-    with pytest.raises(ExperimentError, match="there is no flow: give --set count=1000"):
+    with pytest.raises(ExperimentError, match="no flow: give --set count=1000"):
         Traffic(parse_spec("star")).plan("pcn", 1, {"count": 0})
     with pytest.raises(
         ExperimentError,

@@ -38,7 +38,7 @@ SHOWN = """[...document.querySelectorAll('section.explained')].map(flow => ({
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("kept") / "run"
     command = ["run", "traffic", "--topology", "fat-tree", "--workload", "websearch"]
     more = ["--set", "count=80", "--set", "xoff_bytes=60KB", "--scheme", "pfc"]
@@ -55,10 +55,10 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.mark.parametrize("width", [390, 1400])
 def test_page_has_widths_rings_and_bars_of_the_explanation(
-    kept: Path, chromium: Browser, width: int
+    run_folder: Path, chromium: Browser, width: int
 ) -> None:
-    explained = json.loads((kept / keep.FOLDER / keep.JSON).read_text())["flows"]
-    chromium.open(kept / keep.FOLDER / keep.PAGE, width)
+    explained = json.loads((run_folder / keep.FOLDER / keep.JSON).read_text())["flows"]
+    chromium.open(run_folder / keep.FOLDER / keep.PAGE, width)
     assert chromium.complaints == []
     assert chromium.ask("document.documentElement.scrollWidth") <= width
     shown = chromium.ask(SHOWN)
@@ -111,8 +111,10 @@ COLOURS = """(name => {
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_phases_have_the_colours_of_the_bar(kept: Path, chromium: Browser, dark: bool) -> None:
-    chromium.open(kept / keep.FOLDER / keep.PAGE, 1400, dark=dark)
+def test_phases_have_the_colours_of_the_bar(
+    run_folder: Path, chromium: Browser, dark: bool
+) -> None:
+    chromium.open(run_folder / keep.FOLDER / keep.PAGE, 1400, dark=dark)
     pairs = {name: chromium.ask(COLOURS % name) for name in PARTS}
     assert all(bar and bar == phase for bar, phase in pairs.values()), pairs
     # `pause_idle` is `paused`, striped
@@ -125,8 +127,8 @@ def explained(place: Path, **options: Any) -> list[Any]:
     return list(answers.of_flows(kept_result, numbers, options.get("span_s"), Silent()).flows)
 
 
-def test_phases_fill_each_moment_and_sum_to_the_parts(kept: Path) -> None:
-    for flow in explained(kept):
+def test_phases_fill_each_moment_and_sum_to_the_parts(run_folder: Path) -> None:
+    for flow in explained(run_folder):
         over_time = flow.over_time
         length = (over_time.to_ps - over_time.from_ps) / BINS
         phases = {name: np.array(values) for name, values in over_time.phases_ps.items()}
@@ -148,19 +150,19 @@ def test_phases_fill_each_moment_and_sum_to_the_parts(kept: Path) -> None:
             assert max(port.queue_bytes) >= hop.queue_bytes
 
 
-def test_shares_that_pass_through_ports_reach_roots(kept: Path) -> None:
+def test_shares_that_pass_through_ports_reach_roots(run_folder: Path) -> None:
     """What comes through a port is rooted there or goes on: no root has more than comes to it."""
-    for flow in explained(kept):
+    for flow in explained(run_folder):
         assert all(0 < share <= 1 + 1e-9 for share in flow.through.values())
         for origin in flow.origins:
             assert origin.share <= flow.through[origin.port] + 1e-9
 
 
-def test_explanation_of_a_port_leaves_no_page_of_earlier_flows(kept: Path) -> None:
-    place = kept / keep.FOLDER
+def test_explanation_of_a_port_leaves_no_page_of_earlier_flows(run_folder: Path) -> None:
+    place = run_folder / keep.FOLDER
     before = (place / keep.PAGE).read_bytes()
-    assert pcn(["explain", str(kept), "--at", "e0:1", "-q"]) == 0
+    assert pcn(["explain", str(run_folder), "--at", "e0:1", "-q"]) == 0
     # The parts of all flows stay: they are of the same run.
     assert sorted(path.name for path in place.iterdir()) == [keep.JSON, keep.TEXT, keep.TABLE]
-    assert pcn(["explain", str(kept), "--worst", str(FLOWS), "-q"]) == 0
+    assert pcn(["explain", str(run_folder), "--worst", str(FLOWS), "-q"]) == 0
     assert (place / keep.PAGE).read_bytes() == before

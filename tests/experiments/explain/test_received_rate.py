@@ -66,7 +66,7 @@ class Account:
         self.closed: dict[int, list[tuple[int, int]]] = defaultdict(list)
         since: dict[int, int] = {}
         for time, link, event in zip(
-            *(again.logs.causes[name].tolist() for name in ("time_ps", "link", "what")), strict=True
+            *(again.logs.causes[name].tolist() for name in ("time_ps", "link", "kind")), strict=True
         ):
             if event == CLOSES:
                 since[link] = time

@@ -44,7 +44,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     settings = ["duration=4ms", "before=1ms"]
     run("victim", scheme="pfc,pcn", settings=settings, out=place / "run", seed=1)
     run("victim", scheme="pfc,pcn", settings=settings, out=place / "again", seed=2)
-    runs = [kept for name in ("run", "again") for kept in read(place / name)]
+    runs = [stored for name in ("run", "again") for stored in read(place / name)]
     write(grouped(runs), place / "compared")
     lines = [
         curve(scheme, [1, 2, 4], [number, number + 2.0, 3.0], scheme, points=True)
@@ -143,8 +143,8 @@ def test_names_in_a_legend_look_different_in_grey(
     assert len(boxes) == len(SCHEMES)
     samples = [picture(chromium, box) for box in boxes]
     chromium.call("Emulation.setEmulatedVisionDeficiency", type="none")
-    for one, other in itertools.combinations(samples, 2):
-        assert (np.abs(one - other) > 40).mean() > 0.02
+    for first, second in itertools.combinations(samples, 2):
+        assert (np.abs(first - second) > 40).mean() > 0.02
 
 
 HELD = {

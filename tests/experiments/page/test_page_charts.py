@@ -102,19 +102,19 @@ def chromium(report: Path) -> Iterator[Browser]:
         assert running.complaints == []
 
 
-def asked(chromium: Browser, expression: str) -> Any:
+def evaluated(chromium: Browser, expression: str) -> Any:
     return json.loads(chromium.ask(f"JSON.stringify({expression})"))
 
 
 def texts(chromium: Browser, plot: int) -> list[str]:
-    shown: list[str] = asked(
+    shown: list[str] = evaluated(
         chromium, f"[...{PLOT % plot}.querySelectorAll('text')].map(text => text.textContent)"
     )
     return shown
 
 
 def heights_of(chromium: Browser, plot: int, selector: str) -> list[float]:
-    heights: list[float] = asked(
+    heights: list[float] = evaluated(
         chromium,
         f"[...{PLOT % plot}.querySelectorAll('{selector}')].map(part => part.getBBox().height)",
     )
@@ -126,7 +126,7 @@ def ticks(
 ) -> list[tuple[float, float]]:
     """Returns positions and values of an axis's texts: `middle` of x, `end` of y."""
     place = "x" if anchor == "middle" else "y"
-    texts = asked(
+    texts = evaluated(
         chromium,
         f"[...{PLOT % plot}.querySelectorAll('text[text-anchor={anchor}]:not(.axis)')]"
         f".filter(text => text.parentElement.tagName === 'svg')"
@@ -156,7 +156,7 @@ def middles(chromium: Browser, plot: int, selector: str) -> list[tuple[float, fl
     """Returns the middles of elements, in the coordinates of the drawing."""
     return [
         tuple(pair)
-        for pair in asked(
+        for pair in evaluated(
             chromium,
             f"[...{PLOT % plot}.querySelectorAll('{selector}')].map(element => element.getBBox())"
             ".map(box => [box.x + box.width / 2, box.y + box.height / 2])",
@@ -186,14 +186,14 @@ def test_bars_have_the_height_of_their_values(chromium: Browser) -> None:
     bars = heights_of(chromium, 3, ".bar")
     heights = [abs(y(height) - y(0.0)) for height in bars]
     assert np.allclose(heights, [3, 0, 5, 2], atol=0.08)
-    assert "0" in asked(
+    assert "0" in evaluated(
         chromium, f"[...{PLOT % 3}.querySelectorAll('.bars text')].map(text => text.textContent)"
     )
 
 
 def test_rows_go_from_zero_to_their_values(chromium: Browser) -> None:
     x = scale(ticks(chromium, 4, "middle"))
-    bars = asked(
+    bars = evaluated(
         chromium,
         f"[...{PLOT % 4}.querySelectorAll('.bar')].map(bar => bar.getBBox())"
         ".map(box => [box.x, box.x + box.width])",
@@ -205,7 +205,7 @@ def test_rows_go_from_zero_to_their_values(chromium: Browser) -> None:
 
 def test_marks_on_lines_are_values_of_these(chromium: Browser) -> None:
     x, y = scale(ticks(chromium, 0, "middle")), scale(ticks(chromium, 0, "end"))
-    paths = asked(
+    paths = evaluated(
         chromium,
         f"[...{PLOT % 0}.querySelectorAll('.point')].map(point => point.getAttribute('d'))",
     )
@@ -257,7 +257,7 @@ def test_part_of_an_axis_is_shown_in_all_charts_that_have_it(chromium: Browser) 
 def test_dragging_shows_what_was_dragged_over(chromium: Browser) -> None:
     at = scale(ticks(chromium, 0, "middle"))
     chromium.ask(f"{PLOT % 0}.scrollIntoView({{block: 'center'}})")
-    left, top, high = asked(
+    left, top, high = evaluated(
         chromium, f"(box => [box.left, box.top, box.height])({PLOT % 0}.getBoundingClientRect())"
     )
     for kind, x in (("mousePressed", 150), ("mouseMoved", 200), ("mouseReleased", 250)):
@@ -265,7 +265,7 @@ def test_dragging_shows_what_was_dragged_over(chromium: Browser) -> None:
         chromium.call("Input.dispatchMouseEvent", type=kind, x=left + x, y=top + high / 2, **button)
     drawn(chromium)
     part = scale(ticks(chromium, 0, "middle"))
-    edges = asked(
+    edges = evaluated(
         chromium,
         f"(box => [box.x, box.x + box.width])({PLOT % 0}.querySelector('.frame').getBBox())",
     )

@@ -12,10 +12,10 @@ from pcn.experiments.define.checks import Check
 from pcn.experiments.page.terminal import show, stdout
 
 
-def summary(names: list[str], what: str = "packets lost") -> dict[str, Any]:
+def summary(names: list[str], compared: str = "packets lost") -> dict[str, Any]:
     def rows(number: int) -> list[dict[str, Any]]:
         checks = [
-            Check("1.1", what, None, 12.5, 12.5 + number, "packets", "met"),
+            Check("1.1", compared, None, 12.5, 12.5 + number, "packets", "met"),
             Check("1.2", "share of a flow", 1.0, None, number / 7, "", "trend"),
         ]
         return [asdict(check) for check in checks]
@@ -66,8 +66,8 @@ def test_runs_with_other_checks_share_the_table(
     both["checks"] = summary(["c"], "a less than b")["runs"]["c"]["checks"][:1]
     show(tmp_path, both, stdout())
     text = capsys.readouterr().out
-    for what in ("packets lost", "flows lost", "share of a flow", "a less than b"):
-        assert text.count(what) == 1
+    for compared in ("packets lost", "flows lost", "share of a flow", "a less than b"):
+        assert text.count(compared) == 1
     assert text.count("across the runs") == 1
 
 
@@ -76,11 +76,11 @@ def test_check_is_three_lines_high_at_80_columns(
 ) -> None:
     """The longest text of the victim's checks, which was twelve lines high."""
     monkeypatch.setenv("COLUMNS", "80")
-    what = (
+    compared = (
         "F0 and F1 become equal: half-life of their difference (met: within 30%; trend: within a "
         "factor of two)"
     )
-    show(tmp_path, summary(["pcn", "dcqcn", "pfc"], what), stdout())
+    show(tmp_path, summary(["pcn", "dcqcn", "pfc"], compared), stdout())
     lines = capsys.readouterr().out.splitlines()
     first = next(place for place, line in enumerate(lines) if line.startswith("1.1"))
     last = next(place for place, line in enumerate(lines) if line.startswith("1.2"))

@@ -40,7 +40,14 @@ from pcn.experiments.papers.pcn.figures.fluid_check import PERIOD_S, cycle_swing
 from pcn.experiments.papers.pcn.studies.fairness import FROM_S
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
-from pcn.experiments.sweep.figures import FigureResult, judge, kept, run_figure, runs_of, write
+from pcn.experiments.sweep.figures import (
+    FigureResult,
+    judge,
+    run_figure,
+    runs_of,
+    stored_outcomes,
+    write,
+)
 from pcn.experiments.sweep.run_task import outcome_of, task_of
 from pcn.experiments.sweep.store import Store
 from pcn.hosts.algorithms import schemes
@@ -294,7 +301,7 @@ def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     assert "](" not in re.sub("<script>.*?</script>", "", html, flags=re.DOTALL)  # no Markdown
     assert "<code>pcn figure NAME</code>" in html
     # judged again, it is what it was
-    assert judge(Fig17(), kept(tmp_path / "fig17")).checks[: len(checks)] == checks
+    assert judge(Fig17(), stored_outcomes(tmp_path / "fig17")).checks[: len(checks)] == checks
     write_docs(tmp_path, tmp_path / "docs")
     assert (tmp_path / "docs/results.md").read_text() == text
     assert (tmp_path / "docs/figures/fig17.png").read_bytes().startswith(b"\x89PNG")

@@ -145,7 +145,7 @@ def test_loss_counts_against_what_a_limiter_allows(runs: Runs) -> None:
     )
     assert attainable_bps(plan("pcn")) == ideal_bps(plan("pcn"))
     lines = headlines(*runs("pfc"), None)  # type: ignore[arg-type]
-    shown = {line.what: (line.value, line.beside) for line in lines}
+    shown = {line.label: (line.value, line.beside) for line in lines}
     assert shown["F0 during the bursts"][1] == "its limiter: 20 Gbit/s"
     assert shown["F0 lost, of what it could have had"] == ("6.7 MB", "")
 

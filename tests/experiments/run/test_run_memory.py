@@ -91,7 +91,7 @@ def test_part_needs_its_share_of_switches_and_packets() -> None:
     topology, flows = clos(), [FlowSpec(1, "h0", "h1", size_bytes=10**8)]
     whole, part = (
         {
-            need.what: need.size
+            need.part: need.size
             for need in (*engine.network(topology), engine.packets(topology, flows, 1000))
         }
         for engine in (Memory(), Memory(parts=4))

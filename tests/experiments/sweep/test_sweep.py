@@ -34,7 +34,7 @@ from pcn.experiments.papers import find_experiment
 from pcn.experiments.run.progress import RunProgress, Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.experiments.sweep import parameter_sweep, store as stores
-from pcn.experiments.sweep.executor import Means, duration, said, sweep
+from pcn.experiments.sweep.executor import Means, duration, progress_text, sweep
 from pcn.experiments.sweep.run_task import run_tasks, task_of
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Task, execute
@@ -268,7 +268,9 @@ def test_files_that_aren_t_those_of_the_declaration_are_refused() -> None:
 )
 def test_how_long_it_will_take(seconds: float, text: str) -> None:
     assert duration(seconds) == text
-    assert said(412, 3000, 3, seconds, "pcn") == f"412 of 3,000, 3 failed, {text} left; pcn"
+    assert (
+        progress_text(412, 3000, 3, seconds, "pcn") == f"412 of 3,000, 3 failed, {text} left; pcn"
+    )
 
 
 def test_workers_of_our_own(tmp_path: Path) -> None:
@@ -544,11 +546,11 @@ def test_run_beyond_its_time_limit_fails(
     [
         (["nosuch"], "no experiment 'nosuch'"),
         (["fig19", "--set", "x=1"], "fig19 is a figure, whose runs are fixed: leave out --set"),
-        (["fig13", "--scheme", "qcn-t"], "fig13: there are no runs of qcn-t"),
+        (["fig13", "--scheme", "qcn-t"], "fig13: no runs of qcn-t"),
         (["dumbbell", "--set", "w_min=0.01,0.01"], "w_min=0.01 is given twice"),
         (["dumbbell", "--set", "w_mon=1"], "no parameter 'w_mon'; did you mean 'w_min'?"),
         (["dumbbell", "--scheme", "pfc", "--set", "w_min=0.5"], "w_min is a parameter of pcn"),
-        (["dumbbell", "--scheme", "nosuch"], "there is no scheme 'nosuch'"),
+        (["dumbbell", "--scheme", "nosuch"], "no scheme 'nosuch'"),
     ],
 )
 def test_sweep_refuses_impossible_arguments(

@@ -418,11 +418,11 @@ def test_operation_of_many_ranks_is_refused_before_its_messages_are_made(
 ) -> None:
     node = Node(1, COLLECTIVE, (), 0, {"comm_type": ALL_TO_ALL, "comm_size": 4000})
     file = trace(tmp_path, [[node]] * 4)
-    made: list[str] = []
+    operations: list[str] = []
     monkeypatch.setattr(
-        "pcn.experiments.define.collectives.messages", lambda name, *_: made.append(name)
+        "pcn.experiments.define.collectives.messages", lambda name, *_: operations.append(name)
     )
     monkeypatch.setattr("pcn.experiments.traffic.flow_files.chakra.MOST_FLOWS", 11)
     with pytest.raises(ExperimentError, match="alltoall:direct: more than 11 flows"):
         read_flows(file)
-    assert not made
+    assert not operations

@@ -217,7 +217,7 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, co
         ("src,dst,size,after,acknowledged\nh0,r0,1B,,\nh0,r0,1B,0,1\n",
         ":3: acknowledged: '1' is no id of the row's `after`"),
         ("src,dst,size,colour\nh0,r0,1B,blue\n",
-        ":2: colour: 'blue'; there are green, yellow, red"),
+        ":2: colour: 'blue'; choose from green, yellow, red"),
         ("src,dst,size,class,colour\nh0,r0,1B,6,red\n",
         ":2: red in class 6: classes 1 to 4 have colours"),
         (AFTER + "3,h0,r0,0,5B,0;1\n", ":5: after: '0;1' isn't the id of a flow"),
@@ -469,7 +469,7 @@ def test_capture_of_a_scheme_has_the_sizes_that_were_sent(
     payload."""
     topology = fat_tree(k=4)
     [leaf] = topology.host_links("h15")
-    end = leaf.other("h15")
+    end = leaf.far_end("h15")
     with VirtualNetwork(topology, find_scheme(name).configure(settings)) as network:
         network.capture(end.node, end.port, tmp_path / "own.pcap")
         for number in range(8):

@@ -342,9 +342,9 @@ def test_run_takes_the_paths_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "clock", "why"),
     [
-        (None, "virtual", "there is no such file"),
+        (None, "virtual", "no such file"),
         ("flow,switch,next\n1,s9,r0\n", "virtual", "paths.csv:2: no switch 's9'"),
-        ("flow,switch,next\n99,s0,r0\n", "virtual", "a path of flow 99: there is no such flow"),
+        ("flow,switch,next\n99,s0,r0\n", "virtual", "a path of flow 99: no such flow"),
         ("flow,switch,next\n1,s0,r0\n", "live", "--paths: in virtual time alone"),
     ],
 )

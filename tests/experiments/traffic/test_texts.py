@@ -10,7 +10,7 @@ import pytest
 from pcn.cli import run as pcn
 from pcn.experiments.compare.stored_results import read
 from pcn.experiments.define.charts import Chart, curve
-from pcn.experiments.define.outcomes import said
+from pcn.experiments.define.outcomes import number_text
 from pcn.experiments.draw.pictures import draw
 from pcn.experiments.results.over_time import QUEUE
 from pcn.experiments.traffic import page
@@ -43,7 +43,7 @@ def test_text_names_sizes_with_units_and_starts_at_once(tmp_path: Path) -> None:
     [(None, "–"), (1234.5, "1,234 KB"), (999.4, "999 KB"), (0.01234, "0.0123 KB")],
 )
 def test_number_has_no_exponent_where_it_is_large(value: float | None, text: str) -> None:
-    assert said(value, "KB") == text
+    assert number_text(value, "KB") == text
 
 
 def test_run_without_claims_has_no_column_of_them(

@@ -105,11 +105,11 @@ uint32_t table_apply(struct sw_table *table, const uint8_t *key, uint32_t length
 }
 
 /* What the table keeps of an entry: packets, bytes, when it was used; 0 what it doesn't keep. */
-void table_kept(struct sw_table *table, int64_t handle, uint64_t kept[3])
+void table_kept(struct sw_table *table, int64_t handle, uint64_t counts[3])
 {
     uint32_t flags = sw_table_spec_of(table)->flags;
     const struct sw_entry *entry = &sw_table_node(table, handle)->entry;
-    kept[0] = flags & SW_DIRECT_COUNTER ? entry->packets : 0;
-    kept[1] = flags & SW_DIRECT_COUNTER ? entry->bytes : 0;
-    kept[2] = flags & SW_IDLE_TIMEOUT ? entry->last_hit_us : 0;
+    counts[0] = flags & SW_DIRECT_COUNTER ? entry->packets : 0;
+    counts[1] = flags & SW_DIRECT_COUNTER ? entry->bytes : 0;
+    counts[2] = flags & SW_IDLE_TIMEOUT ? entry->last_hit_us : 0;
 }

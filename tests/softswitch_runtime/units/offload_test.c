@@ -25,8 +25,9 @@ static void draw(uint8_t *frame, uint32_t length, struct virtio_net_hdr *net)
     static const uint8_t ipv6[] = {[12] = 0x86, [13] = 0xdd, [14] = 0x60, [20] = 6, [66] = 0x50};
     bool six = below(2);
     const uint8_t *headers = six ? ipv6 : ipv4;
-    size_t given = six ? sizeof ipv6 : sizeof ipv4;
-    for (uint32_t i = 0; i < length; i++) frame[i] = i < given ? headers[i] : (uint8_t)below(256);
+    size_t header_bytes = six ? sizeof ipv6 : sizeof ipv4;
+    for (uint32_t i = 0; i < length; i++)
+        frame[i] = i < header_bytes ? headers[i] : (uint8_t)below(256);
     *net = (struct virtio_net_hdr){.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
                                    .gso_type =
                                        six ? VIRTIO_NET_HDR_GSO_TCPV6 : VIRTIO_NET_HDR_GSO_TCPV4,

@@ -15,8 +15,8 @@ int vn_partition_of(struct vn_context *context, uint32_t n, uint32_t *owners)
     if (!vn_links_init(context) || !vn_order_init(context, 1)) return -EINVAL;
     if (n == 0 || n > context->order.n_turns) {
         char why[128];
-        snprintf(why, sizeof why, "%u processes: there are %u parts that links of some length join",
-                 n, context->order.n_turns);
+        snprintf(why, sizeof why, "%u processes: links of some length join %u parts", n,
+                 context->order.n_turns);
         return vn_refuse(context, -EINVAL, why);
     }
     if (!vn_partition(context, n, owners)) return vn_refuse(context, -ENOMEM, "out of memory");

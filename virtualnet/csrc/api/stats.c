@@ -22,7 +22,7 @@ int vn_link_stats(const struct vn_context *context, uint32_t number, struct vn_l
     vn_credit_stats(context, link, out);
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         out->refused += out->refused_by_class[class] = link->refused[class];
-        bool queues = vn_is_switch(vn_near(context, link)) && link->kept != NULL;
+        bool queues = vn_is_switch(vn_near(context, link)) && link->more != NULL;
         if (queues) out->trimmed_by_class[class] = vn_port_more(link)->trimmed[class];
         out->output_bytes += vn_output_bytes(context, link, class);
         out->held_bytes += end->classes[class].held_bytes;

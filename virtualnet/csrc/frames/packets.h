@@ -35,12 +35,12 @@ static void vn_packets_full(struct vn_context *);
 /* Before the first packet: how a context begins that is one of `n`. False: no memory. */
 static bool vn_packets_init(struct vn_context *, uint32_t n);
 /* Adds what a context has counted to the network's. */
-static void vn_packets_merge(struct vn_packets *network, struct vn_packets *own);
+static void vn_packets_merge(struct vn_packets *network, struct vn_packets *part);
 /* An endpoint needs the first `bytes` of frames: so many are stored. 0, or a negative errno. */
 VN_OFFERED int vn_pool_store(struct vn_context *, uint32_t bytes);
 /* Reserves address space for `*most` items, or for as many as there is room for; see pool.c. NULL:
  * the run has failed. */
-static void *vn_reserve(struct vn_context *, const char *what, size_t item_bytes, uint32_t *most);
+static void *vn_reserve(struct vn_context *, const char *items, size_t item_bytes, uint32_t *most);
 static inline size_t vn_aligned(size_t size) { return (size + 63) / 64 * 64; }
 
 /* A packet's id is the index of its first cache line in the pool. */

@@ -22,7 +22,7 @@ struct vn_depot {
 /* Where address space is limited (ulimit -v), it is for as many items as fit a quarter of what is
  * left, since there is more to come. The kernel adds memory as it is touched, if it can in huge
  * pages. */
-void *vn_reserve(struct vn_context *context, const char *what, size_t item_bytes, uint32_t *most)
+void *vn_reserve(struct vn_context *context, const char *items, size_t item_bytes, uint32_t *most)
 {
     for (; *most >= LEAST; *most /= 2) {
         size_t bytes = item_bytes * *most;
@@ -33,7 +33,7 @@ void *vn_reserve(struct vn_context *context, const char *what, size_t item_bytes
         madvise(area, bytes, MADV_HUGEPAGE);
         return area;
     }
-    vn_fail(context, "no address space for %s: %s; raise its limit (ulimit -v)", what,
+    vn_fail(context, "no address space for %s: %s; raise its limit (ulimit -v)", items,
             strerror(errno));
     return NULL;
 }
@@ -63,14 +63,14 @@ bool vn_packets_init(struct vn_context *context, uint32_t n)
     return depot->lists != NULL;
 }
 
-void vn_packets_merge(struct vn_packets *network, struct vn_packets *own)
+void vn_packets_merge(struct vn_packets *network, struct vn_packets *part)
 {
-    network->in_use += own->in_use;
-    network->full_at += own->in_use;
-    network->flow_control += own->flow_control;
+    network->in_use += part->in_use;
+    network->full_at += part->in_use;
+    network->flow_control += part->flow_control;
     if (network->in_use > network->most_in_use) network->most_in_use = network->in_use;
-    own->full_at -= own->in_use;
-    own->in_use = own->most_in_use = own->flow_control = 0;
+    part->full_at -= part->in_use;
+    part->in_use = part->most_in_use = part->flow_control = 0;
 }
 
 int vn_pool_store(struct vn_context *context, uint32_t bytes)
@@ -130,11 +130,11 @@ static uint32_t list_of_depot(const struct vn_pool *pool, uint32_t n)
 uint32_t vn_packet_grow(struct vn_context *context)
 {
     const struct vn_pool *pool = &context->pool;
-    struct vn_packets *own = &context->packets;
+    struct vn_packets *packets = &context->packets;
     bool alone = pool->depot->lists == NULL;
-    uint32_t id = own->spare;
-    VN_ASSERT(own->free == VN_NONE);
-    own->spare = VN_NONE;
+    uint32_t id = packets->spare;
+    VN_ASSERT(packets->free == VN_NONE);
+    packets->spare = VN_NONE;
     if (id == VN_NONE) id = list_of_depot(pool, alone ? 1 : VN_LIST);
     if (id == VN_NONE) {
         const char *why = pool->most_packets < vn_most_packets(context)
@@ -143,24 +143,24 @@ uint32_t vn_packet_grow(struct vn_context *context)
         vn_fail(context, "more than %u packets are inside the network%s", pool->most_packets, why);
         return VN_NONE;
     }
-    own->free = vn_packet_at(context, id)->next;
-    if (!alone) own->full_at = own->in_use;
+    packets->free = vn_packet_at(context, id)->next;
+    if (!alone) packets->full_at = packets->in_use;
     return id;
 }
 
 void vn_packets_full(struct vn_context *context)
 {
-    struct vn_packets *own = &context->packets;
+    struct vn_packets *packets = &context->packets;
     struct vn_depot *depot = context->pool.depot;
-    if (own->spare != VN_NONE) {
+    if (packets->spare != VN_NONE) {
         pthread_mutex_lock(&depot->lock);
         VN_ASSERT(depot->n_lists <= context->pool.most_packets / VN_LIST);
-        depot->lists[depot->n_lists++] = own->spare;
+        depot->lists[depot->n_lists++] = packets->spare;
         pthread_mutex_unlock(&depot->lock);
     }
-    own->spare = own->free;
-    own->free = VN_NONE;
-    own->full_at = own->in_use - VN_LIST;
+    packets->spare = packets->free;
+    packets->free = VN_NONE;
+    packets->full_at = packets->in_use - VN_LIST;
 }
 
 bool vn_pool_exceeds(const struct vn_pool *pool, uint32_t lines)

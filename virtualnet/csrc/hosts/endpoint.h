@@ -13,9 +13,9 @@ struct vn_endpoint_kind {
     const char *name;
     /* A host has it now. False: no memory. NULL: nothing to do. */
     bool (*added)(struct vn_context *, struct vn_node *);
-    /* A host has this port, too: sets up what the first endpoint keeps of it, VN_HOST_OWN bytes.
+    /* A host has this port, too: sets up what the first endpoint keeps of it, VN_HOST_STATE bytes.
      * NULL: nothing to do. */
-    void (*port_added)(void *own);
+    void (*port_added)(void *state);
     /* A packet has arrived, by the port that is the start of link `port`. False: it isn't for this
      * endpoint, which leaves it to the next. */
     bool (*take)(struct vn_context *, struct vn_node *, uint32_t port, uint32_t packet);
@@ -50,7 +50,7 @@ struct vn_endpoint_kind {
     void (*prefetch)(const struct vn_context *, const struct vn_node *, const struct vn_link *,
                      uint32_t step);
     void (*prefetch_arrival)(const struct vn_context *, uint32_t packet);
-    void (*free_port)(void *own);
+    void (*free_port)(void *state);
     void (*free)(struct vn_context *); /* what it keeps of the whole network */
 };
 

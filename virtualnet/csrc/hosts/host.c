@@ -189,21 +189,22 @@ static bool host_attach(struct vn_context *context, struct vn_node *node, uint16
                         uint32_t link)
 {
     struct vn_host *host = vn_host_of(node);
-    struct vn_link *made = vn_link_of(context, link);
-    vn_host_port(made)->scheduled = VN_NEVER;
+    struct vn_link *added = vn_link_of(context, link);
+    vn_host_port(added)->scheduled = VN_NEVER;
     if (host->link == VN_NONE) {
         host->link = link;
         return true;
     }
-    for (uint32_t other = host->link; other != VN_NONE; other = vn_host_next(context, other)) {
-        if (context->links[other].port == port) return false;
+    for (uint32_t port_link = host->link; port_link != VN_NONE;
+         port_link = vn_host_next(context, port_link)) {
+        if (context->links[port_link].port == port) return false;
     }
-    struct vn_host_more *more = made->kept = calloc(1, sizeof *more);
+    struct vn_host_more *more = added->more = calloc(1, sizeof *more);
     if (more == NULL) return false;
     more->next = host->others;
     host->others = link;
     if (host->n != 0 && endpoint_of(context, host, 0)->port_added != NULL)
-        endpoint_of(context, host, 0)->port_added(more->own);
+        endpoint_of(context, host, 0)->port_added(more->state);
     return true;
 }
 
@@ -241,7 +242,7 @@ static void host_free(struct vn_context *context, struct vn_node *node)
 {
     struct vn_host *host = vn_host_of(node);
     if (host->n == 0 || endpoint_of(context, host, 0)->free_port == NULL) return;
-    endpoint_of(context, host, 0)->free_port(host->own);
+    endpoint_of(context, host, 0)->free_port(host->state);
     for (uint32_t port = host->others; port != VN_NONE; port = vn_host_next(context, port)) {
         endpoint_of(context, host, 0)->free_port(vn_host_own(context, &context->links[port]));
     }
@@ -291,7 +292,7 @@ int vn_add_endpoint(struct vn_context *context, uint32_t number, const char *nam
             !context->endpoint_kinds[i]->added(context, node))
             return vn_refuse(context, -ENOMEM, "out of memory");
         if (host->n == 0 && context->endpoint_kinds[i]->port_added != NULL)
-            context->endpoint_kinds[i]->port_added(host->own);
+            context->endpoint_kinds[i]->port_added(host->state);
         host->endpoints[host->n++] = (uint8_t)i;
         return 0;
     }

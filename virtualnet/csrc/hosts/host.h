@@ -9,7 +9,7 @@
 #include "hosts/endpoint.h"
 #include "links/gate.h"
 
-enum { VN_HOST_OWN = 128 };
+enum { VN_HOST_STATE = 128 };
 
 struct vn_host {
     uint8_t ip[4];
@@ -17,41 +17,41 @@ struct vn_host {
     uint32_t n;
     uint8_t endpoints[4]; /* numbers of kinds */
     /* what the first endpoint keeps of the first port */
-    uint8_t own[VN_HOST_OWN] __attribute__((aligned(8)));
+    uint8_t state[VN_HOST_STATE] __attribute__((aligned(8)));
 };
-_Static_assert(sizeof(struct vn_host) <= VN_NODE_OWN, "a node has room for it");
+_Static_assert(sizeof(struct vn_host) <= VN_NODE_STATE, "a node has room for it");
 
 /* A port, in its link's `own`; of other ports than the first, also in its `kept`: most hosts have
  * one port, and nearby what it needs. */
 struct vn_host_port {
     uint64_t scheduled; /* the time of its VN_EV_HOST; VN_NEVER: none */
 };
-_Static_assert(sizeof(struct vn_host_port) <= VN_PORT_OWN, "a link has room for it");
+_Static_assert(sizeof(struct vn_host_port) <= VN_PORT_STATE, "a link has room for it");
 struct vn_host_more {
     /* what the first endpoint keeps of the port */
-    uint8_t own[VN_HOST_OWN] __attribute__((aligned(8)));
+    uint8_t state[VN_HOST_STATE] __attribute__((aligned(8)));
     uint32_t next; /* the link of the next port; VN_NONE: this is the last one */
 };
 
 static inline struct vn_host *vn_host_of(struct vn_node *node)
 {
-    return (struct vn_host *)(void *)node->own;
+    return (struct vn_host *)(void *)node->state;
 }
 static inline struct vn_host_port *vn_host_port(struct vn_link *link)
 {
-    return (struct vn_host_port *)(void *)link->own;
+    return (struct vn_host_port *)(void *)link->state;
 }
 static inline void *vn_host_own(const struct vn_context *context, const struct vn_link *link)
 {
-    return link->slot == 1 ? vn_host_of(vn_near(context, link))->own
-                           : ((struct vn_host_more *)link->kept)->own;
+    return link->slot == 1 ? vn_host_of(vn_near(context, link))->state
+                           : ((struct vn_host_more *)link->more)->state;
 }
 /* The host's port behind this one; VN_NONE: it is the last. */
 static inline uint32_t vn_host_next(const struct vn_context *context, uint32_t port)
 {
     const struct vn_link *link = &context->links[port];
     return link->slot == 1 ? vn_host_of(vn_near(context, link))->others
-                           : ((struct vn_host_more *)link->kept)->next;
+                           : ((struct vn_host_more *)link->more)->next;
 }
 
 static const struct vn_node_kind vn_host_kind;

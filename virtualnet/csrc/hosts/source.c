@@ -15,7 +15,7 @@ struct bytes {
 };
 
 /* A frame that is to be sent, once or often: its first bytes in `bytes`, and its length. */
-struct kept {
+struct stored_frame {
     uint64_t at;
     uint16_t length, stored;
 };
@@ -43,10 +43,10 @@ struct incoming {
 
 struct sources {
     struct bytes bytes;
-    struct kept *kept;
+    struct stored_frame *frames;
     struct stream *streams;
     struct incoming *hosts; /* by node */
-    uint32_t n_kept, kept_capacity, n_streams, streams_capacity, n_hosts;
+    uint32_t n_frames, frames_capacity, n_streams, streams_capacity, n_hosts;
 };
 
 static struct sources *sources_of(const struct vn_context *context)
@@ -118,13 +118,15 @@ int64_t vn_source_keep(struct vn_context *context, const uint8_t *frame, uint32_
     uint32_t most = context->pool.whole != 0 ? context->pool.whole : VN_STORED;
     if (stored > most || stored > length)
         return vn_refuse(context, -EINVAL, "more bytes than a frame stores");
-    if (!grow(&sources->kept, sources->n_kept, &sources->kept_capacity, sizeof *sources->kept)) {
+    if (!grow(&sources->frames, sources->n_frames, &sources->frames_capacity,
+              sizeof *sources->frames)) {
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
     uint64_t at = append(&sources->bytes, frame, stored);
     if (at == VN_NEVER) return vn_refuse(context, -ENOMEM, "out of memory");
-    sources->kept[sources->n_kept] = (struct kept){at, (uint16_t)length, (uint16_t)stored};
-    return sources->n_kept++;
+    sources->frames[sources->n_frames] =
+        (struct stored_frame){at, (uint16_t)length, (uint16_t)stored};
+    return sources->n_frames++;
 }
 
 /* A copy of an array; NULL: there is none, or no memory. */
@@ -137,14 +139,14 @@ static void *copy_of(const void *array, size_t bytes)
 static const char *stream_fault(const struct vn_context *context, uint32_t n, const uint64_t *times,
                                 uint32_t first, const uint32_t *which)
 {
-    uint32_t n_kept = sources_of(context)->n_kept;
-    if (n == 0 || (which == NULL && first >= n_kept)) return "no such frame";
+    uint32_t n_frames = sources_of(context)->n_frames;
+    if (n == 0 || (which == NULL && first >= n_frames)) return "no such frame";
     if (times[0] < context->now) return "that time is over";
     for (uint32_t i = 1; i < n; i++) {
         if (times[i] < times[i - 1]) return "frames are sent in the order of their times";
     }
     for (uint32_t i = 0; which != NULL && i < n; i++) {
-        if (which[i] >= n_kept) return "no such frame";
+        if (which[i] >= n_frames) return "no such frame";
     }
     return NULL;
 }
@@ -174,19 +176,19 @@ int vn_source_frames(struct vn_context *context, uint32_t port, uint8_t class, u
         sources->streams[sources->n_streams++] = (struct stream){.port = port};
         return 0;
     }
-    struct stream made = {.port = port,
-                          .n = n,
-                          .first = first,
-                          .class = class,
-                          .times = copy_of(times, n * sizeof *times)};
-    made.which = copy_of(which, n * sizeof *which);
-    made.lengths = copy_of(lengths, n * sizeof *lengths);
-    if (made.times == NULL || (which != NULL && made.which == NULL) ||
-        (lengths != NULL && made.lengths == NULL)) {
-        free(made.times), free(made.which), free(made.lengths);
+    struct stream stream = {.port = port,
+                            .n = n,
+                            .first = first,
+                            .class = class,
+                            .times = copy_of(times, n * sizeof *times)};
+    stream.which = copy_of(which, n * sizeof *which);
+    stream.lengths = copy_of(lengths, n * sizeof *lengths);
+    if (stream.times == NULL || (which != NULL && stream.which == NULL) ||
+        (lengths != NULL && stream.lengths == NULL)) {
+        free(stream.times), free(stream.which), free(stream.lengths);
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
-    sources->streams[sources->n_streams] = made;
+    sources->streams[sources->n_streams] = stream;
     vn_endpoint_at(context, host, times[0], VN_EV_START, VN_ENDPOINT_source, sources->n_streams++);
     return 0;
 }
@@ -204,14 +206,14 @@ static void source_start(struct vn_context *context, uint32_t number)
     uint32_t i = stream->next++, id = vn_packet_new(context);
     if (id == VN_NONE) return;
     VN_ASSERT(number < sources->n_streams && i < stream->n && stream->times[i] == context->now);
-    const struct kept *kept =
-        &sources->kept[stream->which != NULL ? stream->which[i] : stream->first];
-    uint32_t length = stream->lengths != NULL ? stream->lengths[i] : kept->length,
+    const struct stored_frame *frame =
+        &sources->frames[stream->which != NULL ? stream->which[i] : stream->first];
+    uint32_t length = stream->lengths != NULL ? stream->lengths[i] : frame->length,
              room = context->pool.stored;
     if (context->pool.whole != 0 && length < room) room = length;
-    uint32_t stored = kept->stored < room ? kept->stored : room;
+    uint32_t stored = frame->stored < room ? frame->stored : room;
     struct vn_packet *packet = vn_packet_at(context, id);
-    memcpy(vn_frame(context, packet), sources->bytes.at + kept->at, stored);
+    memcpy(vn_frame(context, packet), sources->bytes.at + frame->at, stored);
     memset(vn_frame(context, packet) + stored, 0, room - stored);
     packet->bytes = (uint16_t)length;
     packet->flow = VN_NONE;
@@ -350,7 +352,7 @@ static void source_free(struct vn_context *context)
     for (uint32_t i = 0; i < sources->n_streams; i++) end_stream(&sources->streams[i]);
     free(sources->hosts);
     free(sources->streams);
-    free(sources->kept);
+    free(sources->frames);
     free(sources->bytes.at);
     free(sources);
 }

@@ -163,7 +163,7 @@ void vn_links_free(struct vn_context *context)
     for (uint32_t i = 0; i < context->n_links; i++) {
         struct vn_link *link = &context->links[i];
         vn_capture_end(link, 0);
-        free(link->kept);
+        free(link->more);
         free(link->controlled);
         free(link->faults);
         if (context->channels != NULL) free(context->channels[i].ring);

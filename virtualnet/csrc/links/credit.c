@@ -36,7 +36,7 @@ struct lane {
     uint64_t closed_since;
     uint64_t starved_ps;
     /* of the other direction, which ends here: ABR; the latest FCCL sent */
-    uint16_t received, told;
+    uint16_t received, announced;
     /* the latest flow control packet; its next events, due_at VN_NEVER: none */
     uint64_t last, due_at, periodic_at;
 };
@@ -83,7 +83,7 @@ static bool add_lanes(struct vn_context *context, struct vn_link *port, uint32_t
     *lanes = (struct lanes){.buffer = buffer, .interval = interval_ps, .period = period_ps};
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         struct lane *lane = lane_of(port, class);
-        lane->limit = lane->told = (uint16_t)(buffer < FC_MOST ? buffer : FC_MOST);
+        lane->limit = lane->announced = (uint16_t)(buffer < FC_MOST ? buffer : FC_MOST);
         lane->due_at = VN_NEVER;
         lane->periodic_at = context->now + period_ps;
         if (vn_here(context, port->node))
@@ -149,7 +149,7 @@ static uint16_t limit_now(const struct vn_link *end, uint32_t class)
 static void send_flow_control(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
     struct lane *lane = lane_of(end, class);
-    lane->told = limit_now(end, class);
+    lane->announced = limit_now(end, class);
     lane->last = context->now;
     uint32_t id = vn_packet_new(context);
     if (id == VN_NONE) return;
@@ -160,8 +160,8 @@ static void send_flow_control(struct vn_context *context, struct vn_link *end, u
     memcpy(frame + 6, "\x02\x50\x43\x4e", 4);
     vn_store16(frame + 10, end->port);
     vn_store16(frame + VN_TYPE, FC_TYPE);
-    VN_ASSERT(lane->sent <= FC_MASK && lane->told <= FC_MASK);
-    vn_store32(frame + FC_WORD, (uint32_t)lane->sent << 16 | class << 12 | lane->told);
+    VN_ASSERT(lane->sent <= FC_MASK && lane->announced <= FC_MASK);
+    vn_store32(frame + FC_WORD, (uint32_t)lane->sent << 16 | class << 12 | lane->announced);
     packet->bytes = FC_BYTES;
     packet->flow = VN_NONE;
     packet->data = false;
@@ -176,7 +176,7 @@ static void tell(struct vn_context *context, struct vn_link *end, uint32_t class
 {
     struct lane *lane = lane_of(end, class);
     uint64_t interval = lanes_of(end)->interval;
-    uint32_t grown = (uint32_t)(limit_now(end, class) - lane->told) & FC_MASK;
+    uint32_t grown = (uint32_t)(limit_now(end, class) - lane->announced) & FC_MASK;
     if (grown == 0 || grown > FC_MOST) return;
     if (context->now >= lane->last + interval) {
         send_flow_control(context, end, class);

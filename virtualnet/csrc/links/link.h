@@ -26,7 +26,7 @@ enum vn_flow_control_number {
     VN_OWN,
 };
 
-enum { VN_PORT_OWN = 8, VN_CLASS_OWN = 24 };
+enum { VN_PORT_STATE = 8, VN_CLASS_STATE = 24 };
 enum { VN_CUT_BYTES = 64 };
 /* a class without an output queue: lossy packets of it are refused */
 enum { VN_NO_QUEUE = UINT16_MAX };
@@ -45,7 +45,8 @@ struct vn_class {
     uint16_t depth;
     uint64_t queued_bytes;
     uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */
-    _Alignas(8) uint8_t own[VN_CLASS_OWN]; /* what the flow control keeps of it; at first zeros */
+    _Alignas(
+        8) uint8_t state[VN_CLASS_STATE]; /* what the flow control keeps of it; at first zeros */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct vn_class) == 64, "a cache line");
 
@@ -66,9 +67,9 @@ struct vn_link {
     bool paid : 1; /* flow control counts what starts: it has `sent` */
     bool cut : 1; /* the far end cuts through: a frame arrives with its first VN_CUT_BYTES */
     uint8_t flow_control; /* enum vn_flow_control_number, of both directions */
-    uint8_t own[VN_PORT_OWN]; /* what the node's kind keeps of the port ... */
+    uint8_t state[VN_PORT_STATE]; /* what the node's kind keeps of the port ... */
 
-    void *kept __attribute__((aligned(64))); /* ... and more of it; `free` frees it */
+    void *more __attribute__((aligned(64))); /* ... and more of it; `free` frees it */
     void *controlled; /* what the flow control keeps of the port, or NULL; likewise */
     void *capture; /* capture.c's file, or NULL */
     int capture_error; /* why it isn't whole, as errno has it */

@@ -19,7 +19,7 @@ struct vn_pfc_class {
     uint64_t passed; /* when XOFF was, plus 1; 0: a RESUME was queued since */
     uint64_t paused_until; /* by the latest PAUSE; when it was over, by its time or a RESUME */
 };
-_Static_assert(sizeof(struct vn_pfc_class) <= VN_CLASS_OWN, "a class has room for it");
+_Static_assert(sizeof(struct vn_pfc_class) <= VN_CLASS_STATE, "a class has room for it");
 
 /* Of a port that sends PAUSE: link.h's `controlled`. */
 struct vn_pfc {
@@ -35,7 +35,7 @@ struct vn_pfc {
 
 static inline struct vn_pfc_class *vn_pfc_class(struct vn_class *class)
 {
-    return (struct vn_pfc_class *)(void *)class->own;
+    return (struct vn_pfc_class *)(void *)class->state;
 }
 
 /* NULL: it sends none. */

@@ -14,10 +14,10 @@ enum { FIRST_EVENTS = 1024 };
 
 int vn_log_pfc(struct vn_context *context)
 {
-    for (struct vn_context *own = context; own != NULL;
-         own = vn_crew_context(context, own->number + 1)) {
-        if (own->pfc_log == NULL) own->pfc_log = calloc(1, sizeof *own->pfc_log);
-        if (own->pfc_log == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    for (struct vn_context *part = context; part != NULL;
+         part = vn_crew_context(context, part->number + 1)) {
+        if (part->pfc_log == NULL) part->pfc_log = calloc(1, sizeof *part->pfc_log);
+        if (part->pfc_log == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     }
     return 0;
 }
@@ -40,21 +40,21 @@ int64_t vn_pfc_events(struct vn_context *context, const struct vn_pfc_event **ou
     struct vn_pfc_log *all = context->pfc_log;
     *out = NULL;
     if (all == NULL) return 0;
-    for (struct vn_context *own = context;
-         (own = vn_crew_context(context, own->number + 1)) != NULL; own->pfc_log->n = 0) {
-        if (!grow_log(all, own->pfc_log->n))
+    for (struct vn_context *part = context;
+         (part = vn_crew_context(context, part->number + 1)) != NULL; part->pfc_log->n = 0) {
+        if (!grow_log(all, part->pfc_log->n))
             return vn_refuse(context, -ENOMEM, "out of memory for events of PFC");
-        if (own->pfc_log->n != 0)
-            memcpy(all->events + all->n, own->pfc_log->events,
-                   own->pfc_log->n * sizeof *all->events);
-        all->n += own->pfc_log->n;
+        if (part->pfc_log->n != 0)
+            memcpy(all->events + all->n, part->pfc_log->events,
+                   part->pfc_log->n * sizeof *all->events);
+        all->n += part->pfc_log->n;
     }
     *out = all->events;
     return (int64_t)all->n;
 }
 
 void vn_pfc_log_add(struct vn_context *context, const struct vn_link *port, uint32_t class,
-                    enum vn_pfc_what what)
+                    enum vn_pfc_kind kind)
 {
     struct vn_pfc_log *log = context->pfc_log;
     if (!grow_log(log, 1)) {
@@ -65,15 +65,15 @@ void vn_pfc_log_add(struct vn_context *context, const struct vn_link *port, uint
         .time_ps = context->now,
         .link = (uint32_t)(port - context->links),
         .class = (uint16_t)class,
-        .what = (uint16_t)what,
+        .kind = (uint16_t)kind,
     };
 }
 
 void vn_pfc_log_free(struct vn_context *context)
 {
-    for (struct vn_context *own = context; own != NULL;
-         own = vn_crew_context(context, own->number + 1)) {
-        if (own->pfc_log != NULL) free(own->pfc_log->events);
-        free(own->pfc_log);
+    for (struct vn_context *part = context; part != NULL;
+         part = vn_crew_context(context, part->number + 1)) {
+        if (part->pfc_log != NULL) free(part->pfc_log->events);
+        free(part->pfc_log);
     }
 }

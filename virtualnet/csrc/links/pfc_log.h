@@ -12,13 +12,13 @@ struct vn_pfc_log {
 
 /* The log exists. `port`: what sends the frame, or is stopped and goes on. */
 static void vn_pfc_log_add(struct vn_context *, const struct vn_link *port, uint32_t class,
-                           enum vn_pfc_what);
+                           enum vn_pfc_kind);
 static void vn_pfc_log_free(struct vn_context *);
 
 static inline void vn_pfc_note(struct vn_context *context, const struct vn_link *port,
-                               uint32_t class, enum vn_pfc_what what)
+                               uint32_t class, enum vn_pfc_kind kind)
 {
-    if (__builtin_expect(context->pfc_log != NULL, 0)) vn_pfc_log_add(context, port, class, what);
+    if (__builtin_expect(context->pfc_log != NULL, 0)) vn_pfc_log_add(context, port, class, kind);
 }
 
 #endif

@@ -76,12 +76,12 @@ void vn_cpu_in(struct vn_context *context, struct vn_node *node, const struct vn
                const uint8_t *data, uint32_t length)
 {
     uint8_t frame[SW_MAX_FRAME];
-    uint32_t kept = length < sizeof frame ? length : (uint32_t)sizeof frame;
+    uint32_t bytes = length < sizeof frame ? length : (uint32_t)sizeof frame;
     const uint8_t *end = (const uint8_t *)packet + context->pool.frame_at + context->pool.stored;
-    uint32_t stored = data + kept < end ? kept : (uint32_t)(end - data);
+    uint32_t stored = data + bytes < end ? bytes : (uint32_t)(end - data);
     memcpy(frame, data, stored);
-    memset(frame + stored, 0, kept - stored);
-    sw_events_put(&vn_switch_of(node)->sw->events, SW_EVENT_PACKET_IN, 0, frame, kept,
+    memset(frame + stored, 0, bytes - stored);
+    sw_events_put(&vn_switch_of(node)->sw->events, SW_EVENT_PACKET_IN, 0, frame, bytes,
                   context->now / 1000);
     call(context, node);
 }

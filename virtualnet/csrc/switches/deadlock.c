@@ -89,16 +89,16 @@ static uint32_t settle(struct suspects *all)
         changed = false;
         memset(all->waits, 0, all->n * sizeof *all->waits);
         for (uint32_t i = 0; i < all->n; i++) {
-            const struct suspect *one = &all->at[i];
-            if (one->stuck) each_waiting(all, one, count_waiting);
+            const struct suspect *suspect = &all->at[i];
+            if (suspect->stuck) each_waiting(all, suspect, count_waiting);
         }
         vn_parts_sum(all->context, all->waits, all->n);
         for (uint32_t i = 0; i < all->n; i++) {
-            const struct suspect *one = &all->at[i];
-            const struct vn_link *link = &all->context->links[one->link];
-            all->leaves[i] = one->stuck && vn_here(all->context, link->to) &&
-                             !vn_flow_control_of(link)->stays_closed(all->context, one->link,
-                                                                     one->class, all->waits[i]);
+            const struct suspect *suspect = &all->at[i];
+            const struct vn_link *link = &all->context->links[suspect->link];
+            all->leaves[i] = suspect->stuck && vn_here(all->context, link->to) &&
+                             !vn_flow_control_of(link)->stays_closed(all->context, suspect->link,
+                                                                     suspect->class, all->waits[i]);
         }
         vn_parts_sum(all->context, all->leaves, all->n);
         for (uint32_t i = 0; i < all->n; i++) {
@@ -118,12 +118,12 @@ static void find_circle(struct suspects *all)
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = 0; i < all->n; i++) {
-            const struct suspect *one = &all->at[i];
+            const struct suspect *suspect = &all->at[i];
             all->holds = false;
             all->leaves[i] = 0;
-            if (!one->circle || !vn_here(all->context, all->context->links[one->link].node))
+            if (!suspect->circle || !vn_here(all->context, all->context->links[suspect->link].node))
                 continue;
-            each_waiting(all, one, see_circle);
+            each_waiting(all, suspect, see_circle);
             all->leaves[i] = !all->holds;
         }
         vn_parts_sum(all->context, all->leaves, all->n);
@@ -139,29 +139,30 @@ static void report(const struct suspects *all, bool circle, struct vn_deadlock *
                    uint32_t *members)
 {
     for (uint32_t i = 0; i < all->n; i++) {
-        const struct suspect *one = &all->at[i];
-        if (!one->stuck || one->circle != circle) continue;
-        members[out->members++] = one->link * VN_CLASSES + one->class;
-        out->held_bytes += vn_end_of(all->context, one->link)->classes[one->class].held_bytes;
+        const struct suspect *suspect = &all->at[i];
+        if (!suspect->stuck || suspect->circle != circle) continue;
+        members[out->members++] = suspect->link * VN_CLASSES + suspect->class;
+        out->held_bytes +=
+            vn_end_of(all->context, suspect->link)->classes[suspect->class].held_bytes;
         if (!circle) continue;
         out->circle++;
-        if (one->since > out->since_ps) out->since_ps = one->since;
+        if (suspect->since > out->since_ps) out->since_ps = suspect->since;
     }
 }
 
 /* Fills in, by link and class, what is closed, and when it was told so, plus 1. False: nowhere
  * anything is closed. */
-static bool find_closed(struct vn_context *context, uint64_t *closed, uint64_t *told)
+static bool find_closed(struct vn_context *context, uint64_t *closed, uint64_t *since)
 {
     bool any = false;
     for (uint32_t i = 0; i < context->n_links * VN_CLASSES; i++) {
         closed[i] = is_closed(context, i / VN_CLASSES, i % VN_CLASSES);
-        told[i] = told_at(context, i / VN_CLASSES, i % VN_CLASSES);
+        since[i] = told_at(context, i / VN_CLASSES, i % VN_CLASSES);
         any |= closed[i] != 0;
     }
     if (vn_parts_any(context, any) == 0) return false;
     vn_parts_sum(context, closed, context->n_links * VN_CLASSES);
-    vn_parts_sum(context, told, context->n_links * VN_CLASSES);
+    vn_parts_sum(context, since, context->n_links * VN_CLASSES);
     return true;
 }
 
@@ -170,11 +171,11 @@ int vn_deadlock(struct vn_context *context, struct vn_deadlock *out, uint32_t *m
     *out = (struct vn_deadlock){0};
     uint32_t most = context->n_links * VN_CLASSES;
     struct suspects all = {.context = context, .of = calloc((size_t)most + 1, sizeof *all.of)};
-    uint64_t *closed = malloc((size_t)2 * most * sizeof *closed + 1), *told = closed + most;
+    uint64_t *closed = malloc((size_t)2 * most * sizeof *closed + 1), *since = closed + most;
     bool room = all.of != NULL && closed != NULL;
-    if (room && find_closed(context, closed, told)) {
+    if (room && find_closed(context, closed, since)) {
         for (uint32_t i = 0; i < most; i++) {
-            if (closed[i] != 0 && told[i] != 0) all.of[i] = ++all.n;
+            if (closed[i] != 0 && since[i] != 0) all.of[i] = ++all.n;
         }
         all.at = malloc((all.n + 1) * sizeof *all.at);
         all.waits = malloc((all.n + 1) * sizeof *all.waits);
@@ -186,7 +187,7 @@ int vn_deadlock(struct vn_context *context, struct vn_deadlock *out, uint32_t *m
             all.at[all.of[i] - 1] = (struct suspect){.link = i / VN_CLASSES,
                                                      .class = i % VN_CLASSES,
                                                      .stuck = true,
-                                                     .since = told[i] - 1};
+                                                     .since = since[i] - 1};
     }
     if (room && all.n != 0 && settle(&all) != 0) {
         find_circle(&all);

@@ -11,7 +11,7 @@ enum { HOPS = 15 };
 /* A flow's, in one cache line. */
 struct vn_path {
     uint32_t links[HOPS]; /* VN_NONE: taken, and not written yet, or free */
-    uint16_t given; /* bit mask */
+    uint16_t fixed; /* bit mask */
     uint16_t n; /* places taken; more than HOPS: there were too many */
 } __attribute__((aligned(64)));
 
@@ -44,7 +44,7 @@ bool vn_paths_room(struct vn_context *context)
     if (paths->n != 0) memcpy(larger, paths->of, paths->n * sizeof *larger);
     for (uint32_t i = paths->n; i < n; i++) {
         memset(larger[i].links, 0xff, sizeof larger[i].links); /* VN_NONE */
-        larger[i].given = larger[i].n = 0;
+        larger[i].fixed = larger[i].n = 0;
     }
     free(paths->of);
     paths->of = larger;
@@ -68,11 +68,11 @@ static uint32_t hop_at(const struct vn_context *context, const struct vn_path *p
     return HOPS;
 }
 
-static bool hop_add(struct vn_path *path, uint32_t link, bool given)
+static bool hop_add(struct vn_path *path, uint32_t link, bool fixed)
 {
     uint32_t place = hops(path) == HOPS ? HOPS : __atomic_fetch_add(&path->n, 1, __ATOMIC_RELAXED);
     if (place >= HOPS) return false;
-    if (given) path->given |= (uint16_t)(1u << place); /* between runs */
+    if (fixed) path->fixed |= (uint16_t)(1u << place); /* between runs */
     __atomic_store_n(&path->links[place], link, __ATOMIC_RELAXED);
     return true;
 }
@@ -83,7 +83,7 @@ uint32_t vn_path_taken(struct vn_context *context, uint32_t link, const struct v
     if (!packet->data || packet->flow == VN_NONE || packet->flow >= paths->n) return link;
     struct vn_path *path = &paths->of[packet->flow];
     uint32_t hop = hop_at(context, path, context->links[link].node);
-    if (hop != HOPS) return path->given >> hop & 1 ? path->links[hop] : link;
+    if (hop != HOPS) return path->fixed >> hop & 1 ? path->links[hop] : link;
     if (paths->logged && !hop_add(path, link, false)) {
         vn_fail(context, "flow number %u goes through more than %u switches", packet->flow, HOPS);
     }

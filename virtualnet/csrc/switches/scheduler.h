@@ -21,8 +21,8 @@ struct vn_scheduler {
     void (*push)(struct vn_context *, struct vn_link *, uint32_t class, uint32_t packet);
     uint32_t (*pop)(struct vn_context *, struct vn_link *, uint32_t class); /* a packet waits */
     /* Shows each packet that waits. */
-    void (*each)(const struct vn_context *, const struct vn_link *, uint32_t class,
-                 void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to);
+    void (*for_each)(const struct vn_context *, const struct vn_link *, uint32_t class,
+                     void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to);
 };
 
 /* What the scheduler has made for the link. */
@@ -144,7 +144,7 @@ vn_scheduler_each(const struct vn_context *context, const struct vn_link *link, 
                   void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to)
 {
     if (vn_port_of(link)->scheduled) {
-        vn_port_more(link)->scheduler->each(context, link, class, see, to);
+        vn_port_more(link)->scheduler->for_each(context, link, class, see, to);
         return;
     }
     vn_fifo_each(context, &link->classes[class].queue, class, see, to);

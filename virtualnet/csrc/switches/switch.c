@@ -51,7 +51,7 @@ static bool switch_attach(struct vn_context *context, struct vn_node *node, uint
 static bool start_port(struct vn_context *context, struct vn_node *node, struct vn_link *link)
 {
     const struct vn_switch *self = vn_switch_of(node);
-    struct vn_port_more *more = link->kept = calloc(1, sizeof *more);
+    struct vn_port_more *more = link->more = calloc(1, sizeof *more);
     if (more == NULL) {
         vn_fail(context, "out of memory for ports");
         return false;

@@ -32,11 +32,11 @@ struct vn_switch {
     uint32_t call;
     bool cuts_through;
 };
-_Static_assert(sizeof(struct vn_switch) <= VN_NODE_OWN, "a node has room for it");
+_Static_assert(sizeof(struct vn_switch) <= VN_NODE_STATE, "a node has room for it");
 
 static inline struct vn_switch *vn_switch_of(struct vn_node *node)
 {
-    return (struct vn_switch *)(void *)node->own;
+    return (struct vn_switch *)(void *)node->state;
 }
 
 /* Picoseconds in ticks of the clock that the program reads. */
@@ -65,7 +65,7 @@ struct vn_port {
     bool holds : 1; /* likewise: a switch that cuts through may hold packets */
     uint8_t dropping; /* bit mask of classes in a PAUSE storm, whose packets its watchdog drops */
 };
-_Static_assert(sizeof(struct vn_port) <= VN_PORT_OWN, "a link has room for it");
+_Static_assert(sizeof(struct vn_port) <= VN_PORT_STATE, "a link has room for it");
 
 /* ... and its `kept`. */
 struct vn_port_more {
@@ -92,9 +92,9 @@ struct vn_port_more {
 
 VN_ALWAYS struct vn_port *vn_port_of(const struct vn_link *link)
 {
-    return (struct vn_port *)(void *)link->own;
+    return (struct vn_port *)(void *)link->state;
 }
-VN_ALWAYS struct vn_port_more *vn_port_more(const struct vn_link *link) { return link->kept; }
+VN_ALWAYS struct vn_port_more *vn_port_more(const struct vn_link *link) { return link->more; }
 
 /* ---- a packet's hop: hop.c through an in-place program, phv.c through a program with a PHV
  * ---- */

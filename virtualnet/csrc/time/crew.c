@@ -78,7 +78,7 @@ bool vn_ask(struct vn_context *context, uint32_t endpoint, const void *about, si
     struct vn_turns *turns = &context->turns;
     if (!turns->defers) return false;
     VN_ASSERT(bytes <= VN_QUESTION_BYTES);
-    turns->asked = true;
+    turns->has_question = true;
     if (turns->n_questions == turns->most_questions) {
         uint32_t most = turns->most_questions == 0 ? 64 : 2 * turns->most_questions;
         struct vn_question *questions = realloc(turns->questions, most * sizeof *questions);
@@ -243,9 +243,9 @@ static void *work(void *of)
 }
 
 /* Adds what a context has counted to the network's. */
-static void merge(struct vn_context *network, struct vn_context *own)
+static void merge(struct vn_context *network, struct vn_context *part)
 {
-    struct vn_counts *to = &network->totals, *from = &own->totals;
+    struct vn_counts *to = &network->totals, *from = &part->totals;
     to->traversals += from->traversals;
     to->data_traversals += from->data_traversals;
     to->dropped += from->dropped;
@@ -255,11 +255,11 @@ static void merge(struct vn_context *network, struct vn_context *own)
     to->stray_frames += from->stray_frames;
     to->unusable_cnps += from->unusable_cnps;
     *from = (struct vn_counts){0};
-    network->events_done += own->events_done;
-    network->turns.unfinished += own->turns.unfinished;
-    network->turns.waiting += own->turns.waiting;
-    own->events_done = own->turns.unfinished = own->turns.waiting = 0;
-    vn_packets_merge(&network->packets, &own->packets);
+    network->events_done += part->events_done;
+    network->turns.unfinished += part->turns.unfinished;
+    network->turns.waiting += part->turns.waiting;
+    part->events_done = part->turns.unfinished = part->turns.waiting = 0;
+    vn_packets_merge(&network->packets, &part->packets);
 }
 
 bool vn_crew_round(struct vn_context *network)
@@ -350,14 +350,14 @@ struct vn_context *vn_crew_context(struct vn_context *context, uint32_t number)
 static bool add_context(struct vn_context *network, const uint32_t *owners)
 {
     struct vn_crew *crew = network->order.crew;
-    struct vn_context *own = aligned_alloc(64, vn_aligned(sizeof *own));
-    if (own == NULL) return false;
-    memset(own, 0, sizeof *own);
-    own->number = crew->n;
-    crew->contexts[crew->n++] = own;
-    vn_context_share(own, network);
-    own->prefetch.enabled = network->prefetch.enabled;
-    return vn_turns_init(own, owners);
+    struct vn_context *part = aligned_alloc(64, vn_aligned(sizeof *part));
+    if (part == NULL) return false;
+    memset(part, 0, sizeof *part);
+    part->number = crew->n;
+    crew->contexts[crew->n++] = part;
+    vn_context_share(part, network);
+    part->prefetch.enabled = network->prefetch.enabled;
+    return vn_turns_init(part, owners);
 }
 
 bool vn_crew_init(struct vn_context *network, uint32_t n)

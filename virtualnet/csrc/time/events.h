@@ -87,10 +87,10 @@ static inline void vn_replay(struct vn_tournament *events, uint32_t slot)
     size_t at = (size_t)(events->n + slot) * SIZE; /* in bytes */
     struct vn_event first = *(struct vn_event *)(void *)(all + at);
     while (at > SIZE) {
-        struct vn_event other = *(struct vn_event *)(void *)(all + (at ^ SIZE));
-        bool later = vn_before(other, first);
-        first.time = later ? other.time : first.time;
-        first.key = later ? other.key : first.key;
+        struct vn_event sibling = *(struct vn_event *)(void *)(all + (at ^ SIZE));
+        bool later = vn_before(sibling, first);
+        first.time = later ? sibling.time : first.time;
+        first.key = later ? sibling.key : first.key;
         at = at / 2 & -(size_t)SIZE;
         *(struct vn_event *)(void *)(all + at) = first;
     }

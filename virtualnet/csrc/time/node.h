@@ -9,7 +9,7 @@
 #include "time/channel.h"
 #include "time/events.h"
 
-enum { VN_NODE_OWN = 192 };
+enum { VN_NODE_STATE = 192 };
 
 struct vn_context;
 struct vn_node;
@@ -56,7 +56,7 @@ struct vn_node {
     struct vn_channel *in; /* the channels that end here */
     uint32_t n_in, number;
     const struct vn_node_kind *kind;
-    _Alignas(64) uint8_t own[VN_NODE_OWN];
+    _Alignas(64) uint8_t state[VN_NODE_STATE];
 } __attribute__((aligned(64)));
 
 #endif

@@ -115,8 +115,8 @@ static uint64_t end_of_turn(const struct vn_context *context, uint32_t number)
     uint64_t end = context->turns.barrier;
     if (__builtin_expect(group != NULL, 0)) return vn_end_of_group_turn(context, group, end);
     for (const struct vn_channel *channel = node->in; channel < node->in + node->n_in; channel++) {
-        uint64_t other = context->order.clock[channel->from] + channel->delay;
-        if (other < end) end = other;
+        uint64_t arrival = context->order.clock[channel->from] + channel->delay;
+        if (arrival < end) end = arrival;
     }
     return end;
 }
@@ -160,7 +160,7 @@ static bool run_turn(struct vn_context *context, uint32_t number)
             close_turn(context, number);
             return true;
         }
-        if (__builtin_expect(context->turns.asked, 0)) break;
+        if (__builtin_expect(context->turns.has_question, 0)) break;
     }
     if (context->failed) return false;
     vn_arrivals_unlist(context);
@@ -175,8 +175,8 @@ void vn_turn_failed(struct vn_context *context, uint32_t number)
     /* VN_NONE is the last */
     bool lost = context->raised && held == NULL, first = number < fault->node;
     context->failed = context->raised = false;
-    void *other = first ? fault->held : held;
-    if (other != NULL) context->order.release(context, other, false);
+    void *dropped = first ? fault->held : held;
+    if (dropped != NULL) context->order.release(context, dropped, false);
     if (!first) return;
     *fault = (struct vn_fault){.node = number, .now = context->now, .held = held};
     if (lost)
@@ -196,7 +196,7 @@ void vn_run_turns(struct vn_context *context)
         if (context->order.next_event[number] < turns->end &&
             !(group != NULL ? vn_group_turn(context, group) : run_turn(context, number))) {
             if (context->failed) vn_turn_failed(context, number);
-            turns->asked = false;
+            turns->has_question = false;
         } else if (turns->end > context->order.clock[number]) {
             context->order.clock[number] = turns->end;
         }
@@ -267,10 +267,10 @@ static struct vn_event run_to_finish(struct vn_context *context)
     if (!finish) return never;
     if (context->order.parts == NULL) return context->turns.unfinished == 0 ? last : never;
     if (context->turns.unfinished != 0 && !context->failed) last = never;
-    struct vn_event own = last;
-    last = vn_parts_last(context, own);
+    struct vn_event last_here = last;
+    last = vn_parts_last(context, last_here);
     /* what the event that ends the run has brought about at its own time comes behind it */
-    bool ends = own.time == last.time && own.key == last.key;
+    bool ends = last_here.time == last.time && last_here.key == last.key;
     while (!context->failed && !ends && run_first(context, last, &event)) continue;
     return last;
 }
@@ -320,11 +320,11 @@ static void set_barrier(struct vn_context *context, uint64_t start, uint64_t las
     uint64_t within = barrier - start;
     context->turns.barrier = barrier;
     enum { UNFINISHED = 1, WAKES = 2 };
-    uint64_t found = 0;
-    if (finish && order->cannot_finish_yet(context, within)) found |= UNFINISHED;
-    if (waiting && !order->cannot_wake_yet(context, within)) found |= WAKES;
-    if (finish || waiting) found = vn_parts_any(context, found);
-    order->ordered = (finish && !(found & UNFINISHED)) || found & WAKES;
+    uint64_t flags = 0;
+    if (finish && order->cannot_finish_yet(context, within)) flags |= UNFINISHED;
+    if (waiting && !order->cannot_wake_yet(context, within)) flags |= WAKES;
+    if (finish || waiting) flags = vn_parts_any(context, flags);
+    order->ordered = (finish && !(flags & UNFINISHED)) || flags & WAKES;
 }
 
 /* After a round. True: all nodes are at the barrier. `budget_spent`: the barrier is moved back to

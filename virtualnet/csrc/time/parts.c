@@ -36,12 +36,12 @@ static int ascending(const void *a, const void *b)
 
 static uint32_t unique(uint32_t *numbers, uint32_t n)
 {
-    uint32_t kept = 0;
+    uint32_t n_unique = 0;
     qsort(numbers, n, sizeof *numbers, ascending);
     for (uint32_t i = 0; i < n; i++) {
-        if (kept == 0 || numbers[kept - 1] != numbers[i]) numbers[kept++] = numbers[i];
+        if (n_unique == 0 || numbers[n_unique - 1] != numbers[i]) numbers[n_unique++] = numbers[i];
     }
-    return kept;
+    return n_unique;
 }
 
 static bool add_number(uint32_t **numbers, uint32_t *n, uint32_t number)
@@ -71,18 +71,18 @@ bool vn_parts_init(struct vn_context *context)
             return false;
         }
         if (from == parts->number) {
-            struct vn_neighbour *other = &parts->neighbours[to];
-            room = add_number(&other->out, &other->n_out, i) &&
-                   add_number(&other->sends, &other->n_sends, channel->from);
+            struct vn_neighbour *neighbour = &parts->neighbours[to];
+            room = add_number(&neighbour->out, &neighbour->n_out, i) &&
+                   add_number(&neighbour->sends, &neighbour->n_sends, channel->from);
         } else if (to == parts->number) {
-            struct vn_neighbour *other = &parts->neighbours[from];
-            room = add_number(&other->waits, &other->n_waits, channel->from);
+            struct vn_neighbour *neighbour = &parts->neighbours[from];
+            room = add_number(&neighbour->waits, &neighbour->n_waits, channel->from);
         }
     }
     for (uint32_t i = 0; i < parts->n; i++) {
-        struct vn_neighbour *other = &parts->neighbours[i];
-        other->n_sends = unique(other->sends, other->n_sends);
-        other->n_waits = unique(other->waits, other->n_waits);
+        struct vn_neighbour *neighbour = &parts->neighbours[i];
+        neighbour->n_sends = unique(neighbour->sends, neighbour->n_sends);
+        neighbour->n_waits = unique(neighbour->waits, neighbour->n_waits);
     }
     if (!room) vn_fail(context, "out of memory for the cuts between processes");
     return room;
@@ -108,22 +108,22 @@ void vn_parts_free(struct vn_context *context)
 /* ---- writing ---- */
 
 /* Room for so many bytes more at the end of a letter; they count. NULL: the run has failed. */
-static uint8_t *more(struct vn_context *context, struct vn_neighbour *other, size_t bytes)
+static uint8_t *more(struct vn_context *context, struct vn_neighbour *neighbour, size_t bytes)
 {
-    if (other->bytes + bytes > other->capacity) {
-        size_t capacity = 2 * (other->bytes + bytes) + 4096;
+    if (neighbour->bytes + bytes > neighbour->capacity) {
+        size_t capacity = 2 * (neighbour->bytes + bytes) + 4096;
         uint8_t *larger = aligned_alloc(64, vn_aligned(capacity));
         if (larger == NULL) {
             vn_fail(context, "out of memory for what goes to other processes");
             return NULL;
         }
-        if (other->bytes != 0) memcpy(larger, other->letter, other->bytes);
-        free(other->letter);
-        other->letter = larger;
-        other->capacity = capacity;
+        if (neighbour->bytes != 0) memcpy(larger, neighbour->letter, neighbour->bytes);
+        free(neighbour->letter);
+        neighbour->letter = larger;
+        neighbour->capacity = capacity;
     }
-    other->bytes += bytes;
-    return other->letter + other->bytes - bytes;
+    neighbour->bytes += bytes;
+    return neighbour->letter + neighbour->bytes - bytes;
 }
 
 static struct vn_moment moment_of(const struct vn_context *context)
@@ -164,29 +164,30 @@ static bool has_turn(const struct vn_context *context, uint32_t node, uint32_t p
     return phase == VN_NONE || context->order.phase[node] == phase;
 }
 
-static void write_clocks(struct vn_context *context, struct vn_neighbour *other, uint32_t phase)
+static void write_clocks(struct vn_context *context, struct vn_neighbour *neighbour, uint32_t phase)
 {
-    for (uint32_t i = 0; i < other->n_sends; i++) {
-        if (!has_turn(context, other->sends[i], phase)) continue;
-        uint64_t *clock = (void *)more(context, other, sizeof *clock);
+    for (uint32_t i = 0; i < neighbour->n_sends; i++) {
+        if (!has_turn(context, neighbour->sends[i], phase)) continue;
+        uint64_t *clock = (void *)more(context, neighbour, sizeof *clock);
         if (clock == NULL) return;
-        *clock = context->order.clock[other->sends[i]];
+        *clock = context->order.clock[neighbour->sends[i]];
     }
 }
 
 /* All that is in the channels that lead there. Returns how many frames that are. */
-static uint32_t write_frames(struct vn_context *context, struct vn_neighbour *other)
+static uint32_t write_frames(struct vn_context *context, struct vn_neighbour *neighbour)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < other->n_out; i++) {
-        struct vn_channel *channel = &context->channels[other->out[i]];
+    for (uint32_t i = 0; i < neighbour->n_out; i++) {
+        struct vn_channel *channel = &context->channels[neighbour->out[i]];
         if (channel->n == 0) continue;
         for (; channel->n != 0; channel->n--, channel->head++, n++) {
             const struct vn_in_flight *first = vn_in_flight_at(channel, 0);
             size_t most = vn_carried_most(&context->pool);
-            uint8_t *at = more(context, other, most);
+            uint8_t *at = more(context, neighbour, most);
             if (at == NULL) return n;
-            other->bytes -= most - vn_carry(context, at, other->out[i], first->due, first->packet);
+            neighbour->bytes -=
+                most - vn_carry(context, at, neighbour->out[i], first->due, first->packet);
             vn_packet_free(context, first->packet);
         }
         channel->next_arrival = VN_NEVER;
@@ -203,10 +204,10 @@ static bool exchange(struct vn_context *context)
     struct vn_parts *parts = parts_of(context);
     uint64_t began = vn_wall_ns();
     for (uint32_t i = 0; i < parts->n; i++) {
-        const struct vn_neighbour *other = &parts->neighbours[i];
-        parts->out[i] = (struct vn_mail){other->letter, other->bytes};
+        const struct vn_neighbour *neighbour = &parts->neighbours[i];
+        parts->out[i] = (struct vn_mail){neighbour->letter, neighbour->bytes};
         parts->in[i] = (struct vn_mail){0};
-        parts->stats.bytes_out += other->bytes;
+        parts->stats.bytes_out += neighbour->bytes;
     }
     bool ok = parts->exchange(parts->n, parts->out, parts->in) == 0;
     parts->stats.waited_ps += 1000 * (vn_wall_ns() - began);
@@ -234,14 +235,14 @@ static uint64_t shape_of(const struct vn_context *context)
 }
 
 /* What all processes say has to be of the same exchange. */
-static bool in_step(struct vn_context *context, const struct letter *own, uint32_t from)
+static bool in_step(struct vn_context *context, const struct letter *sent, uint32_t from)
 {
     const struct vn_mail *mail = &parts_of(context)->in[from];
     const struct letter *letter = (const void *)mail->at;
-    if (mail->bytes >= sizeof *letter && letter->number == own->number &&
-        (own->number != 0 || letter->failed || letter->bits == own->bits) &&
-        (letter->failed || (letter->kind == own->kind && letter->phase == own->phase &&
-                            letter->barrier == own->barrier)))
+    if (mail->bytes >= sizeof *letter && letter->number == sent->number &&
+        (sent->number != 0 || letter->failed || letter->bits == sent->bits) &&
+        (letter->failed || (letter->kind == sent->kind && letter->phase == sent->phase &&
+                            letter->barrier == sent->barrier)))
         return true;
     vn_fail(context,
             "process %u is at another step of the run than process %u: do both have the "
@@ -251,11 +252,11 @@ static bool in_step(struct vn_context *context, const struct letter *own, uint32
 }
 
 /* Of several failures the first node's is the run's, as with threads. */
-static bool take_failures(struct vn_context *context, const struct letter *own)
+static bool take_failures(struct vn_context *context, const struct letter *sent)
 {
     const struct vn_parts *parts = parts_of(context);
-    uint32_t first = own->failed ? own->fault : VN_NONE;
-    bool failed = own->failed != 0;
+    uint32_t first = sent->failed ? sent->fault : VN_NONE;
+    bool failed = sent->failed != 0;
     for (uint32_t i = 0; i < parts->n; i++) {
         if (i == parts->number) continue;
         const struct letter *letter = (const void *)parts->in[i].at;
@@ -271,7 +272,7 @@ static bool take_failures(struct vn_context *context, const struct letter *own)
     return failed;
 }
 
-static void sum_moments(struct vn_context *context, const struct vn_moment *own)
+static void sum_moments(struct vn_context *context, const struct vn_moment *moment)
 {
     struct vn_parts *parts = parts_of(context);
     struct vn_moment *all = &parts->all;
@@ -279,7 +280,7 @@ static void sum_moments(struct vn_context *context, const struct vn_moment *own)
     *all = (struct vn_moment){.next = VN_NEVER};
     for (uint32_t i = 0; i < parts->n; i++) {
         const struct vn_moment *of =
-            i == parts->number ? own
+            i == parts->number ? moment
                                : &((const struct letter *)(const void *)parts->in[i].at)->moment;
         if (of->next < all->next) all->next = of->next;
         if (of->furthest > all->furthest) all->furthest = of->furthest;
@@ -308,14 +309,14 @@ static bool late(struct vn_context *context, uint32_t from)
 static bool read_phase(struct vn_context *context, uint32_t from, uint32_t phase)
 {
     struct vn_parts *parts = parts_of(context);
-    const struct vn_neighbour *other = &parts->neighbours[from];
+    const struct vn_neighbour *neighbour = &parts->neighbours[from];
     const struct vn_mail *mail = &parts->in[from];
     const struct letter *letter = (const void *)mail->at;
     const uint8_t *at = mail->at + sizeof *letter, *end = mail->at + mail->bytes;
-    for (uint32_t i = 0; i < other->n_waits; i++) {
-        if (!has_turn(context, other->waits[i], phase)) continue;
+    for (uint32_t i = 0; i < neighbour->n_waits; i++) {
+        if (!has_turn(context, neighbour->waits[i], phase)) continue;
         if ((size_t)(end - at) < sizeof(uint64_t)) return late(context, from);
-        memcpy(&context->order.clock[other->waits[i]], at, sizeof(uint64_t));
+        memcpy(&context->order.clock[neighbour->waits[i]], at, sizeof(uint64_t));
         at += sizeof(uint64_t);
     }
     for (uint32_t n = letter->n; n != 0; n--) {
@@ -338,37 +339,37 @@ static bool read_phase(struct vn_context *context, uint32_t from, uint32_t phase
 bool vn_parts_exchange(struct vn_context *context, uint32_t phase)
 {
     struct vn_parts *parts = parts_of(context);
-    struct letter own = {.number = parts->stats.exchanges,
-                         .kind = PHASE,
-                         .phase = phase,
-                         .barrier = context->turns.barrier,
-                         .failed = context->failed,
-                         .now = context->now,
-                         .fault = parts->fault,
-                         .moment = moment_of(context)};
+    struct letter sent = {.number = parts->stats.exchanges,
+                          .kind = PHASE,
+                          .phase = phase,
+                          .barrier = context->turns.barrier,
+                          .failed = context->failed,
+                          .now = context->now,
+                          .fault = parts->fault,
+                          .moment = moment_of(context)};
     parts->fault = VN_NONE;
-    if (own.number == 0) own.bits = shape_of(context);
-    begin_letters(context, &own);
+    if (sent.number == 0) sent.bits = shape_of(context);
+    begin_letters(context, &sent);
     for (uint32_t i = 0; i < parts->n; i++) {
-        struct vn_neighbour *other = &parts->neighbours[i];
-        if (i == parts->number || other->bytes == 0) continue;
-        if (own.failed) {
+        struct vn_neighbour *neighbour = &parts->neighbours[i];
+        if (i == parts->number || neighbour->bytes == 0) continue;
+        if (sent.failed) {
             size_t bytes = strlen(context->error);
-            uint8_t *text = more(context, other, bytes);
+            uint8_t *text = more(context, neighbour, bytes);
             if (text != NULL) memcpy(text, context->error, bytes);
             continue;
         }
-        write_clocks(context, other, phase);
-        uint32_t n = write_frames(context, other);
-        ((struct letter *)(void *)other->letter)->n = n;
+        write_clocks(context, neighbour, phase);
+        uint32_t n = write_frames(context, neighbour);
+        ((struct letter *)(void *)neighbour->letter)->n = n;
         parts->stats.frames_out += n;
     }
     if (!exchange(context)) return false;
     bool ok = true;
     for (uint32_t i = 0; ok && i < parts->n; i++)
-        ok = i == parts->number || in_step(context, &own, i);
-    if (!ok || take_failures(context, &own)) return false;
-    sum_moments(context, &own.moment);
+        ok = i == parts->number || in_step(context, &sent, i);
+    if (!ok || take_failures(context, &sent)) return false;
+    sum_moments(context, &sent.moment);
     for (uint32_t i = 0; ok && i < parts->n; i++)
         ok = i == parts->number || read_phase(context, i, phase);
     return ok;
@@ -377,14 +378,14 @@ bool vn_parts_exchange(struct vn_context *context, uint32_t phase)
 /* ---- questions ---- */
 
 /* Asks all; answers are in parts->in. False: the run has failed. */
-static bool ask_all(struct vn_context *context, struct letter *own, const uint64_t *numbers,
+static bool ask_all(struct vn_context *context, struct letter *sent, const uint64_t *numbers,
                     uint32_t n)
 {
     struct vn_parts *parts = parts_of(context);
-    own->number = parts->stats.exchanges;
-    own->kind = QUESTION;
-    own->n = n;
-    begin_letters(context, own);
+    sent->number = parts->stats.exchanges;
+    sent->kind = QUESTION;
+    sent->n = n;
+    begin_letters(context, sent);
     for (uint32_t i = 0; n != 0 && i < parts->n; i++) {
         uint8_t *at =
             i != parts->number ? more(context, &parts->neighbours[i], n * sizeof *numbers) : NULL;
@@ -393,7 +394,7 @@ static bool ask_all(struct vn_context *context, struct letter *own, const uint64
     if (!exchange(context)) return false;
     for (uint32_t i = 0; i < parts->n; i++) {
         if (i == parts->number) continue;
-        if (!in_step(context, own, i)) return false;
+        if (!in_step(context, sent, i)) return false;
         const struct letter *letter = (const void *)parts->in[i].at;
         if (letter->n != n || parts->in[i].bytes != sizeof *letter + n * sizeof *numbers)
             return late(context, i);
@@ -404,8 +405,8 @@ static bool ask_all(struct vn_context *context, struct letter *own, const uint64
 uint64_t vn_parts_any(struct vn_context *context, uint64_t bits)
 {
     const struct vn_parts *parts = parts_of(context);
-    struct letter own = {.bits = bits};
-    if (parts == NULL || !ask_all(context, &own, NULL, 0)) return bits;
+    struct letter sent = {.bits = bits};
+    if (parts == NULL || !ask_all(context, &sent, NULL, 0)) return bits;
     for (uint32_t i = 0; i < parts->n; i++) {
         if (i != parts->number)
             bits |= ((const struct letter *)(const void *)parts->in[i].at)->bits;
@@ -416,12 +417,12 @@ uint64_t vn_parts_any(struct vn_context *context, uint64_t bits)
 struct vn_event vn_parts_last(struct vn_context *context, struct vn_event event)
 {
     const struct vn_parts *parts = parts_of(context);
-    struct letter own = {.event = event};
-    if (!ask_all(context, &own, NULL, 0)) return event;
+    struct letter sent = {.event = event};
+    if (!ask_all(context, &sent, NULL, 0)) return event;
     for (uint32_t i = 0; i < parts->n; i++) {
         if (i == parts->number) continue;
-        struct vn_event other = ((const struct letter *)(const void *)parts->in[i].at)->event;
-        if (vn_before(event, other)) event = other;
+        struct vn_event event_there = ((const struct letter *)(const void *)parts->in[i].at)->event;
+        if (vn_before(event, event_there)) event = event_there;
     }
     return event;
 }
@@ -429,8 +430,8 @@ struct vn_event vn_parts_last(struct vn_context *context, struct vn_event event)
 void vn_parts_sum(struct vn_context *context, uint64_t *numbers, uint32_t n)
 {
     const struct vn_parts *parts = parts_of(context);
-    struct letter own = {0};
-    if (parts == NULL || !ask_all(context, &own, numbers, n)) return;
+    struct letter sent = {0};
+    if (parts == NULL || !ask_all(context, &sent, numbers, n)) return;
     for (uint32_t i = 0; i < parts->n; i++) {
         if (i == parts->number) continue;
         const uint64_t *others = (const void *)(parts->in[i].at + sizeof(struct letter));

@@ -28,9 +28,9 @@ enum { NO_PHASE = UINT8_MAX, MOST_PHASES = NO_PHASE };
 static uint32_t free_phase(const struct vn_context *context, const uint8_t *phase, uint32_t node)
 {
     bool taken[MOST_PHASES + 1] = {false};
-    uint32_t other, first = 0;
-    for (uint32_t i = 0; (other = neighbour(context, node, i)) != VN_NONE; i++) {
-        if (other != node) taken[phase[other]] = true;
+    uint32_t beside, first = 0;
+    for (uint32_t i = 0; (beside = neighbour(context, node, i)) != VN_NONE; i++) {
+        if (beside != node) taken[phase[beside]] = true;
     }
     if (!taken[phase[node]]) return phase[node];
     while (first < MOST_PHASES && taken[first]) first++;
@@ -46,11 +46,11 @@ static void alternate(const struct vn_context *context, uint32_t *queue, uint8_t
         phase[root] = 0;
         queue[tail++] = root;
         while (head < tail) {
-            uint32_t node = queue[head++], other;
-            for (uint32_t i = 0; (other = neighbour(context, node, i)) != VN_NONE; i++) {
-                if (phase[other] != NO_PHASE) continue;
-                phase[other] = phase[node] ^ 1;
-                queue[tail++] = other;
+            uint32_t node = queue[head++], beside;
+            for (uint32_t i = 0; (beside = neighbour(context, node, i)) != VN_NONE; i++) {
+                if (phase[beside] != NO_PHASE) continue;
+                phase[beside] = phase[node] ^ 1;
+                queue[tail++] = beside;
             }
         }
     }

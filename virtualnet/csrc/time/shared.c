@@ -43,8 +43,8 @@ uint64_t vn_end_of_group_turn(const struct vn_context *context, const struct vn_
 {
     for (uint32_t i = 0; i < group->n_in; i++) {
         const struct vn_channel *channel = &context->channels[group->in[i]];
-        uint64_t other = context->order.clock[channel->from] + channel->delay;
-        if (other < end) end = other;
+        uint64_t arrival = context->order.clock[channel->from] + channel->delay;
+        if (arrival < end) end = arrival;
     }
     return end;
 }
@@ -69,14 +69,14 @@ bool vn_group_turn(struct vn_context *context, struct vn_group *group)
     vn_group_take_in(context, group);
     while (!context->failed) {
         next = vn_shared_first(context, &group->queue).time;
-        if (next >= end || context->events_done == most || context->turns.asked) break;
+        if (next >= end || context->events_done == most || context->turns.has_question) break;
         vn_run_shared(context, &group->queue);
     }
     VN_ASSERT(context->failed || next == VN_NEVER ||
               next + 1 >= context->order.clock[group->first]);
     context->order.next_event[group->first] = next;
     if (next < end) context->turns.end = next;
-    return !context->failed && !context->turns.asked;
+    return !context->failed && !context->turns.has_question;
 }
 
 /* ---- groups ---- */

@@ -37,7 +37,7 @@ struct vn_turns {
     struct vn_listed *arrivals, *arrival_lists[2];
     uint32_t arrivals_capacity;
     bool defers; /* what an event asks Python waits until the pass is over */
-    bool asked; /* the latest event has */
+    bool has_question; /* the latest event has */
     uint32_t
         /* what has to end before a run with `finish` does; of one context, what has been added
          * since a round's end */

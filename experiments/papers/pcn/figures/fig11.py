@@ -17,7 +17,7 @@ from pcn.experiments.define.charts import Chart, Mark, curve, of_seeds
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
+from pcn.experiments.define.outcomes import Outcome, Outcomes, number_text, percent, ratio
 from pcn.experiments.papers.pcn.claims import (
     CAPACITY,
     COMPARED,
@@ -239,7 +239,7 @@ class Fig11(Experiment):
             return percent(None if value is None else value / CAPACITY_GBPS)
 
         def over_pcn(number: str, digits: int = 2, **keys: str) -> str:
-            return said(
+            return number_text(
                 ratio(outcomes.mean(number, **keys), outcomes.mean(number, scheme=PCN)), "", digits
             )
 
@@ -247,7 +247,8 @@ class Fig11(Experiment):
         paragraphs = []
         if set(present) >= {"pcn", "qcn", "dcqcn", "timely"}:
             drained = {
-                scheme: said(outcomes.mean("drained_ms", scheme=scheme), "ms") for scheme in present
+                scheme: number_text(outcomes.mean("drained_ms", scheme=scheme), "ms")
+                for scheme in present
             }
             rates = ", ".join(
                 f"{label(scheme)} {of_capacity(scheme=scheme)} ({drained[scheme]})"
@@ -257,7 +258,7 @@ class Fig11(Experiment):
                 "Mean sum of the rates until the queue is drained, of the capacity, and when that "
                 f"is: {rates}. Who cuts deeper drains sooner. Towards slower decreases: "
                 + ", ".join(
-                    f"{setting} {said(outcomes.mean('drained_ms', open=setting), 'ms')}"
+                    f"{setting} {number_text(outcomes.mean('drained_ms', open=setting), 'ms')}"
                     for setting in _OPEN
                 )
                 + ". Nothing that is open makes the others as slow as the paper has them."
@@ -279,8 +280,8 @@ class Fig11(Experiment):
                 f"{over_pcn('rate_swing_gbps', open=_OWN_RTT)}, and the link is "
                 f"{percent(outcomes.mean('utilisation', open=_OWN_RTT))} full. With RTTs of every "
                 "packet or each 64 KB, or the values that its authors' code recommends, its queue "
-                f"is {said(min(known, default=None), '', 2)} to "
-                f"{said(max(known, default=None), '', 2)} times as long as PCN's."
+                f"is {number_text(min(known, default=None), '', 2)} to "
+                f"{number_text(max(known, default=None), '', 2)} times as long as PCN's."
             )
         if outcomes.where(open=_OTHER_W_MIN):
             paragraphs.append(

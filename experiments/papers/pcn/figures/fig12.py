@@ -11,7 +11,7 @@ from pcn.experiments.define.charts import BesidePaper, Chart, Line, beside_paper
 from pcn.experiments.define.checks import Check, Claim, Verdict, at_least, near
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
+from pcn.experiments.define.outcomes import Outcome, Outcomes, number_text, percent, ratio
 from pcn.experiments.papers.pcn.claims import (
     BURSTS_P99,
     COMPARED,
@@ -140,7 +140,7 @@ class Fig12(Experiment):
         )
         text += f"where S1 to R1 has a load of {BUSY}: {shares('busy')}."
         ahead = [
-            said(
+            number_text(
                 ratio(
                     outcomes.mean("mean_ms h1", **{key: "dcqcn"}),
                     outcomes.mean("mean_ms h1", **{key: PCN}),
@@ -167,7 +167,7 @@ class Fig12(Experiment):
                     list(range(len(kinds))),
                     [outcomes.mean(kind, scheme=scheme) or 0.0 for kind in kinds],
                     scheme,
-                    seeds=[outcomes.each(kind, scheme=scheme) for kind in kinds],
+                    seeds=[outcomes.by_run(kind, scheme=scheme) for kind in kinds],
                 )
                 for scheme in schemes
             ]
@@ -253,7 +253,8 @@ def _busy(outcomes: Outcomes) -> list[Check]:
 
 
 def prevented_row(name: str, scheme: str, saved: float | None) -> Check:
-    """`saved`: how many of this scheme's PAUSE frames there aren't, as a share."""
+    """Returns a row of checks. `saved`: how many of this scheme's PAUSE frames there aren't, as a
+    share."""
     text = (
         f"{name}: share of {label(scheme)}'s PAUSE frames that it prevents (met: as many; trend: "
         "any)"

@@ -89,7 +89,7 @@ class Fig13(Experiment):
     def story(self, outcomes: Outcomes) -> list[str]:
         rates = [outcomes.mean("pause_s0_per_s", w_min=w_min, w_max=W_MAX) for w_min in W_MINS]
         known = [rate for rate in rates if rate is not None]
-        seeds = outcomes.each("pause_s0_per_s", w_min=W_MIN, w_max=W_MAX)
+        seeds = outcomes.by_run("pause_s0_per_s", w_min=W_MIN, w_max=W_MAX)
         if len(known) < len(W_MINS) or not seeds:
             return []
         return [
@@ -101,7 +101,7 @@ class Fig13(Experiment):
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         def line(label: str, number: str, x: str, values: Sequence[float], **fixed: float) -> Line:
-            by_value = [outcomes.each(number, **{x: value}, **fixed) for value in values]
+            by_value = [outcomes.by_run(number, **{x: value}, **fixed) for value in values]
             known = [(float(index), seeds) for index, seeds in enumerate(by_value) if seeds]
             return curve(
                 label,

@@ -184,7 +184,7 @@ class Fig14(Experiment):
             ):
                 scale = 1e-3 if number == _RATE else 1.0
                 by_scheme = {
-                    name: outcomes.each(number, workload=workload, **_keys(name))
+                    name: outcomes.by_run(number, workload=workload, **_keys(name))
                     for name in schemes
                 }
                 seeds = {

@@ -14,7 +14,7 @@ from pcn.experiments.define.charts import Chart, Line
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcome, Outcomes, said
+from pcn.experiments.define.outcomes import Outcome, Outcomes, number_text
 from pcn.experiments.papers.pcn.claims import (
     COMPARED,
     FULL_AND_FAIR,
@@ -137,9 +137,11 @@ class Fig17(Experiment):
         if not indices or None in (*indices.values(), *least.values()):
             return []
         index_text = ", ".join(
-            f"{label(scheme)} {said(value)}" for scheme, value in indices.items()
+            f"{label(scheme)} {number_text(value)}" for scheme, value in indices.items()
         )
-        lowest = ", ".join(f"{label(scheme)} {said(value)}" for scheme, value in least.items())
+        lowest = ", ".join(
+            f"{label(scheme)} {number_text(value)}" for scheme, value in least.items()
+        )
         return [
             f"Jain's index with {most} flows: {index_text}. QCN's and TIMELY's flows are at their "
             f"lowest rates then; where that is {_LEAST_BPS / 1e6:g} Mbit/s, as in open ns-3 code, "
@@ -234,7 +236,7 @@ def _with_q_eq(outcomes: Outcomes) -> list[Check]:
 
 
 def _with_least(outcomes: Outcomes) -> list[Check]:
-    """QCN and TIMELY where their lowest rates leave the sharing to PFC."""
+    """Checks QCN and TIMELY where their lowest rates leave the sharing to PFC."""
     rows = []
     for scheme in _WITH_LEAST:
         if outcomes.where(least=scheme):

@@ -13,7 +13,7 @@ from pcn.experiments.define.charts import BesidePaper, Chart, Line, beside_paper
 from pcn.experiments.define.checks import Check, Verdict, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcome, Outcomes, said
+from pcn.experiments.define.outcomes import Outcome, Outcomes, number_text
 from pcn.experiments.define.workloads import bursts
 from pcn.experiments.papers.pcn.claims import COMPARED, FILLED, LONG_INTERVALS, NO_TREE, PCN, SHOWN
 from pcn.experiments.papers.pcn.plans import compact_plan
@@ -161,16 +161,20 @@ class Fig18(Experiment):
         paragraphs = []
         if None not in (*ours, *slow):
             paragraphs.append(
-                f"w_min decides about PCN: S0 to S1 carries {said(ours[0])} Gbit/s at least, with "
-                f"5.3's w_min = 1/128 {said(slow[0])} (from 200 us on), since rates swing by less; "
-                f"S1 to R1 with 3.1's bursts {said(ours[1])} and {said(slow[1])}, since F1 comes "
+                f"w_min decides about PCN: S0 to S1 carries {number_text(ours[0])} Gbit/s at "
+                "least, with "
+                f"5.3's w_min = 1/128 {number_text(slow[0])} (from 200 us on), since rates swing "
+                "by less; "
+                f"S1 to R1 with 3.1's bursts {number_text(ours[1])} and {number_text(slow[1])}, "
+                "since F1 comes "
                 "up more slowly between bursts. The paper's two figures, near 40 and "
                 f"{LONG_INTERVALS[PCN]:g}, require different w_min."
             )
         f1 = outcomes.mean("f1_gbps", scheme="timely", **_LONG)
         if f1 is not None:
             paragraphs.append(
-                f"With TIMELY F1 gets {said(f1, '', 2)} Gbit/s between 3.1's bursts, so S1 to R1 "
+                f"With TIMELY F1 gets {number_text(f1, '', 2)} Gbit/s between 3.1's bursts, so S1 "
+                "to R1 "
                 "has less than the paper's."
             )
         return paragraphs
@@ -189,7 +193,7 @@ class Fig18(Experiment):
                 list(range(len(kinds))),
                 [outcomes.mean(kind, scheme=scheme, **_LONG) or 0.0 for kind in kinds],
                 str(scheme),
-                seeds=[outcomes.each(kind, scheme=scheme, **_LONG) for kind in kinds],
+                seeds=[outcomes.by_run(kind, scheme=scheme, **_LONG) for kind in kinds],
             )
             for scheme in outcomes.values("scheme")
         ]
@@ -198,7 +202,7 @@ class Fig18(Experiment):
             (
                 label(scheme),
                 outcomes.mean("s1_r1_gbps", scheme=scheme, **_LONG) or 0.0,
-                outcomes.each("s1_r1_gbps", scheme=scheme, **_LONG),
+                outcomes.by_run("s1_r1_gbps", scheme=scheme, **_LONG),
                 LONG_INTERVALS.paper.get(scheme),
             )
             for scheme in present

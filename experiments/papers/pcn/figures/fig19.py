@@ -13,7 +13,7 @@ from pcn.experiments.define.charts import Chart, Line, curve
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
+from pcn.experiments.define.outcomes import Outcome, Outcomes, number_text, percent, ratio
 from pcn.experiments.papers.pcn.claims import COMPARED, LONG_FLOW, PARKING_LOT, PCN, PCN_X, SHOWN
 from pcn.experiments.papers.pcn.plans import parking_lot_plan
 
@@ -156,8 +156,10 @@ class Fig19(Experiment):
         if None in (*f0, *full):
             return []
         return [
-            f"w_min decides about PCN: over {most} bottlenecks F0 gets {said(f0[0])} times C / (N "
-            f"+ 1), with {setting}, for the two flows of each link (6.2), {said(f0[1])} times, and "
+            f"w_min decides about PCN: over {most} bottlenecks F0 gets {number_text(f0[0])} times "
+            "C / (N "
+            f"+ 1), with {setting}, for the two flows of each link (6.2), {number_text(f0[1])} "
+            "times, and "
             f"link 1 is {percent(full[0])} and {percent(full[1])} full at least."
         ]
 

@@ -14,7 +14,7 @@ from pcn.experiments.define.charts import Band, Chart, Line, Mark, curve, of_see
 from pcn.experiments.define.checks import Check, Claim, near, or_trend
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Outcome, Outcomes, said
+from pcn.experiments.define.outcomes import Outcome, Outcomes, number_text
 from pcn.experiments.papers.pcn.claims import LOSS, PCN, PCN_X, PFC, TREE, TREES
 from pcn.experiments.papers.pcn.plans import TIMELY_SEGMENT_BYTES
 from pcn.experiments.papers.pcn.scenarios.victim import Victim
@@ -150,11 +150,13 @@ class Fig2(Experiment):
         def full(**keys: str) -> str:
             value = _ms(outcomes.mean("full_s", **keys))
             return (
-                f"in {said(value, 'ms')}" if value is not None else f"not in {_LONG_S * 1e3:g} ms"
+                f"in {number_text(value, 'ms')}"
+                if value is not None
+                else f"not in {_LONG_S * 1e3:g} ms"
             )
 
         def tree(**keys: str) -> str:
-            return said(_ms(outcomes.mean("tree_s", **keys)), "ms")
+            return number_text(_ms(outcomes.mean("tree_s", **keys)), "ms")
 
         printed = "one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed"
         unbounded = tree(open=printed)

@@ -162,7 +162,7 @@ def _count(frames: float | None) -> str:
 
 
 def _low(mean: Callable[[str, str], float | None], scheme: str) -> float | None:
-    """PAUSE frames of the two lower priorities."""
+    """Returns PAUSE frames of the two lower priorities."""
     counts = [mean(f"pause {kind}", scheme) for kind in SIZES if kind not in _ENOUGH]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

@@ -20,7 +20,7 @@ from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.fluid import Fluid, Loops
-from pcn.experiments.define.outcomes import Curve, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Curve, Outcome, Outcomes, number_text, ratio
 from pcn.experiments.papers.pcn.claims import AFTER_DECREASE, FAIRNESS, PCN, QUEUE_SWING, RATE_SWING
 from pcn.experiments.papers.pcn.plans import dumbbell_plan
 from pcn.experiments.papers.pcn.variants import VARIANTS
@@ -197,15 +197,20 @@ class FluidCheck(Experiment):
         }
         rate = theory.rate_oscillation(few, 0.1 / few, 10e9) / 1e9
         return [
-            f"The queue of {few} flows swings by {said(swing['own'])} times the model's, with "
-            f"packets of {_SMALL_BYTES} B by {said(swing['small'])} times. That of {many} flows is "
-            f"drained in {said(drained, 'ms')}, not the model's {loops * PERIOD_S * 1e3:.0f}: "
+            f"The queue of {few} flows swings by {number_text(swing['own'])} times the model's, "
+            "with "
+            f"packets of {_SMALL_BYTES} B by {number_text(swing['small'])} times. That of {many} "
+            "flows is "
+            f"drained in {number_text(drained, 'ms')}, not the model's "
+            f"{loops * PERIOD_S * 1e3:.0f}: "
             f"RecRate counts whole packets, and one of the {packets:.0f} that a flow has in a "
             "period is more than w_min of its rate.",
-            f"A rate of {few} flows swings by {said(outcomes.mean('rate_swing_gbps', flows=few))} "
+            f"A rate of {few} flows swings by "
+            f"{number_text(outcomes.mean('rate_swing_gbps', flows=few))} "
             f"Gbit/s in a cycle (equation 16: {rate:.3g}), and wanders in a band of "
-            f"{said(wander['own'])}; with packets of {_SMALL_BYTES} B of {said(wander['small'])}, "
-            f"and where one flow's NP decides for all of {said(wander['one'])}.",
+            f"{number_text(wander['own'])}; with packets of {_SMALL_BYTES} B of "
+            f"{number_text(wander['small'])}, "
+            f"and where one flow's NP decides for all of {number_text(wander['one'])}.",
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

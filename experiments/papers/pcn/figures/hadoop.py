@@ -77,7 +77,7 @@ def _load(flows: Sequence[FlowSpec]) -> float:
 
 
 def numbers(recording: Recording) -> dict[str, float | None]:
-    """PAUSE frames a second and completion times in ms, by group and of all."""
+    """Returns PAUSE frames a second and completion times in ms, by group and of all."""
     measured: dict[str, float | None] = {
         "pause_per_s": recording_numbers.pauses(recording, recording.links, 0.0, DURATION_S)
         / DURATION_S,

@@ -39,9 +39,9 @@ def realistic_plan(
     by_priority: bool,
     **fields: float,
 ) -> Plan:
-    """`count` flows and the last in-cast's, until they have arrived; each of a group by its size.
-    The same flows for every scheme. `by_priority`: of four classes, all lossless. `fields` are the
-    scheme's parameters."""
+    """Returns `count` flows and the last in-cast's, until they have arrived; each of a group by its
+    size. The same flows for every scheme. `by_priority`: of four classes, all lossless. `fields`
+    are the scheme's parameters."""
     topology = clos(
         lossless_classes=",".join(map(str, PRIORITIES.values())) if by_priority else "3"
     )
@@ -72,8 +72,8 @@ def _sorted(flow: FlowSpec, workload: ClassSizes, by_priority: bool) -> FlowSpec
 
 
 def numbers(recording: Recording) -> dict[str, float | None]:
-    """PAUSE frames by the tier that sends them and by class, completion times in ms by size, and
-    how many flows complete a second, until the last one has."""
+    """Returns PAUSE frames by the tier that sends them and by class, completion times in ms by
+    size, and how many flows complete a second, until the last one has."""
     complete = [flow.start_s + flow.fct_s for flow in recording.flows if flow.fct_s is not None]
     measured: dict[str, float | None] = {
         "pause": float(sum(link.pause for link in recording.links.values())),

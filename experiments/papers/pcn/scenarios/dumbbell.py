@@ -23,7 +23,7 @@ from pcn.experiments.define import scheme_parameters, theory
 from pcn.experiments.define.checks import Check, at_least, at_most, clean, near
 from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
 from pcn.experiments.define.number_texts import NumberText
-from pcn.experiments.define.outcomes import Outcome, said
+from pcn.experiments.define.outcomes import Outcome, number_text
 from pcn.experiments.papers.pcn.claims import (
     AFTER_DECREASE,
     CAPACITY,
@@ -71,7 +71,7 @@ _STALL_S = 0.25e-3
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
     return [
         Headline("bottleneck utilisation, last third", f"{steady.utilisation:.1%}"),
-        Headline("Jain's fairness index, last third", said(steady.jain)),
+        Headline("Jain's fairness index, last third", number_text(steady.jain)),
         Headline("mean queue, last third", f"{steady.queue_bytes_mean / 1e3:.1f} KB"),
         Headline("PAUSE frames, last third", f"{steady.pause:,}"),
     ]

@@ -43,7 +43,7 @@ def rates(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="rates",
         title="Sending rates",
-        what="sending rate of each flow and their sum over time, with the bottleneck's capacity",
+        alt="sending rate of each flow and their sum over time, with the bottleneck's capacity",
         x_label=charts.TIME,
         y_label="Sending rate (Gbit/s)",
         lines=(
@@ -82,7 +82,7 @@ def queue(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="queue",
         title="Bottleneck queue",
-        what="bytes that wait at the bottleneck over time",
+        alt="bytes that wait at the bottleneck over time",
         x_label=charts.TIME,
         y_label=f"Queue at {plan.bottleneck} (KB)",
         lines=tuple(lines),
@@ -116,7 +116,7 @@ def marked(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="marked",
         title="Marked packets",
-        what="share of the packets that carried a mark over time, by port",
+        alt="share of the packets that carried a mark over time, by port",
         x_label=charts.TIME,
         y_label="Marked (%)",
         lines=tuple(lines),

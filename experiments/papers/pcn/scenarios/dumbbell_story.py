@@ -44,12 +44,12 @@ _AS_THEORY = 0.95
 
 
 def about(plan: Plan) -> list[tuple[str, str]]:
-    """(figure that it belongs to, paragraph), whatever the scheme."""
+    """Returns (figure that it belongs to, paragraph), whatever the scheme."""
     return [*_setting(plan), *_checks(plan)]
 
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-    """(figure that it belongs to, paragraph)."""
+    """Returns (figure that it belongs to, paragraph)."""
     return [
         *_rates(plan, recording, steady),
         *_queue(plan, recording, steady),

@@ -74,7 +74,7 @@ class Point:
 
 
 def share_bps(plan: Plan) -> float:
-    """F1's share of R1's link, in frames."""
+    """Returns F1's share of R1's link, in frames."""
     return plan.number("rate") / (plan.number("bursting") + 1)
 
 
@@ -105,7 +105,7 @@ def points(plan: Plan, recording: Recording) -> list[Point]:
 
 
 def _limits(steps: Sequence[Point]) -> Array:
-    """F1's limiter at each of the points, in Gbit/s."""
+    """Returns F1's limiter at each of the points, in Gbit/s."""
     return np.array([point.limit_bps * 1e-9 for point in steps])
 
 
@@ -123,7 +123,7 @@ def received(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="received",
         title="What is received",
-        what="receiving rate of F0 and F1 by the rate that F1's limiter allows",
+        alt="receiving rate of F0 and F1 by the rate that F1's limiter allows",
         x_label=_RATE_X,
         y_label="Received, frames (Gbit/s)",
         lines=(
@@ -150,7 +150,7 @@ def pauses(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="pauses",
         title="PAUSE from S1 to S0",
-        what="PAUSE frames a millisecond from S1 to S0 by the rate that F1's limiter allows",
+        alt="PAUSE frames a millisecond from S1 to S0 by the rate that F1's limiter allows",
         x_label=_RATE_X,
         y_label="PAUSE frames (1/ms)",
         lines=(
@@ -178,7 +178,7 @@ def steps(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="steps",
         title="Step by step",
-        what="receiving rate of F0 and F1 and F1's limiter over time",
+        alt="receiving rate of F0 and F1 and F1's limiter over time",
         x_label=charts.TIME,
         y_label="Received, frames (Gbit/s)",
         lines=(*lines, Line("F1's limiter", edges, limits, "muted", "steps", "dashed", 1.2)),
@@ -190,7 +190,7 @@ def queues(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="queues",
         title="Queues",
-        what="bytes that wait at S1 for R1 and at S0 for S1 over time",
+        alt="bytes that wait at S1 for R1 and at S0 for S1 over time",
         x_label=charts.TIME,
         y_label="Waiting (KB)",
         lines=tuple(

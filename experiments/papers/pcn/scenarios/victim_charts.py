@@ -78,7 +78,7 @@ def pause(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="pause",
         title="The congestion tree: PAUSE by link",
-        what=(
+        alt=(
             "PAUSE frames a millisecond over time, from S1 to S0, from S0 to H0 and H1, and to the "
             "bursting hosts"
         ),
@@ -131,7 +131,7 @@ def throughput(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="throughput",
         title="What the flows get",
-        what="rate at which F0, F1 and the bursts arrive over time, beside the ideal",
+        alt="rate at which F0, F1 and the bursts arrive over time, beside the ideal",
         x_label=charts.TIME,
         y_label="Received, frames (Gbit/s)",
         lines=tuple(lines),
@@ -165,7 +165,7 @@ def rates(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="rates",
         title="Rates set and rates sent",
-        what=(
+        alt=(
             "the rate that the algorithm sets for F0 and F1 over time, and the rate at which they "
             "really send"
         ),
@@ -209,7 +209,7 @@ def marked(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="marked",
         title="Who is marked, and where",
-        what=(
+        alt=(
             "share of F0's and F1's packets that arrive marked over time, and of the packets that "
             "two ports marked"
         ),
@@ -226,7 +226,7 @@ def queues(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="queues",
         title="Queues",
-        what="bytes that wait at S1 for R1 and at S0 for S1 over time",
+        alt="bytes that wait at S1 for R1 and at S0 for S1 over time",
         x_label=charts.TIME,
         y_label="Waiting (KB)",
         lines=tuple(
@@ -256,7 +256,7 @@ def fct(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="fct",
         title="When the bursts' flows are done",
-        what="share of the bursts' flows that are complete, by flow completion time",
+        alt="share of the bursts' flows that are complete, by flow completion time",
         x_label="Flow completion time (ms, nominal)",
         y_label="Complete (%)",
         lines=(

@@ -24,13 +24,13 @@ def burst_s(plan: Plan) -> float:
 
 
 def fair_bps(plan: Plan) -> float:
-    """F0 and F1 without bursts. [0.20]"""
+    """Returns the rates of F0 and F1 without bursts. [0.20]"""
     return plan.number("rate") / LONG_SENDERS
 
 
 def ideal_bps(plan: Plan) -> tuple[float, float]:
-    """F0 and F1 during the bursts, in frames: R1's link shared by host, and what that leaves of
-    S0's to S1. [0.19]"""
+    """Returns the rates of F0 and F1 during the bursts, in frames: R1's link shared by host, and
+    what that leaves of S0's to S1. [0.19]"""
     rate = plan.number("rate")
     share = rate / (plan.number("senders") - 1)
     return rate - share, share

@@ -69,12 +69,12 @@ def _last(plan: Plan, recording: Recording, measures: Measures) -> str:
 
 
 def about(plan: Plan) -> list[tuple[str, str]]:
-    """(figure that it belongs to, paragraph), whatever the scheme."""
+    """Returns (figure that it belongs to, paragraph), whatever the scheme."""
     return [*_setting(plan), *_reading(plan)]
 
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-    """(figure that it belongs to, paragraph)."""
+    """Returns (figure that it belongs to, paragraph)."""
     measures = measure(plan, recording)
     return [
         _pause(plan, measures),

@@ -146,7 +146,7 @@ class FactorStudy(Experiment):
                 self._panel(title, "Factor over PCN's, over the paper's", of_paper, 1.0, "paper")
             )
         slow = {
-            key: [outcomes.mean("h0_slow", setting=key), *outcomes.each("h0_slow", setting=key)]
+            key: [outcomes.mean("h0_slow", setting=key), *outcomes.by_run("h0_slow", setting=key)]
             for key in run
         }
         pcn = outcomes.mean("h0_slow", scheme=PCN)

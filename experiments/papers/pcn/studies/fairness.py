@@ -313,7 +313,7 @@ def _increases(outcomes: Outcomes, flows: int) -> Line:
 
 
 def _per_flow(more: Mapping[str, float], flows: int) -> dict[str, float]:
-    """`w_min/` is w_min times the number of flows."""
+    """Returns the fields of one flow: `w_min/` is w_min times the number of flows."""
     fields = dict(more)
     if "w_min/" in fields:
         fields["w_min"] = fields.pop("w_min/") / flows

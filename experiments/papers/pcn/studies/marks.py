@@ -170,7 +170,7 @@ class Marks(Experiment):
                 if not outcomes.where(setting=setting, scheme=scheme):
                     continue
                 shares = [
-                    _cell(outcomes.each(name, setting=setting, scheme=scheme)) for name in SHARES
+                    _cell(outcomes.by_run(name, setting=setting, scheme=scheme)) for name in SHARES
                 ]
                 counts = (outcomes.mean(name, setting=setting, scheme=scheme) for name in _COUNTS)
                 texts = ("–" if value is None else f"{value:,.0f}" for value in counts)
@@ -188,7 +188,7 @@ class Marks(Experiment):
             lines = []
             for scheme in outcomes.among(SCHEMES):
                 seeds = [
-                    outcomes.each(name, setting=setting, scheme=scheme) for setting in settings
+                    outcomes.by_run(name, setting=setting, scheme=scheme) for setting in settings
                 ]
                 known = [(x, values) for x, values in enumerate(seeds) if values]
                 means = [sum(values) / len(values) for _, values in known]

@@ -17,7 +17,7 @@ from pcn.experiments.define.checks import Check, at_most, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from pcn.experiments.define.flows_by_size import FLOWS, INCAST, cell, figure_charts
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, number_text, ratio
 from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.define.tables import Table
 from pcn.experiments.papers.hpcc.plans import fat_tree
@@ -141,7 +141,9 @@ class SharedBuffers(Experiment):
                 known = [(value, name) for value, name in slowdowns if value is not None]
                 if known:
                     (low, least), (high, most) = min(known), max(known)
-                    spans.append(f"{thresholds} {said(low)} ({least}) to {said(high)} ({most})")
+                    spans.append(
+                        f"{thresholds} {number_text(low)} ({least}) to {number_text(high)} ({most})"
+                    )
             if spans:
                 lines.append(f"{q}% slowdown, least to most of the schemes: {'; '.join(spans)}.")
         if PCN in schemes:
@@ -152,7 +154,9 @@ class SharedBuffers(Experiment):
             numbers["PAUSE frames"] = [
                 outcomes.mean("pause", thresholds=threshold, scheme=PCN) for threshold in THRESHOLDS
             ]
-            texts = [f"{name} {' to '.join(map(said, both))}" for name, both in numbers.items()]
+            texts = [
+                f"{name} {' to '.join(map(number_text, both))}" for name, both in numbers.items()
+            ]
             lines.append(f"PCN, from static to dynamic thresholds: {', '.join(texts)}.")
         return lines
 
@@ -210,7 +214,7 @@ def _table(outcomes: Outcomes, thresholds: str) -> Table:
                 for statistic, group in slowdowns.values()
             ),
             *(
-                said(outcomes.mean(number, thresholds=thresholds, scheme=scheme))
+                number_text(outcomes.mean(number, thresholds=thresholds, scheme=scheme))
                 for number in numbers.values()
             ),
         ]

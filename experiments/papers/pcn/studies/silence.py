@@ -12,7 +12,7 @@ from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_most, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, number_text, ratio
 from pcn.experiments.papers.pcn.claims import PCN, PCN_X
 from pcn.experiments.papers.pcn.figures.fig20 import COUNTS
 from pcn.experiments.papers.pcn.figures.realistic import WORKLOADS, numbers, realistic_plan
@@ -98,7 +98,7 @@ class Silence(Experiment):
             for scheme, silence in _KINDS:
                 of = {**_keys(scheme, silence), **keys}
                 formatted = (
-                    said(outcomes.mean(number, **of), "", 5 if number == "pause" else 3)
+                    number_text(outcomes.mean(number, **of), "", 5 if number == "pause" else 3)
                     for number in ("pause", "mean_ms all", "p99_ms all", "mean_ms S")
                 )
                 texts.append(f"{_label(scheme, silence)} {' / '.join(formatted)}")
@@ -119,7 +119,7 @@ class Silence(Experiment):
             lines = []
             for scheme, silence in _KINDS:
                 of = _keys(scheme, silence)
-                seeds = [outcomes.each(number, **of, **keys) for _, keys in places]
+                seeds = [outcomes.by_run(number, **of, **keys) for _, keys in places]
                 known = [(x, values) for x, values in enumerate(seeds) if values]
                 lines.append(
                     curve(

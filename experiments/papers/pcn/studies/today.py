@@ -20,7 +20,7 @@ from pcn.experiments.define.checks import Check, at_least, at_most, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from pcn.experiments.define.flows_by_size import COLLECTIVE, INCAST, cell, figure_charts
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, number_text, ratio
 from pcn.experiments.define.samples import STATISTICS, Estimate, RunSamples
 from pcn.experiments.define.tables import Table
 from pcn.experiments.papers.hpcc.claims import HPCC, LONG_FLOWS, SHORT_FLOWS, SHORTENED
@@ -212,7 +212,8 @@ class Today(Experiment):
                 ours = _value(outcomes, setting, number, PCN)
                 if least is not None and ours is not None:
                     texts.append(
-                        f"{quantity}: {label(least[0])} {said(least[1])}, PCN {said(ours)}"
+                        f"{quantity}: {label(least[0])} {number_text(least[1])}, PCN "
+                        f"{number_text(ours)}"
                     )
             if texts:
                 lines.append(f"{setting}, who has the least, and PCN: {'; '.join(texts)}.")
@@ -323,13 +324,13 @@ def _table(outcomes: Outcomes, setting: str) -> Table:
     rows = []
     for scheme, samples in _samples(outcomes, setting).items():
         value = functools.partial(outcomes.mean, setting=setting, scheme=scheme)
-        times = outcomes.each(f"mean_ms {_ALL}", setting=setting, scheme=scheme)
+        times = outcomes.by_run(f"mean_ms {_ALL}", setting=setting, scheme=scheme)
         rows.append([
             label(scheme),
             *(" / ".join(_slowdowns(samples, group)) for group in of.groups),
             cell(Estimate(statistics.fmean(times), intervals.of_mean(times)) if times else None),
-            *(said(value(number)) for number in ("end_ms", "waiting_kb", "largest_kb")),
-            said(value(_PAUSE), digits=6),
+            *(number_text(value(number)) for number in ("end_ms", "waiting_kb", "largest_kb")),
+            number_text(value(_PAUSE), digits=6),
         ])  # fmt: skip
     names = [flows.size_class(group) for group in of.groups]
     columns = ["mean, ms", "last, ms", "waiting, KB", "largest queue, KB", "PAUSE"]
@@ -339,4 +340,6 @@ def _table(outcomes: Outcomes, setting: str) -> Table:
 def _slowdowns(runs: Sequence[RunSamples], group: str) -> tuple[str, str]:
     """Returns the median and the 99% of a group's flows, the latter with its interval."""
     half = by_size.estimate(runs, "p50", group)
-    return said(None if half is None else half.value), cell(by_size.estimate(runs, "p99", group))
+    return number_text(None if half is None else half.value), cell(
+        by_size.estimate(runs, "p99", group)
+    )

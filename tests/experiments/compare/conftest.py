@@ -1,0 +1,5 @@
+"""Fixtures of several files of this folder."""
+
+from compared_runs import results
+
+__all__ = ["results"]
