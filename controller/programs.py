@@ -57,11 +57,11 @@ class Program:
     @staticmethod
     def compiled(name: str) -> Program:
         """Returns one of p4src/compiled. Raises UnknownNameError with the names there are."""
-        program = Program(name, COMPILED / f"{name}.json", COMPILED / f"{name}.p4info.txtpb")
-        known = [path.name.partition(".")[0] for path in packed.files(COMPILED, P4INFO_ENDS[0])]
-        if name not in known or not packed.is_file(program.json):
-            raise UnknownNameError("program", name, known)
-        return program
+        p4info = COMPILED / f"{name}{P4INFO_ENDS[0]}"
+        if not name.isidentifier() or not packed.is_file(p4info):
+            known = packed.files(COMPILED, P4INFO_ENDS[0])
+            raise UnknownNameError("program", name, [path.name.partition(".")[0] for path in known])
+        return Program(name, COMPILED / f"{name}.json", p4info)
 
     @staticmethod
     def find(program: str, *, native: bool = False) -> Program:

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -63,10 +63,9 @@ class FilePath(click.Path):
         if visible(text) != text or len(text.splitlines()) > 1:
             self.fail(f"{text!r}: a name without control characters is needed", param, ctx)
         path = Path(text)
-        if self.exists and self.file_okay and path.suffix == ".json":
-            with suppress(OSError):  # of a name that is too long
-                if not path.exists() and packed.is_file(path):
-                    return path
+        program = self.exists and self.file_okay and path.suffix == ".json"
+        if program and packed.is_file(path) and not path.exists():
+            return path
         return super().convert(value, param, ctx)
 
 

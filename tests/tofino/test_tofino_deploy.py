@@ -23,7 +23,7 @@ from pcn.controller.switch import SwitchClient
 from pcn.controller.tofino.chips import TOFINO
 from pcn.controller.tofino.deploy import check
 from pcn.controller.tofino.lab_file import SAMPLE, read
-from pcn.controller.tofino.package import DRIVER, Package, driver_files
+from pcn.controller.tofino.package import Package, driver_files
 from pcn.controller.tofino.tcd import curve
 
 
@@ -47,7 +47,7 @@ def test_program_and_entries_reach_the_switch(
     assert (code, err) == (0, "")
     assert stratum.service.requests == ["SetForwardingPipelineConfig", "Write"]
     device = stratum.service.loaded.device
-    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/pcn" / DRIVER)[0]
+    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/pcn")[0]
 
     lab, held = read(sample), stratum.service.entries()
     routes = {
@@ -92,7 +92,7 @@ def test_tcd_s_program_and_entries_reach_the_switch(
     )
     assert (code, err) == (0, "")
     device = stratum.service.loaded.device
-    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/tcd" / DRIVER)[0]
+    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/tcd")[0]
     steps = curve(read(sample).tcd, TOFINO)
     written = {
         "ipv4_lpm": 3,
