@@ -173,6 +173,24 @@ def alone_options(function: _F) -> _F:
     )(hosts(function))
 
 
+def rate_and_seed_options(function: _F) -> _F:
+    """Gives a command what a run of a P4 network in virtual time has besides its file."""
+    seed = click.option(
+        "--seed",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Seed of random times and of programs.",
+    )
+    return click.option(
+        "--rate",
+        type=Quantity("rate"),
+        default="10G",
+        show_default=True,
+        help="Rate of links without a bandwidth.",
+    )(seed(function))
+
+
 def jumbo_option(function: _F) -> _F:
     return click.option(
         "--jumbo", is_flag=True, help=(
@@ -349,6 +367,27 @@ def _print_folded(
     console = Console(highlight=False) if width is None else Console(highlight=False, width=width)
     console.print(title, soft_wrap=True, markup=False)
     console.print(table)
+
+
+class_option = click.option(
+    "--class",
+    "traffic_class",
+    type=click.IntRange(0, 7),
+    default=3,
+    show_default=True,
+    help="Traffic class.",
+)
+
+
+exercise_program_option = click.option(
+    "--program",
+    type=FilePath(exists=True, dir_okay=False),
+    metavar="FILE",
+    help=(
+        "Program, x.p4 or x.json: in place of the exercise's with this name (default: the "
+        "exercise's)."
+    ),
+)
 
 
 program_option = click.option(
