@@ -6,16 +6,14 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import json
-import os
-import signal
 import socket
 import threading
 from pathlib import Path
 
 import pytest
+from deploying import interrupt, run
 from stratum import DEVICE, DeviceConfig, Serving
 
-from pcn import cli
 from pcn.base import packed
 from pcn.base.p4rt import p4i, p4r, p4r_grpc
 from pcn.controller.programs import COMPILED
@@ -25,15 +23,6 @@ from pcn.controller.tofino.deploy import check
 from pcn.controller.tofino.lab_file import SAMPLE, read
 from pcn.controller.tofino.package import Package, driver_files
 from pcn.controller.tofino.tcd import curve
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    code = cli.run(["deploy", *map(str, arguments)])
-    captured = capsys.readouterr()
-    errors = [
-        line for line in captured.err.splitlines(keepends=True) if not line.startswith("tofino: ")
-    ]
-    return code, captured.out, "".join(errors)
 
 
 def number(value: bytes) -> int:
@@ -341,19 +330,7 @@ def test_ctrl_c_ends_deploy_while_no_server_answers(
 ) -> None:
     """It needn't wait for the limit."""
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
-    with socket.create_server(("127.0.0.1", 0)) as silent, contextlib.ExitStack() as connections:
-
-        def interrupt() -> None:
-            connections.enter_context(silent.accept()[0])
-            os.kill(os.getpid(), signal.SIGINT)
-
-        thread = threading.Thread(target=interrupt)
-        thread.start()
-        code, _, err = run(
-            capsys, "--grpc", "{}:{}".format(*silent.getsockname()), "--ports", sample
-        )
-        thread.join()
-    assert (code, err.strip()) == (130, "pcn: interrupted")
+    assert interrupt(capsys, "--grpc", sample) == (130, "pcn: interrupted")
 
 
 def test_a_slower_port_has_a_longer_gap_and_its_own_may_be_given(sample: Path) -> None:
