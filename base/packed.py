@@ -104,8 +104,8 @@ def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
     except ImportError:
         raise OSError(
             errno.ENOSYS,
-            f"{archive.name} can't be read, as this Python has no module lzma: take one that has "
-            f"it, or unpack: tar -C {archive.parent} -xf {archive}",
+            f"{archive.name} can't be read, as this Python has no module lzma: take one built with "
+            "liblzma, as Debian's is",
             str(archive),
         ) from None
     packed = inputs.read_bytes(archive, _MOST_BYTES)

@@ -103,7 +103,7 @@ def test_python_without_lzma_names_the_way_out(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "lzma", None)
-    with pytest.raises(OSError, match=rf"unpack: tar -C {program.parent} -xf"):
+    with pytest.raises(OSError, match="no module lzma: take one built with liblzma"):
         packed.read_bytes(program)
 
 
