@@ -12,7 +12,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-trim ptf-coverage ptf-model p4 messages p4-json p4-tofino \
+.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-trim ptf-coverage ptf-model p4 messages p4-tofino \
 	bench-switch bench-virtual docs doctor lock clean differential dist sbom bare pythons lowest arm64
 
 help: ## this list
@@ -106,9 +106,6 @@ p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/comp
 
 messages: $(VENV)/.ready ## descriptors and stubs of base/p4rt's .proto files, from their text
 	$(BIN)/python lint/messages.py
-
-p4-json: $(VENV)/.ready ## the compiled programs as p4c writes them, for BMv2 and other tools, into DIR=results/p4
-	$(BIN)/python p4src/build.py --json $(or $(DIR),results/p4)
 
 p4-tofino: $(VENV)/.ready ## compile p4src/tna for Tofino with p4c's open backend (p4c-barefoot and bfas on PATH)
 	$(BIN)/python p4src/build_tofino.py $(ARGS)

@@ -1,45 +1,57 @@
-"""Files of compiled programs, plain or packed: x.json.gz holds both x.json and x_native.json, and
-x.p4info.txtpb.gz their p4infos, which are nine tenths the same text.
+"""Files of compiled programs, plain or packed: a folder's programs.tar.xz holds those of all its
+programs, which are nine tenths the same text.
 
-Who names x.json reads x.json, or what x.json.gz holds of it. The packed text has a piece of the
-file on each line, and a form feed for an end of line; pieces of one of the two alone stand between
-lines of C's preprocessor, as `diff -D NATIVE_PFC` writes them. p4src/build.py packs.
+Who names x.json reads x.json, or what programs.tar.xz of its folder holds of it; who names
+program/context.json where there is no such folder, what programs.tar.xz of the one above does.
+p4src/build.py packs, `tar xf` unpacks.
 """
 
 from __future__ import annotations
 
 import errno
-import zlib
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pcn.base import inputs
 
+if TYPE_CHECKING:
+    from lzma import LZMADecompressor
+
 NATIVE = "_native"
 """Ends the names of programs for targets that pause queues by themselves."""
-SYMBOL = "NATIVE_PFC"
-PACKED = ".gz"
+ARCHIVE = "programs.tar.xz"
 _MOST_BYTES = 64 << 20
-"""Of a packed file's text: any user may have written one in a shared folder."""
-_WORDS = (b"ifdef", b"ifndef", b"else", b"endif")
-NEWLINE = b"\f"
-"""Stands in no JSON, and in no text of protobuf."""
+"""Of an archive, and of its dictionary: any user may have written one in a shared folder."""
+_BLOCK = 512
+_FILES = (b"0", b"\0")  # tar's types of them
 
 
 def is_file(path: Path) -> bool:
-    """Returns whether a program's file is there, plain or packed."""
-    return path.is_file() or archive_of(path).is_file()
-
-
-def read_bytes(path: Path) -> bytes:
-    """Returns the content of a program's file. Raises OSError, also for a packed one that is
-    damaged."""
+    """Returns whether a program's file is there, plain or packed, of any name. An archive that
+    can't be read has each: its reader gets the reason."""
     try:
-        return inputs.read_bytes(path)
+        if path.is_file():
+            return True
+    except (OSError, ValueError):  # a name that is too long, or has a byte 0
+        return False
+    try:
+        return _packed(path) is not None
+    except OSError:
+        return True
+
+
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """Returns the content of a program's file. Raises OSError: for an archive that is damaged, and
+    EFBIG for a plain file of more than `most` bytes."""
+    try:
+        return inputs.read_bytes(path, most)
     except FileNotFoundError:
-        archive = archive_of(path)
-        if not archive.is_file():
+        content = _packed(path)
+        if content is None:
             raise
-    return unpack(inputs.read_bytes(archive, _MOST_BYTES), archive, path.name != archive.stem)
+    return content
 
 
 def read_text(path: Path) -> str:
@@ -49,9 +61,14 @@ def read_text(path: Path) -> str:
 
 
 def files(folder: Path, end: str = ".json") -> list[Path]:
-    """Returns a folder's files with this end, plain or packed, in order of their names."""
-    plain = [path.with_suffix("") for path in folder.glob(f"*{end}{PACKED}")]
-    return sorted({*folder.glob(f"*{end}"), *plain, *map(native_of, plain)})
+    """Returns a folder's files with this end, plain or packed, in order of their names. Raises
+    OSError."""
+    plain = set(folder.glob(f"*{end}"))
+    archive = folder / ARCHIVE
+    if not archive.is_file():
+        return sorted(plain)
+    names = (name for name, _ in _members(archive) if name.endswith(end))
+    return sorted({*plain, *(folder / name for name in names)})
 
 
 def native_of(path: Path) -> Path:
@@ -60,30 +77,58 @@ def native_of(path: Path) -> Path:
     return path.with_name(f"{stem}{NATIVE}{dot}{end}")
 
 
-def archive_of(path: Path) -> Path:
-    """Returns where a program's file is packed."""
-    stem, dot, end = path.name.partition(".")
-    return path.with_name(f"{stem.removesuffix(NATIVE)}{dot}{end}{PACKED}")
+def _packed(path: Path) -> bytes | None:
+    """Returns what an archive holds of a file; None: there is no archive that does."""
+    # not above a folder that is there: /tmp's archive is anybody's
+    folder = path.parent if path.parent.is_dir() else path.parent.parent
+    archive = folder / ARCHIVE
+    if not archive.is_file():
+        return None
+    status = archive.stat()
+    name = path.relative_to(folder).as_posix()
+    return _find(archive, name, (status.st_mtime_ns, status.st_size))
 
 
-def unpack(content: bytes, archive: Path, native: bool) -> bytes:
-    """Returns one of the two files that are packed. Raises OSError, which names the archive."""
-    stream = zlib.decompressobj(wbits=31)  # gzip's header
+@lru_cache(maxsize=1)  # who asks whether a file is there reads it next
+def _find(archive: Path, name: str, _state: tuple[int, int]) -> bytes | None:
+    return next((content for member, content in _members(archive) if member == name), None)
+
+
+def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
+    """Yields names and contents of an archive's files. Raises OSError, which names it.
+
+    Not by tarfile, which takes any size and any dictionary that an archive names.
+    """
     try:
-        text = b"\n" + stream.decompress(content, _MOST_BYTES)
-    except zlib.error as error:
-        raise OSError(errno.EINVAL, f"{archive.name} is damaged ({error})", str(archive)) from None
-    if not stream.eof:
-        raise OSError(errno.EFBIG, f"{archive.name} is cut, or of more than 64 MB", str(archive))
-    wanted, sections = True, []
-    first, *rest = text.split(b"\n#")
-    for part in rest:
-        line, _, pieces = part.partition(b"\n")
-        word = line.partition(b" ")[0]
-        if word not in _WORDS:  # a comment of a p4info
-            pieces = b"#" + part
-        else:
-            wanted = {b"ifdef": native, b"ifndef": not native, b"else": not wanted}.get(word, True)
-        if wanted:
-            sections.append(pieces)
-    return b"".join([first, *sections]).translate(None, b"\n").replace(NEWLINE, b"\n")
+        import lzma
+    except ImportError:
+        raise OSError(
+            errno.ENOSYS,
+            f"{archive.name} can't be read, as this Python has no module lzma: take one built with "
+            "liblzma, as Debian's is",
+            str(archive),
+        ) from None
+    packed = inputs.read_bytes(archive, _MOST_BYTES)
+    stream, left = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_BYTES), _MOST_BYTES
+    try:
+        while any(header := _take(stream, packed, _BLOCK)):
+            packed = b""
+            size = int(header[124:135], 8)
+            left -= _BLOCK + size
+            if size < 0 or left < 0:
+                raise ValueError(f"it holds more than {_MOST_BYTES >> 20} MB")
+            content = _take(stream, packed, -(-size // _BLOCK) * _BLOCK)
+            if header[156:157] in _FILES:
+                yield header[:100].rstrip(b"\0").decode(), content[:size]
+    except (lzma.LZMAError, EOFError, ValueError) as error:
+        raise OSError(errno.EINVAL, f"{archive.name} is damaged: {error}", str(archive)) from None
+
+
+def _take(stream: LZMADecompressor, packed: bytes, size: int) -> bytes:
+    """Returns the next `size` bytes. Raises LZMAError, EOFError."""
+    content = stream.decompress(packed, size)
+    while len(content) < size:
+        if stream.eof or stream.needs_input:
+            raise EOFError("it is cut")
+        content += stream.decompress(b"", size - len(content))
+    return content

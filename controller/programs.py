@@ -57,11 +57,11 @@ class Program:
     @staticmethod
     def compiled(name: str) -> Program:
         """Returns one of p4src/compiled. Raises UnknownNameError with the names there are."""
-        program = Program(name, COMPILED / f"{name}.json", COMPILED / f"{name}.p4info.txtpb")
-        known = [path.name.partition(".")[0] for path in packed.files(COMPILED, P4INFO_ENDS[0])]
-        if name not in known or not packed.is_file(program.json):
-            raise UnknownNameError("program", name, known)
-        return program
+        p4info = COMPILED / f"{name}{P4INFO_ENDS[0]}"
+        if not name.isidentifier() or not packed.is_file(p4info):
+            known = packed.files(COMPILED, P4INFO_ENDS[0])
+            raise UnknownNameError("program", name, [path.name.partition(".")[0] for path in known])
+        return Program(name, COMPILED / f"{name}.json", p4info)
 
     @staticmethod
     def find(program: str, *, native: bool = False) -> Program:
@@ -92,13 +92,13 @@ class Program:
         return Program(stem, json, next(filter(packed.is_file, beside), None))
 
     def __bytes__(self) -> bytes:
-        """Returns what a switch loads."""
-        return packed.read_bytes(self.json)
+        """Returns what a switch loads. Raises ProgramError."""
+        return _read(self.json)
 
     @cached_property
     def draws(self) -> bool:
         """Whether it calls v1model's random()."""
-        return f'"{_RANDOM}"' in packed.read_text(self.json)
+        return f'"{_RANDOM}"'.encode() in _read(self.json)
 
     @cached_property
     def schema(self) -> Schema:
@@ -115,10 +115,15 @@ class Program:
         """Returns one that is made of the JSON. Raises ProgramError, ValueError."""
         from pcn.softswitch.embed.p4info import of_json
 
-        try:
-            return of_json(packed.read_text(self.json))
-        except OSError as error:
-            raise ProgramError(f"{self.json}: {error.strerror}") from None
+        return of_json(_read(self.json).decode())
+
+
+def _read(path: Path) -> bytes:
+    """Returns a program's file. Raises ProgramError."""
+    try:
+        return packed.read_bytes(path)
+    except OSError as error:
+        raise ProgramError(f"{path}: {error.strerror}") from None
 
 
 def _read_p4info(path: Path) -> P4Info:
@@ -126,12 +131,10 @@ def _read_p4info(path: Path) -> P4Info:
     from google.protobuf import text_format
 
     try:
-        return _p4info(packed.read_text(path))
+        return _p4info(_read(path).decode())
     except (
         text_format.ParseError,
         ValueError,
         RecursionError,
     ) as error:  # a number too large, no UTF-8
         raise ProgramError(f"{path}: no p4info: {error}") from None
-    except OSError as error:
-        raise ProgramError(f"{path}: {error.strerror}") from None

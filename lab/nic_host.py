@@ -22,7 +22,6 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import TracebackType
 
 from pcn.base import signals
 from pcn.base.errors import LabError, nearest
@@ -139,12 +138,7 @@ class NicHost:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with signals.deferred():
             self._stack.close()
 

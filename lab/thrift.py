@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 import thriftpy2
@@ -63,12 +62,7 @@ class Bmv2Thrift:
     def __enter__(self) -> Bmv2Thrift:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from pcn.base import packed
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Host, P4Network, P4Switch
-from pcn.p4net.programs import Programs, is_compiled
+from pcn.p4net.programs import Programs
 from pcn.p4net.tutorials import RATE_BPS, read_exercise
 from pcn.topologies import naming
 from pcn.topologies.formats import FormatError, Source
@@ -62,7 +63,7 @@ def network_at(
 def _is_program(place: Path) -> bool:
     if place.is_dir() or place.suffix not in (".p4", ".json"):
         return False
-    if place.suffix == ".p4" or (not place.exists() and is_compiled(place)):
+    if place.suffix == ".p4" or (not place.exists() and packed.is_file(place)):
         return True  # nothing but programs is packed
     try:
         return {"header_types", "parsers", "pipelines"} <= set(Source.of(place, _MOST_BYTES).keys)

@@ -38,7 +38,7 @@ class Programs:
             if path.suffix == ".p4":
                 places = [path.with_suffix(".json"), self.folder / f"{path.stem}.json"]
                 places.append(self.folder / BUILD / f"{path.stem}.json")
-                compiled = next(filter(is_compiled, places), places[-1])
+                compiled = next(filter(packed.is_file, places), places[-1])
                 self._programs[program] = self._find(path.stem, compiled, path)
             else:
                 stem = path.name.removesuffix(".json")
@@ -68,7 +68,7 @@ class Programs:
             return _read(self.chosen)
         if is_file(source) and _has_compiler():
             return _read(source)
-        if is_compiled(compiled):
+        if packed.is_file(compiled):
             return _read(compiled)
         if is_file(source):
             raise P4NetError(
@@ -114,11 +114,6 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
-
-
-def is_compiled(path: Path) -> bool:
-    """Returns whether a program's x.json is there, plain or packed; of any name, as `is_file`."""
-    return is_file(path) or is_file(packed.archive_of(path))
 
 
 def _has_compiler() -> bool:

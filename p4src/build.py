@@ -4,13 +4,12 @@ made from.
     python p4src/build.py            compile; needs p4c-bm2-ss ($P4C, or on the PATH)
     python p4src/build.py --check    only check whether p4src/compiled fits the sources; needs no
                                      p4c
-    python p4src/build.py --json DIR write all programs as p4c does, for BMv2 and other tools
 
 A program is a top file, which instantiates `main`; parts of p4src/v1model are on its include path.
 NAME.p4 is compiled twice: NAME, which emulates PFC, and NAME_native, for a target that pauses
 queues by itself; once, where no source has NATIVE_PFC. Each becomes a .json (BMv2's format, which
 the embedded switch runs too; each header type, action, pipeline on a line) and a .p4info.txtpb;
-both variants are packed as one (base/packed.py). Each has an entry in manifest.json: the
+all are packed (base/packed.py). Each has an entry in manifest.json: the
 flags, the digest of each source that it includes (manifest.py), the SHA-256 of each output, and the
 compiler's version.
 """
@@ -18,24 +17,24 @@ compiler's version.
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
+import io
 import json
 import logging
+import lzma
 import os
 import posixpath
 import re
-import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pcn.base import owner_only, packed
+from pcn.base import packed
 from pcn.base.packed import NATIVE
-from pcn.p4src import manifest as manifests
 from pcn.p4src.manifest import source_digest
 from pcn.softswitch import p4c
 from pcn.softswitch.p4c import NATIVE_FLAGS, P4Error
@@ -48,8 +47,8 @@ TOPS = ("p4src/v1model/programs/*.p4", "examples/*/*.p4")
 PARTS = "p4src/v1model"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-_PIECE = re.compile(rb"[^,{\[\f]*[,{\[]|[^,{\[\f]+|\f")
-"""What is on a line of a packed file: small, so that variants differ in few lines."""
+_DICTIONARY_BYTES = 8 << 20
+"""A chip's programs, each of 3 MB, share their text within it."""
 _MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
 
 log = logging.getLogger("pcn.p4src")
@@ -110,9 +109,7 @@ def find_programs(root: Path = ROOT) -> list[Program]:
         parts = (f"-I{PARTS}",) if _is_example(sources[0]) else ()
         variants = (
             VARIANTS
-            if any(
-                packed.SYMBOL in (root / source).read_text(encoding="utf-8") for source in sources
-            )
+            if any(p4c.SYMBOL in (root / source).read_text(encoding="utf-8") for source in sources)
             else {"": ()}
         )
         programs += [
@@ -157,37 +154,41 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(packed.read_bytes(path)).hexdigest()
 
 
-def pack(plain: bytes, native: bytes) -> bytes:
-    """Returns what x.json.gz holds of x.json and x_native.json; of a program without variants both
-    are the same. Needs diff. Raises P4BuildError."""
-    variants = (plain, native)
-    with tempfile.TemporaryDirectory() as scratch:
-        paths = [Path(scratch) / name for name in ("plain", "native")]
-        for path, variant in zip(paths, variants, strict=True):
-            pieces = _PIECE.findall(variant.replace(b"\n", packed.NEWLINE))
-            path.write_bytes(b"\n".join([*pieces, b""]))
-        command = ["diff", "--minimal", "-D", packed.SYMBOL, *map(str, paths)]
-        merged = subprocess.run(command, capture_output=True, check=False).stdout
-    content = gzip.compress(merged, mtime=0)
-    if variants != tuple(
-        packed.unpack(content, Path("packed"), native) for native in (False, True)
-    ):  # a piece looks like a line of the preprocessor
-        raise P4BuildError("a program can't be packed: what is read of it wouldn't be it")
-    return content
+def pack(contents: Mapping[str, bytes]) -> bytes:
+    """Returns an archive of files by name, with no trace of a day or of a machine. The smallest
+    come first, and the variants that run here: an archive is read from its start."""
+
+    def place(name: str) -> tuple[bool, bool, str]:
+        return name.endswith(".json"), NATIVE not in name, name
+
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name in sorted(contents, key=place):
+            member = tarfile.TarInfo(name)
+            member.size = len(contents[name])
+            tar.addfile(member, io.BytesIO(contents[name]))
+    filters = [
+        {
+            "id": lzma.FILTER_LZMA2,
+            "preset": 9 | lzma.PRESET_EXTREME,
+            "dict_size": _DICTIONARY_BYTES,
+        }
+    ]
+    return lzma.compress(archive.getvalue(), filters=filters)
 
 
 def write_outputs(root: Path, outputs: Mapping[str, bytes]) -> None:
-    """Writes programs' files by their names in the checkout, both variants as one where there are
-    two."""
-    contents = {root / name: content for name, content in outputs.items()}
-    for path, content in contents.items():
-        native, archive = packed.native_of(path), packed.archive_of(path)
-        if native in contents:
-            archive.write_bytes(pack(content, contents[native]))
-            path.unlink(missing_ok=True)  # which would be read in its place
-            native.unlink(missing_ok=True)
-        elif path == archive.with_suffix(""):
-            path.write_bytes(content)
+    """Writes programs' files by their names in the checkout: packed where a folder has a program's
+    two variants, else plain."""
+    folders: dict[Path, dict[str, bytes]] = {}
+    for name, content in outputs.items():
+        folders.setdefault((root / name).parent, {})[posixpath.basename(name)] = content
+    for folder, contents in folders.items():
+        variants = any(NATIVE in name for name in contents)
+        for name in contents:
+            (folder / name).unlink(missing_ok=True)  # which would be read in the archive's place
+        for name, content in ({packed.ARCHIVE: pack(contents)} if variants else contents).items():
+            (folder / name).write_bytes(content)
 
 
 def compile_program(program: Program, compiler: Path, into: Path) -> tuple[Path, Path]:
@@ -332,20 +333,6 @@ def manifest_text(
     return json.dumps(document, indent=2) + "\n"
 
 
-def unpack_all(folder: Path, root: Path = ROOT) -> None:
-    """Writes each program of p4src/compiled as x.json and x.p4info.txtpb. Raises P4BuildError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for end in (".json", ".p4info.txtpb"):
-            for path in packed.files(root / manifests.FOLDER, end):
-                if path.name != "manifest.json":
-                    with os.fdopen(owner_only.output(folder / path.name), "wb") as file:
-                        file.write(packed.read_bytes(path))
-                    print(folder / path.name)
-    except (OSError, owner_only.NotPrivateError) as error:
-        raise P4BuildError(str(error)) from None
-
-
 def _differences(
     program: str,
     recorded: dict[str, str],
@@ -370,15 +357,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--check", action="store_true", help="only check whether p4src/compiled fits the sources"
     )
-    parser.add_argument(
-        "--json", type=Path, metavar="DIR", help="write all programs there as p4c does, not packed"
-    )
     options = parser.parse_args(arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     try:
-        if options.json is not None:
-            unpack_all(options.json)
-            return 0
         if not options.check:
             for program in build():
                 print(

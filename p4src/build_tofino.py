@@ -10,18 +10,16 @@ takes of the chip.
 
 The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assembly and describes the
 program to controllers, its assembler writes what the chip and its driver load. A program becomes a
-folder below the chip's with
+folder in the chip's programs.tar.xz with
 
-    driver.zip       what the driver loads, and the assembly:
-      CHIP.bin         the chip's configuration
-      context.json     where each table is, how its entries are encoded
-      bf-rt.json       BF-RT's description of the tables
-      NAME.bfa         what is matched, computed and stored in which stage; to read
+    CHIP.bin         the chip's configuration
+    context.json     where each table is, how its entries are encoded
+    bf-rt.json       BF-RT's description of the tables
+    NAME.bfa         what is matched, computed and stored in which stage; to read
     p4info.txtpb     P4Runtime's
     resources.json   what the program takes, see `resources`
 
-and an entry in the folder's manifest.json. Equal sources give equal bytes, except the archive's if
-liblzma differs.
+and an entry in the manifest.json beside it. With --out nothing is packed.
 """
 
 from __future__ import annotations
@@ -36,17 +34,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pcn.p4src.build import ROOT, P4BuildError, differences, manifest_text, sources_of
+from pcn.base import packed
+from pcn.p4src.build import (
+    ROOT,
+    P4BuildError,
+    differences,
+    manifest_text,
+    pack,
+    sources_of,
+)
 from pcn.p4src.manifest import source_digest
 
-DRIVER = "driver.zip"
-"""What the driver loads of a program, packed, as controller/tofino/package.py reads it."""
 COMPILER = "p4c-barefoot"
 ASSEMBLER = "bfas"
 # By the compiler's name of the chip.
@@ -96,7 +99,14 @@ class TofinoProgram:
 
     @property
     def files(self) -> tuple[str, ...]:
-        return (DRIVER, "p4info.txtpb", "resources.json")
+        return (
+            f"{self.chip}.bin",
+            "context.json",
+            "bf-rt.json",
+            f"{self.name}.bfa",
+            "p4info.txtpb",
+            "resources.json",
+        )
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -181,34 +191,18 @@ def compile_program(
     context["build_date"] = ""
     schema = json.loads(bf_rt.read_text(encoding="utf-8"))
     schema["tables"] = in_order(schema["tables"])
-    archive = into / DRIVER
-    binary = f"{program.chip}.bin"
-    pack(
-        archive,
-        {
-            binary: (pipe / binary).read_bytes(),
-            "context.json": _text(context),
-            "bf-rt.json": _text(schema),
-            assembly.name: assembly.read_bytes(),
-        },
-    )
-    summary = into / "resources.json"
     used = resources(
         json.loads((pipe / "logs/resources.json").read_text(encoding="utf-8")), context
     )
-    summary.write_text(json.dumps(used, indent=1) + "\n", encoding="utf-8")
-    return archive, p4info, summary
-
-
-def _text(document: Any) -> bytes:
-    return json.dumps(document, indent=1).encode() + b"\n"
-
-
-def pack(archive: Path, contents: Mapping[str, bytes]) -> None:
-    """Writes an archive of files by name, with no date in it. LZMA: a third of deflate's bytes."""
-    with zipfile.ZipFile(archive, "w") as zip_file:
-        for name, content in contents.items():
-            zip_file.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_LZMA)
+    for name, document in (
+        ("context.json", context),
+        ("bf-rt.json", schema),
+        ("resources.json", used),
+    ):
+        (into / name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    for path in (pipe / f"{program.chip}.bin", assembly):
+        path.replace(into / path.name)
+    return tuple(into / name for name in program.files)
 
 
 def in_order(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -322,13 +316,14 @@ def build(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
             into = Path(scratch) / program.name
             into.mkdir()
             results.append((program, compile_program(program, tools, into)))
-        with zipfile.ZipFile(results[0][1][0]) as driver:
-            version = json.loads(driver.read("context.json"))["compiler_version"]
-        text = manifest_text(COMPILER, version, results)
-        for program, outputs in results:
-            (root / program.folder).mkdir(exist_ok=True)
-            for name, path in zip(program.outputs, outputs, strict=True):
-                path.replace(root / name)
+        context = json.loads((Path(scratch) / programs[0].name / "context.json").read_bytes())
+        text = manifest_text(COMPILER, context["compiler_version"], results)
+        contents = {
+            f"{program.name}/{path.name}": path.read_bytes()
+            for program, outputs in results
+            for path in outputs
+        }
+        (compiled / packed.ARCHIVE).write_bytes(pack(contents))
     (root / manifest_of(chip)).write_text(text, encoding="utf-8")
     return programs
 

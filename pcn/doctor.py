@@ -250,6 +250,8 @@ def _programs() -> Check:
             (ROOT / FOLDER / "tofino" / "manifest.json").read_text(encoding="utf-8")
         )["programs"]
         programs = [*manifest.manifest()["programs"].values(), *tofino.values()]
+        folders = (ROOT / FOLDER, ROOT / FOLDER / "tofino")
+        present = {path for folder in folders for path in packed.files(folder, "")}
     except OSError as error:
         return Check(name, what_for, True, False, f"{error.filename}: {error.strerror}", _AGAIN)
     outputs = [
@@ -257,7 +259,7 @@ def _programs() -> Check:
         for program in programs
         if next(iter(program["outputs"])).startswith(FOLDER)
     ]
-    gone = [path for paths in outputs for path in paths if not packed.is_file(ROOT / path)]
+    gone = [path for paths in outputs for path in paths if ROOT / path not in present]
     status = (
         f"not found: {_few(gone)}"
         if gone

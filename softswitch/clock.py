@@ -12,7 +12,6 @@ whole.
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import grpc
@@ -65,12 +64,7 @@ class ManualClock:
     def __enter__(self) -> ManualClock:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def advance(self, seconds: float) -> float:

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pcn.base import inputs
-from pcn.base.packed import SYMBOL
 from pcn.softswitch.cache.objects import BuildError, cache_dir
 from pcn.softswitch.old_p4 import changes
 
 COMPILER = "p4c-bm2-ss"
+SYMBOL = "NATIVE_PFC"
 NATIVE_FLAGS = (f"-D{SYMBOL}",)
 """Of programs for targets that pause queues by themselves."""
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)

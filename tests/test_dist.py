@@ -19,19 +19,18 @@ import pytest
 import warm_compiler
 from test_installed import STAYS_HERE, copy_tracked, tracked
 
+from pcn.base import packed
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.native import library
 from pcn.hosts.virtual.native import engine
+from pcn.p4src.build import pack
 from pcn.softswitch.codegen.build import build_runtime
 from release import dist as release_files
 
 pytestmark = pytest.mark.long
 SCHEMES = ("pcn", "timely")
 """With RP and NP in C, and with neither."""
-PROGRAMS = {
-    "manifest",
-    *(find_scheme(name).program + end for name in SCHEMES for end in ("", "_native")),
-}
+PROGRAMS = {find_scheme(name).program + end for name in SCHEMES for end in ("", "_native")}
 
 
 NOT_OF_A_RUN = {
@@ -51,16 +50,14 @@ def commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with this checkout's files as they are, committed. It lacks what runs here don't
     need: LEFT_OUT, and programs, each of which takes a second to compile."""
     folder = tmp_path_factory.mktemp("commit")
-    names = (name for name in tracked() if not name.startswith(LEFT_OUT))
-    compiled = "p4src/compiled/"
-    copy_tracked(
-        folder,
-        (
-            name
-            for name in names
-            if not name.startswith(compiled) or Path(name).name.partition(".")[0] in PROGRAMS
-        ),
-    )
+    copy_tracked(folder, (name for name in tracked() if not name.startswith(LEFT_OUT)))
+    compiled = folder / "p4src/compiled"
+    programs = {
+        f"{name}{end}": packed.read_bytes(compiled / f"{name}{end}")
+        for name in PROGRAMS
+        for end in (".json", ".p4info.txtpb")
+    }
+    (compiled / packed.ARCHIVE).write_bytes(pack(programs))
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from types import TracebackType
 
 from pcn.virtualnet.errors import VirtualError
 
@@ -53,10 +52,5 @@ class EngineLock:
         self.acquire()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import json
 import struct
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import text_format
 
-from pcn.base import inputs
+from pcn.base import packed
 from pcn.base.errors import LabError
 from pcn.base.p4rt import p4i
 from pcn.controller.errors import UnknownNameError
@@ -31,17 +29,10 @@ from pcn.controller.programs import COMPILED
 from pcn.controller.schema import schema_of
 from pcn.controller.tofino.chips import TOFINO, Chip
 
-try:
-    from lzma import LZMAError
-except ImportError:  # a Python without lzma: zipfile refuses the archive in a line
-    LZMAError = zlib.error  # type: ignore[misc, assignment]
-
 if TYPE_CHECKING:
     from pcn.controller.p4info import Schema
 
-DRIVER = "driver.zip"
-"""What the driver loads of a program, packed: its binary is 1.4 MB, nearly all of it zeros."""
-_MOST_BYTES = 64 << 20  # of one of them
+_MOST_BYTES = 64 << 20  # of a file
 PIPES = (0, 1, 2, 3)  # all that the largest chip has; the driver leaves out those that aren't there
 PIPELINE = "pipe"  # the compiler's name for it where a program has only one
 _LENGTH_DELIMITED = 2  # protobuf's wire type
@@ -65,24 +56,23 @@ class Package:
         Raises PackageError."""
         self.name, self.chip = folder.name, chip
         self._p4info = _p4info(folder / "p4info.txtpb")
-        self.binary, self.context, self.bf_rt = driver_files(folder / DRIVER, chip)
+        self.binary, self.context, self.bf_rt = driver_files(folder, chip)
         _check_target(
             folder,
             chip,
             self._p4info,
-            _json(folder / DRIVER / "context.json", self.context),
+            _json(folder / "context.json", self.context),
             self.binary,
         )
-        _check_names(folder, self._p4info, _json(folder / DRIVER / "bf-rt.json", self.bf_rt))
+        _check_names(folder, self._p4info, _json(folder / "bf-rt.json", self.bf_rt))
         self.data = encode(self.name, self.bf_rt, self.context, self.binary, PIPES)
 
     @classmethod
     def compiled(cls, name: str, chip: Chip = TOFINO) -> Package:
         """Returns one of p4src/compiled, of the chip's folder. Raises UnknownNameError with the
         names there are."""
-        folders = {
-            path.parent.name: path.parent for path in (COMPILED / chip.name).glob("*/p4info.txtpb")
-        }
+        files = packed.files(COMPILED / chip.name, "/p4info.txtpb")
+        folders = {path.parent.name: path.parent for path in files}
         if name not in folders:
             raise UnknownNameError(f"program for {chip.title}", name, sorted(folders))
         return cls(folders[name], chip)
@@ -93,36 +83,14 @@ class Package:
 
 
 def file_names(chip: Chip) -> tuple[str, str, str]:
-    """Returns what the archive holds: the chip's configuration, where tables are, and BF-RT's
+    """Returns what the driver loads: the chip's configuration, where tables are, and BF-RT's
     description of them."""
     return f"{chip.name}.bin", "context.json", "bf-rt.json"
 
 
-def driver_files(archive: Path, chip: Chip = TOFINO) -> tuple[bytes, bytes, bytes]:
-    """Reads `file_names` from their archive, in this order. Raises PackageError."""
-    names = file_names(chip)
-    try:
-        with zipfile.ZipFile(archive) as packed:
-            large = [name for name in names if packed.getinfo(name).file_size > _MOST_BYTES]
-            if large:
-                raise PackageError(
-                    f"{archive}: {large[0]} is larger than {_MOST_BYTES >> 20} MB: {_REMEDY}"
-                )
-            binary, context, bf_rt = map(packed.read, names)
-    except OSError as error:
-        raise PackageError(f"{archive}: {error.strerror}: {_REMEDY}") from None
-    except KeyError as error:
-        raise PackageError(f"{archive}: {error.args[0]}: {_REMEDY}") from None
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        LZMAError,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-    ) as error:
-        raise PackageError(f"{archive}: no archive that can be read ({error}): {_REMEDY}") from None
+def driver_files(folder: Path, chip: Chip = TOFINO) -> tuple[bytes, bytes, bytes]:
+    """Reads a program's `file_names`, in this order. Raises PackageError."""
+    binary, context, bf_rt = (_read(folder / name) for name in file_names(chip))
     return binary, context, bf_rt
 
 
@@ -165,12 +133,11 @@ def _check_target(
             f"{chip.architecture}"
         )
     name = file_names(chip)[0]
-    header = _header(folder / DRIVER / name, binary)
+    header = _header(folder / name, binary)
     for file, target in (("context.json", context.get("target")), (name, header.get("target"))):
         if target != chip.name:
             raise PackageError(
-                f"{folder}/{DRIVER}/{file}: for {target or 'no target'}, not for {chip.name}: "
-                f"{_REMEDY}"
+                f"{folder}/{file}: for {target or 'no target'}, not for {chip.name}: {_REMEDY}"
             )
     if header.get("run_id") != context.get("run_id"):
         raise PackageError(
@@ -234,6 +201,6 @@ def _json(path: Path, data: bytes) -> dict[str, Any]:
 
 def _read(path: Path) -> bytes:
     try:
-        return inputs.read_bytes(path)
+        return packed.read_bytes(path, _MOST_BYTES)
     except OSError as error:
         raise PackageError(f"{path}: {error.strerror}: {_REMEDY}") from None

@@ -45,8 +45,9 @@ class DctcpParameters(SprayingParameters):
         most=1,
     )
     init_window_bytes: float = parameter(
-        10 * 1058, "size", "DCTCP: the first window", name="init_window", least=64, most=1e9
-    )
+        10 * 1058, "size", "DCTCP: the first window",
+        name="init_window", least=64, most=1e9, up_to="max_window_bytes",
+    )  # fmt: skip
     max_window_bytes: float = parameter(
         10e6, "size", "DCTCP: the largest window", name="max_window", least=64, most=1e12
     )
@@ -66,14 +67,6 @@ class DctcpParameters(SprayingParameters):
         "DCTCP: 1: an ACK at each change of the mark (Fig. 8); not on live networks", name="exact",
         least=0, most=1,
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.init_window_bytes > self.max_window_bytes:
-            raise ValueError(
-                f"init_window_bytes = {self.init_window_bytes} and max_window_bytes = "
-                f"{self.max_window_bytes}: init_window <= max_window must hold"
-            )
 
 
 class DctcpReactionPoint(ReactionPoint):

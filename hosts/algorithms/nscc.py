@@ -111,19 +111,11 @@ class NsccParameters(SprayingParameters):
     ecn_low: float = parameter(
         0.2, "number",
         "NSCC: share of the bandwidth-delay product in a queue from which switches mark",
-        name="ecn_low", most=100,
+        name="ecn_low", most=100, up_to="ecn_high",
     )  # fmt: skip
     ecn_high: float = parameter(
         0.8, "number", "NSCC: share above which they mark all", name="ecn_high", most=100
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ecn_low > self.ecn_high:
-            raise ValueError(
-                f"ecn_low = {self.ecn_low} and ecn_high = {self.ecn_high}: ecn_low <= ecn_high "
-                "must hold"
-            )
 
 
 class NsccReactionPoint(ReactionPoint):

@@ -25,7 +25,8 @@ _KEY = "parameter"
 
 @dataclass(frozen=True)
 class Description:
-    """Of one field. `name` is the paper's; values lie in [`least`, `most`], and are finite."""
+    """Of one field. `name` is the paper's; values lie in [`least`, `most`], are finite, and no
+    larger than the field `up_to`'s."""
 
     field: str
     name: str
@@ -34,6 +35,7 @@ class Description:
     meaning: str
     least: float
     most: float
+    up_to: str = ""
 
     def check(self, value: float) -> None:
         """Raises ValueError for what the field can't be."""
@@ -59,23 +61,26 @@ def parameter(
     name: str = "",
     least: float = 0.0,
     most: float = math.inf,
+    up_to: str = "",
 ) -> Any:
-    """Returns a field of a dataclass. `name`: the paper's, where that isn't the field's."""
-    return dataclasses.field(default=default, metadata={_KEY: (name, kind, meaning, least, most)})
+    """Returns a field of a dataclass. `name`: the paper's, where that isn't the field's. `up_to`:
+    a field whose value bounds this one's."""
+    description = (name, kind, meaning, least, most, up_to)
+    return dataclasses.field(default=default, metadata={_KEY: description})
 
 
 def describe(parameters: type[Any]) -> tuple[Description, ...]:
     """Returns the fields of a scheme's dataclass, in order."""
     descriptions = []
     for field in dataclasses.fields(parameters):
-        name, kind, meaning, least, most = field.metadata.get(
+        name, kind, meaning, *bounds = field.metadata.get(
             _KEY, ("", "number", "", -math.inf, math.inf)
         )
         assert isinstance(field.default, (int, float)), (
             f"{parameters.__name__}.{field.name} has no default"
         )
         descriptions.append(
-            Description(field.name, name or field.name, kind, field.default, meaning, least, most)
+            Description(field.name, name or field.name, kind, field.default, meaning, *bounds)
         )
     return tuple(descriptions)
 
@@ -85,5 +90,15 @@ class Parameters:
     """Base of a scheme's dataclass: values out of bounds raise ValueError."""
 
     def __post_init__(self) -> None:
-        for description in describe(type(self)):
-            description.check(getattr(self, description.field))
+        described = {description.field: description for description in describe(type(self))}
+        for field, description in described.items():
+            description.check(getattr(self, field))
+        for field, description in described.items():
+            if not (most := described.get(description.up_to)):
+                continue
+            value, bound = getattr(self, field), getattr(self, most.field)
+            if value > bound:
+                raise ValueError(
+                    f"{field} = {value} and {most.field} = {bound}: {description.name} <= "
+                    f"{most.name} must hold"
+                )

@@ -44,8 +44,9 @@ class PcnWeights(Parameters):
     largest RTT."""
 
     w_min: float = parameter(
-        1 / 128, "number", "PCN's least weight of an increase", least=1e-6, most=1 - 1e-6
-    )
+        1 / 128, "number", "PCN's least weight of an increase",
+        least=1e-6, most=1 - 1e-6, up_to="w_max",
+    )  # fmt: skip
     w_max: float = parameter(
         0.5, "number", "PCN's largest weight of an increase", least=1e-6, most=1
     )
@@ -57,13 +58,6 @@ class PcnWeights(Parameters):
         name="phases",
         most=1,
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.w_min <= self.w_max:
-            raise ValueError(
-                f"w_min = {self.w_min} and w_max = {self.w_max}: 0 < w_min <= w_max <= 1 must hold"
-            )
 
 
 @dataclass(frozen=True)

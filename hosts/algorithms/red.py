@@ -17,20 +17,12 @@ class RedParameters(Parameters):
     5."""
 
     k_min_bytes: float = parameter(
-        5e3, "size", "RED marks from this queue on", name="K_min", most=1e9
+        5e3, "size", "RED marks from this queue on", name="K_min", most=1e9, up_to="k_max_bytes"
     )
     k_max_bytes: float = parameter(
         200e3, "size", "RED marks everything above this queue", name="K_max", most=1e9
     )
     p_max: float = parameter(0.01, "number", "RED's probability at K_max", name="P_max", most=1)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.k_min_bytes <= self.k_max_bytes:
-            raise ValueError(
-                f"k_min_bytes = {self.k_min_bytes} and k_max_bytes = {self.k_max_bytes}: 0 <= "
-                "K_min <= K_max must hold"
-            )
 
 
 _K_MIN_S, _K_MAX_S, _FRAMES = 1e-6, 40e-6, 2

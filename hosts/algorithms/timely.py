@@ -47,8 +47,9 @@ class TimelyParameters(Parameters):
         10e6, "rate", "TIMELY: step of the increase", name="delta", least=1, most=1e12
     )
     t_low_s: float = parameter(
-        50e-6, "time", "TIMELY: below this RTT the rate rises", name="T_low", most=1
-    )
+        50e-6, "time", "TIMELY: below this RTT the rate rises",
+        name="T_low", most=1, up_to="t_high_s",
+    )  # fmt: skip
     t_high_s: float = parameter(
         500e-6, "time", "TIMELY: above this RTT it falls", name="T_high", least=0, most=1
     )
@@ -72,14 +73,6 @@ class TimelyParameters(Parameters):
         "TIMELY: largest part of the rate that a decrease takes", name="timely_max_decrease",
         least=1e-6, most=1,
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.t_low_s <= self.t_high_s:
-            raise ValueError(
-                f"t_low_s = {self.t_low_s} and t_high_s = {self.t_high_s}: 0 <= T_low <= T_high "
-                "must hold"
-            )
 
 
 class TimelyReactionPoint(ReactionPoint):

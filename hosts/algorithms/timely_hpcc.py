@@ -37,8 +37,9 @@ class TimelyHpccParameters(Parameters):
         100e6, "rate", "RATE_AI: step of the increase", name="delta", least=1, most=1e12
     )
     t_low_s: float = parameter(
-        50e-6, "time", "m_tmly_TLow: below this RTT the rate rises", name="T_low", most=1
-    )
+        50e-6, "time", "m_tmly_TLow: below this RTT the rate rises",
+        name="T_low", most=1, up_to="t_high_s",
+    )  # fmt: skip
     t_high_s: float = parameter(
         500e-6, "time", "m_tmly_THigh: above this RTT it falls", name="T_high", most=1
     )
@@ -65,14 +66,6 @@ class TimelyHpccParameters(Parameters):
     min_rate_bps: float = parameter(
         _LEAST_BPS, "rate", "MIN_RATE: least rate", name="min_rate", least=1, most=1e12
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.t_low_s <= self.t_high_s:
-            raise ValueError(
-                f"t_low_s = {self.t_low_s} and t_high_s = {self.t_high_s}: 0 <= T_low <= T_high "
-                "must hold"
-            )
 
 
 class TimelyHpccReactionPoint(ReactionPoint):

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from pcn.base import packed
 from pcn.p4src.build import pack
 
 PROGRAMS = Path(__file__).resolve().with_name("programs")
@@ -48,6 +49,5 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         for source in sorted(PROGRAMS.glob("*.p4")):
             compile_program(source, Path(scratch))
-        for output in Path(scratch).iterdir():
-            content = output.read_bytes()
-            (PROGRAMS / f"{output.name}.gz").write_bytes(pack(content, content))
+        contents = {output.name: output.read_bytes() for output in Path(scratch).iterdir()}
+        (PROGRAMS / packed.ARCHIVE).write_bytes(pack(contents))

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -63,10 +63,9 @@ class FilePath(click.Path):
         if visible(text) != text or len(text.splitlines()) > 1:
             self.fail(f"{text!r}: a name without control characters is needed", param, ctx)
         path = Path(text)
-        if self.exists and self.file_okay and path.suffix == ".json":
-            with suppress(OSError):  # of a name that is too long
-                if not path.exists() and packed.is_file(path):
-                    return path
+        program = self.exists and self.file_okay and path.suffix == ".json"
+        if program and packed.is_file(path) and not path.exists():
+            return path
         return super().convert(value, param, ctx)
 
 
@@ -172,6 +171,24 @@ def alone_options(function: _F) -> _F:
         metavar="NAME",
         help="Topology of a program alone, as of `pcn topology` (default: one switch).",
     )(hosts(function))
+
+
+def rate_and_seed_options(function: _F) -> _F:
+    """Gives a command what a run of a P4 network in virtual time has besides its file."""
+    seed = click.option(
+        "--seed",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Seed of random times and of programs.",
+    )
+    return click.option(
+        "--rate",
+        type=Quantity("rate"),
+        default="10G",
+        show_default=True,
+        help="Rate of links without a bandwidth.",
+    )(seed(function))
 
 
 def jumbo_option(function: _F) -> _F:
@@ -350,6 +367,27 @@ def _print_folded(
     console = Console(highlight=False) if width is None else Console(highlight=False, width=width)
     console.print(title, soft_wrap=True, markup=False)
     console.print(table)
+
+
+class_option = click.option(
+    "--class",
+    "traffic_class",
+    type=click.IntRange(0, 7),
+    default=3,
+    show_default=True,
+    help="Traffic class.",
+)
+
+
+exercise_program_option = click.option(
+    "--program",
+    type=FilePath(exists=True, dir_okay=False),
+    metavar="FILE",
+    help=(
+        "Program, x.p4 or x.json: in place of the exercise's with this name (default: the "
+        "exercise's)."
+    ),
+)
 
 
 program_option = click.option(

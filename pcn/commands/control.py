@@ -10,6 +10,7 @@ import click
 
 from pcn.commands.common import (
     Quantity,
+    class_option,
     election_id_option,
     listing,
     network_option,
@@ -126,14 +127,7 @@ def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
     type=Quantity("time"),
     help="Nominal time, e.g. 2ms (default: until `pcn resume`).",
 )
-@click.option(
-    "--class",
-    "traffic_class",
-    type=click.IntRange(0, 7),
-    default=3,
-    show_default=True,
-    help="Traffic class.",
-)
+@class_option
 @network_option
 @output_options
 def pause(
@@ -181,14 +175,7 @@ def pause(
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option(
-    "--class",
-    "traffic_class",
-    type=click.IntRange(0, 7),
-    default=3,
-    show_default=True,
-    help="Traffic class.",
-)
+@class_option
 @network_option
 @output_options
 def resume(

@@ -15,10 +15,12 @@ from pcn.commands.common import (
     Quantity,
     alone_options,
     control_option,
+    exercise_program_option,
     jumbo_option,
     port_option,
     print_json,
     print_table,
+    rate_and_seed_options,
     refuse,
     strict_option,
 )
@@ -63,15 +65,7 @@ p4.add_command(merge_coverage, "coverage")
     show_default=True,
     help="Which time.",
 )
-@click.option(
-    "--program",
-    type=FilePath(exists=True, dir_okay=False),
-    metavar="FILE",
-    help=(
-        "Program, x.p4 or x.json: in place of the exercise's with this name (default: the "
-        "exercise's)."
-    ),
-)
+@exercise_program_option
 @click.option(
     "--name", "-n", metavar="NAME", help="Name of a live network (default: the folder's)."
 )
@@ -134,16 +128,7 @@ p4.add_command(merge_coverage, "coverage")
     metavar="TIME",
     help="Sample all queues every TIME: mean and longest.",
 )
-@click.option(
-    "--rate",
-    type=Quantity("rate"),
-    default="10G",
-    show_default=True,
-    help="Rate of links without a bandwidth.",
-)
-@click.option(
-    "--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs."
-)
+@rate_and_seed_options
 @click.option(
     "--web",
     is_flag=True,

@@ -13,8 +13,10 @@ from pcn.commands.common import (
     FilePath,
     Quantity,
     alone_options,
+    exercise_program_option,
     jumbo_option,
     print_json,
+    rate_and_seed_options,
     refuse,
     strict_option,
     text_output,
@@ -30,15 +32,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("place", metavar="DIR|FILE", type=FilePath(exists=True), required=False)
-@click.option(
-    "--program",
-    type=FilePath(exists=True, dir_okay=False),
-    metavar="FILE",
-    help=(
-        "Program, x.p4 or x.json: in place of the exercise's with this name (default: the "
-        "exercise's)."
-    ),
-)
+@exercise_program_option
 @click.option(
     "--logs",
     type=FilePath(exists=True, file_okay=False),
@@ -67,16 +61,7 @@ if TYPE_CHECKING:
 @click.option(
     "--script", type=FilePath(), metavar="FILE.py", help="Python file, as of `pcn p4 run`."
 )
-@click.option(
-    "--rate",
-    type=Quantity("rate"),
-    default="10G",
-    show_default=True,
-    help="Rate of links without a bandwidth.",
-)
-@click.option(
-    "--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs."
-)
+@rate_and_seed_options
 @jumbo_option
 @alone_options
 @strict_option

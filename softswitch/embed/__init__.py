@@ -29,7 +29,7 @@ MODULES = (
     "cache.objects",  # C sources to shared objects
     "tick",  # of the clock that programs read
     "trimming",  # of a queue, as the live switch has it
-    "native_types",  # records that C shares with Python: trimming has one record for both engines
+    "native_types.TrimmingRecord",  # and its C structure
     "errors",
 )
 HEADERS = (

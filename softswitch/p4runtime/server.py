@@ -6,7 +6,6 @@ import ctypes
 import logging
 import threading
 from collections.abc import Iterable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
@@ -124,12 +123,7 @@ class Server:
             raise ServerError("the system gives the switch no threads") from None
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
         front = self._front
         if front is None:

@@ -8,6 +8,7 @@ import math
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from rate_events import expire, send
 
 from pcn.hosts.algorithms import Cnp, Mark, SchemeError, schemes
 from pcn.hosts.algorithms.dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint
@@ -31,21 +32,6 @@ def run_until(rp: DcqcnReactionPoint, end_s: float) -> None:
     """All timers that fall due until then."""
     while rp.timer_s is not None and rp.timer_s <= end_s:
         rp.on_timer(rp.timer_s)
-
-
-def expire(rp: DcqcnReactionPoint, times: int = 1) -> None:
-    """The timers, which are due together by default."""
-    for _ in range(times):
-        assert rp.timer_s is not None
-        rp.on_timer(rp.timer_s)
-
-
-def send(rp: DcqcnReactionPoint, times: int = 1) -> None:
-    """The byte counter's bytes, `times` times."""
-    for _ in range(times):
-        assert rp.due_bytes is not None
-        rp.sent_bytes = rp.due_bytes
-        rp.on_bytes_sent(0.0)
 
 
 def test_a_flow_starts_at_line_rate_with_alpha_1() -> None:

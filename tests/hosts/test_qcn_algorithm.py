@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies as st
+from rate_events import expire, send
 
 from pcn.hosts.algorithms import Cnm, SchemeError, find_scheme
 from pcn.hosts.algorithms.qcn import QcnParameters, QcnReactionPoint
@@ -22,19 +23,6 @@ def reaction_point(*messages: int, keep_target: int = 1) -> QcnReactionPoint:
     for feedback in messages:
         rp.on_cnm(Cnm(feedback), 0.0)
     return rp
-
-
-def expire(rp: QcnReactionPoint, times: int = 1) -> None:
-    for _ in range(times):
-        assert rp.timer_s is not None
-        rp.on_timer(rp.timer_s)
-
-
-def send(rp: QcnReactionPoint, times: int = 1) -> None:
-    for _ in range(times):
-        assert rp.due_bytes is not None
-        rp.sent_bytes = rp.due_bytes
-        rp.on_bytes_sent(0.0)
 
 
 def test_a_flow_is_not_limited_before_the_first_message() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies as st
+from rate_events import expire
 
 from pcn.hosts.algorithms import Cnm
 from pcn.hosts.algorithms.qcn_t import QcnTParameters, QcnTReactionPoint
@@ -19,12 +20,6 @@ def reaction_point(*messages: int, keep_target: int = 1) -> QcnTReactionPoint:
     for feedback in messages:
         rp.on_cnm(Cnm(feedback), 0.0)
     return rp
-
-
-def expire(rp: QcnTReactionPoint, times: int) -> None:
-    for _ in range(times):
-        assert rp.timer_s is not None
-        rp.on_timer(rp.timer_s)
 
 
 def test_a_flow_is_not_limited_before_the_first_message() -> None:

@@ -13,24 +13,29 @@ from waiting import wait_until
 from pcn.lab import flows
 from pcn.lab.lab import Lab
 from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import Topology
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
+
+
+def up(topology: Topology, logs: Path, *, processes: bool) -> Lab:
+    name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    return Lab(
+        topology,
+        log_dir=logs,
+        name=name,
+        dilation=1000,
+        scheme="pfc",
+        role="up",
+        processes=processes,
+    )
 
 
 def test_killed_agent_stops_no_other_flow(tmp_path: Path) -> None:
     """Its frames are lost at its interface: its switch neither waits for it nor holds up the
     others."""
     topology = dumbbell(pairs=2)
-    name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    with Lab(
-        topology,
-        log_dir=tmp_path,
-        name=name,
-        dilation=1000,
-        scheme="pfc",
-        role="up",
-        processes=False,
-    ) as lab:
+    with up(topology, tmp_path, processes=False) as lab:
         flows.start(topology, lab.agents, "h0", "r0", rate_bps=4e9)
         flows.start(topology, lab.agents, "h1", "r1", rate_bps=4e9)
 
@@ -70,16 +75,7 @@ def test_frames_have_exact_times_and_pass_no_interface(processes: bool, tmp_path
     seconds, which no loaded machine is late by. At interfaces they pass only while a process
     listens at one: see tests of captures."""
     topology = dumbbell(pairs=1, rtt_s=12e-3)
-    name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    with Lab(
-        topology,
-        log_dir=tmp_path,
-        name=name,
-        dilation=1000,
-        scheme="pfc",
-        role="up",
-        processes=processes,
-    ) as lab:
+    with up(topology, tmp_path, processes=processes) as lab:
         flows.start(topology, lab.agents, "h0", "r0", size_bytes=100_000)
         wait_until(
             lambda: sum(flow.packets for flow in lab.agents["r0"].stats().received) == 100,
@@ -99,16 +95,7 @@ def test_frames_have_exact_times_and_pass_no_interface(processes: bool, tmp_path
 def test_switch_of_a_process_that_is_killed_stops_no_other(tmp_path: Path) -> None:
     """What is for it is lost at its interface: its neighbour serves its own hosts."""
     topology = dumbbell(pairs=2)
-    name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    with Lab(
-        topology,
-        log_dir=tmp_path,
-        name=name,
-        dilation=1000,
-        scheme="pfc",
-        role="up",
-        processes=True,
-    ) as lab:
+    with up(topology, tmp_path, processes=True) as lab:
         flows.start(topology, lab.agents, "h0", "r0", rate_bps=4e9)
         flows.start(topology, lab.agents, "h0", "h1", rate_bps=4e9)
 

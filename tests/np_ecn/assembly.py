@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import operator
 import re
-import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from pcn.base import packed
 
 _WIDTHS = {"B": 8, "H": 16, "W": 32}
 _SLICE = re.compile(r"(.+?)(?:\((\d+)(?:\.\.(\d+))?\))?")
@@ -40,8 +41,7 @@ class Slice:
 
 def read_assembly(folder: Path) -> str:
     """Returns the assembly of a program's folder."""
-    with zipfile.ZipFile(folder / "driver.zip") as archive:
-        return archive.read(f"{folder.name}.bfa").decode()
+    return packed.read_text(folder / f"{folder.name}.bfa")
 
 
 @dataclass

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, event, example, given, settings, strategies 
 from program_driver import Driver
 
 from pcn.base import packed
-from pcn.controller.tofino.package import DRIVER, driver_files
+from pcn.controller.tofino.package import driver_files
 from pcn.hosts import wire
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
@@ -59,7 +59,7 @@ class Faults:
 
 @pytest.fixture(scope="module")
 def faults() -> Faults:
-    return Faults(json.loads(driver_files(COMPILED / "tofino/pcn" / DRIVER)[1]))
+    return Faults(json.loads(driver_files(COMPILED / "tofino/pcn")[1]))
 
 
 @pytest.fixture(scope="module")

@@ -1,35 +1,41 @@
-"""Both variants of a program's file are read of one that is packed."""
+"""Programs' files are read of a folder's archive where they aren't there themselves."""
 
 from __future__ import annotations
 
-import gzip
+import io
+import lzma
+import sys
+import tarfile
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import given, strategies as st
 
 from pcn.base import packed
+from pcn.p4src.build import pack, write_outputs
 
-PLAIN, NATIVE = b'{"a":[1,{"b":2}],\n"c":"x"}\n', b'{"a":[1,{"b":3}],\n"d":4}\n'
+PLAIN, NATIVE, DEEP = b'{"a":[1,{"b":2}],\n"c":"x"}\n', b'{"d":4}\n', bytes(1000)
 
 
 @pytest.fixture
-def program(build: ModuleType, tmp_path: Path) -> Path:
-    """x.json, packed with x_native.json."""
-    (tmp_path / "x.json.gz").write_bytes(build.pack(PLAIN, NATIVE))
+def program(tmp_path: Path) -> Path:
+    """x.json, packed with x_native.json and a file of a folder."""
+    contents = {"x.json": PLAIN, "x_native.json": NATIVE, "chip/y.bin": DEEP}
+    (tmp_path / packed.ARCHIVE).write_bytes(pack(contents))
     return tmp_path / "x.json"
 
 
-def test_packed_file_holds_both_variants(program: Path) -> None:
+def test_archive_holds_files_by_name(program: Path) -> None:
     native = packed.native_of(program)
+    deep = program.with_name("chip") / "y.bin"
     assert native.name == "x_native.json"
-    assert (packed.read_bytes(program), packed.read_bytes(native)) == (PLAIN, NATIVE)
+    assert [packed.read_bytes(path) for path in (program, native, deep)] == [PLAIN, NATIVE, DEEP]
     assert packed.read_text(native) == NATIVE.decode()
     assert packed.files(program.parent) == [program, native]
-    assert packed.is_file(program)
-    assert packed.is_file(native)
+    assert packed.files(program.parent, "/y.bin") == [deep]
+    assert all(map(packed.is_file, (program, native, deep)))
     assert not packed.is_file(program.with_name("y.json"))
+    assert not packed.is_file(program.with_name("x" * 300))
 
 
 def test_plain_file_goes_before_a_packed_one(program: Path) -> None:
@@ -37,40 +43,83 @@ def test_plain_file_goes_before_a_packed_one(program: Path) -> None:
     assert packed.read_bytes(program) == b"{}"
     assert packed.read_bytes(packed.native_of(program)) == NATIVE
     assert packed.files(program.parent) == [program, packed.native_of(program)]
+    with pytest.raises(OSError, match="it has more than 1 bytes"):
+        packed.read_bytes(program, 1)
 
 
-def test_missing_file_is_named_without_its_packed_form(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"y\.json'$"):
-        packed.read_bytes(tmp_path / "y.json")
+def test_new_archive_is_read_in_place_of_the_last(program: Path) -> None:
+    assert packed.read_bytes(program) == PLAIN
+    program.with_name(packed.ARCHIVE).write_bytes(pack({"x.json": NATIVE * 100}))
+    assert packed.read_bytes(program) == NATIVE * 100
+
+
+def test_archive_above_a_folder_that_is_there_is_not_read(program: Path) -> None:
+    """In /tmp each user may put one."""
+    program.with_name("chip").mkdir()
+    assert not packed.is_file(program.with_name("chip") / "y.bin")
+
+
+def test_missing_file_is_named_without_the_archive(tmp_path: Path, program: Path) -> None:
+    for folder in (tmp_path / "empty", program.parent):
+        with pytest.raises(FileNotFoundError, match=r"y\.json'$"):
+            packed.read_bytes(folder / "y.json")
+
+
+def archive(header: bytes) -> bytes:
+    return lzma.compress(header.ljust(512, b"\0") + bytes(1024))
+
+
+def header(size: bytes, name: bytes = b"x.json") -> bytes:
+    return name.ljust(124, b"\0") + size
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no gzip", "x.json.gz is damaged"),
-        (gzip.compress(PLAIN)[:-9], "x.json.gz is cut, or of more than 64 MB"),
+        (b"no archive of xz", "is damaged: Input format"),
+        (pack({"x.json": PLAIN})[:80], "is damaged: it is cut"),
+        (lzma.compress(b"x.json"), "is damaged: it is cut"),
+        (archive(header(b"%011o" % packed._MOST_BYTES)), "damaged: it holds more than 64 MB"),
+        (archive(header(b"-0000000001")), "damaged: it holds more than 64 MB"),
+        (lzma.compress(header(b"%011o" % 0, b"y").ljust(512, b"\0") * (1 << 18)), "64 MB"),
+        (archive(header(b"0000000009x")), "is damaged: invalid literal"),
         (
-            gzip.compress(bytes(packed._MOST_BYTES + 1), 1),
-            "x.json.gz is cut, or of more than 64 MB",
+            lzma.compress(
+                bytes(512), filters=[{"id": lzma.FILTER_LZMA2, "dict_size": packed._MOST_BYTES * 2}]
+            ),
+            "is damaged: Memory usage limit",
         ),
     ],
-    ids=["no gzip", "cut", "too long"],
+    ids=["no xz", "cut", "no tar", "large", "negative", "endless", "no number", "dictionary"],
 )
-def test_damaged_file_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "x.json.gz").write_bytes(content)
+def test_damaged_archive_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / packed.ARCHIVE).write_bytes(content)
+    assert packed.is_file(tmp_path / "x.json")
     with pytest.raises(OSError, match=message):
         packed.read_bytes(tmp_path / "x.json")
 
 
-@given(st.text("ab,{[\n#", max_size=40), st.text("ab,{[\n#", max_size=40))
-def test_packing_loses_nothing(plain: str, native: str) -> None:
-    from pcn.p4src.build import pack
+def test_python_without_lzma_names_the_way_out(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    with pytest.raises(OSError, match="no module lzma: take one built with liblzma"):
+        packed.read_bytes(program)
 
-    content = pack(plain.encode(), native.encode())
-    for text, variant in ((plain, False), (native, True)):
-        assert packed.unpack(content, Path("x.json.gz"), variant).decode() == text
+
+@given(st.dictionaries(st.text("ab_.", min_size=1, max_size=40), st.binary(max_size=1500)))
+def test_packing_loses_nothing(contents: dict[str, bytes]) -> None:
+    content = pack(contents)
+    assert content == pack(dict(reversed(contents.items())))
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        assert set(tar.getnames()) == contents.keys()
 
 
-def test_what_would_be_read_otherwise_is_refused(build: ModuleType) -> None:
-    with pytest.raises(build.P4BuildError, match="can't be packed"):
-        build.pack(b"a\n#endif b,c", b"b")
+def test_variants_are_packed_and_a_single_program_is_plain(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "a/x.json").write_bytes(b"old")
+    write_outputs(tmp_path, {"a/x.json": PLAIN, "a/x_native.json": NATIVE, "b/x.json": PLAIN})
+    assert [path.name for path in (tmp_path / "a").iterdir()] == [packed.ARCHIVE]
+    assert packed.read_bytes(tmp_path / "a/x.json") == PLAIN
+    assert (tmp_path / "b/x.json").read_bytes() == PLAIN

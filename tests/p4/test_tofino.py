@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from assembly import read_assembly
 
+from pcn.base import packed
 from pcn.controller.tofino.chips import CHIPS
-from pcn.controller.tofino.package import DRIVER, driver_files
+from pcn.controller.tofino.package import driver_files
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = ROOT / "p4src/compiled"
@@ -30,11 +31,11 @@ def twin(request: pytest.FixtureRequest) -> Path:
 
 
 def contents(twin: Path) -> tuple[bytes, bytes, bytes]:
-    return driver_files(twin / DRIVER, CHIPS[twin.parent.name])
+    return driver_files(twin, CHIPS[twin.parent.name])
 
 
 def resources(twin: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((twin / "resources.json").read_text())
+    document: dict[str, Any] = json.loads(packed.read_text(twin / "resources.json"))
     return document
 
 
@@ -42,8 +43,8 @@ def resources(twin: Path) -> dict[str, Any]:
 def test_outputs_fit_sources(build_tofino: ModuleType, chip: str) -> None:
     """A changed source, or an output edited by hand: `make p4-tofino` and commit."""
     assert build_tofino.stale(chip) == []
-    folders = (path.parent.name for path in (COMPILED / chip).glob("*/driver.zip"))
-    assert sorted(folders) == list(PROGRAMS)
+    folders = {path.parent.name for path in packed.files(COMPILED / chip, "")}
+    assert sorted(folders) == [*PROGRAMS, chip]
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -52,7 +53,16 @@ def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path, chip: str) -> N
         ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__")
     )
     assert build_tofino.stale(chip, tmp_path) == []
-    (tmp_path / f"p4src/compiled/{chip}/pcn/driver.zip").write_bytes(b"")
+    folder = tmp_path / f"p4src/compiled/{chip}"
+    files = packed.files(folder, "")
+    contents = {
+        path.relative_to(folder).as_posix(): packed.read_bytes(path)
+        for path in files
+        if path.parent != folder
+    }
+    assert len(contents) == 24
+    contents["pcn/context.json"] = b""
+    (folder / packed.ARCHIVE).write_bytes(build_tofino.pack(contents))
     headers = tmp_path / "p4src/shared/headers.p4"
     headers.write_text(headers.read_text() + "\n")
     (tmp_path / "p4src/tna/forwarding.p4").unlink()
@@ -61,7 +71,7 @@ def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path, chip: str) -> N
     shutil.copy(ROOT / "p4src/tna/forwarding.p4", tmp_path / "p4src/tna")
     assert set(build_tofino.stale(chip, tmp_path)) == {
         *(f"{program}: p4src/shared/headers.p4 changed" for program in PROGRAMS),
-        f"pcn: p4src/compiled/{chip}/pcn/driver.zip changed",
+        f"pcn: p4src/compiled/{chip}/pcn/context.json changed",
     }
 
 
@@ -76,12 +86,12 @@ def test_absent_compiler_is_explained(
     monkeypatch.setenv("P4C_TOFINO", "/bin/true")
     monkeypatch.setenv("BFAS", "/bin/true")
     monkeypatch.setenv(variable, "/nowhere/tool")
-    before = {path: path.read_bytes() for path in COMPILED.glob("tofino*/*/*")}
+    before = {path: path.read_bytes() for path in COMPILED.glob("tofino*/*")}
     assert build_tofino.main([]) == 1
     message = capsys.readouterr().err
     assert message.startswith("error: /nowhere/tool was not found")
     assert variable in message
-    assert {path: path.read_bytes() for path in COMPILED.glob("tofino*/*/*")} == before
+    assert {path: path.read_bytes() for path in COMPILED.glob("tofino*/*")} == before
 
 
 def test_outputs_in_another_folder_are_of_one_chip(
@@ -112,7 +122,10 @@ def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> Non
 
 
 def test_no_machine_path(twin: Path) -> None:
-    files = [*(path.read_bytes() for path in twin.iterdir()), *contents(twin)]
+    files = [
+        packed.read_bytes(path) for path in packed.files(twin.parent, "") if path.parent == twin
+    ]
+    assert len(files) == 6
     assert [re.findall(rb"/(?:home|opt|root|tmp|usr)/", content) for content in files] == [
         []
     ] * len(files)
@@ -152,7 +165,7 @@ def test_parser_branches(twin: Path) -> None:
 @pytest.mark.parametrize("program", ["pcn", "tcd"])
 def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str) -> None:
     """QCN's has other widths: of the mirror's sessions."""
-    ours, theirs = ((COMPILED / chip / program / "p4info.txtpb").read_text() for chip in CHIPS)
+    ours, theirs = (packed.read_text(COMPILED / chip / program / "p4info.txtpb") for chip in CHIPS)
     assert theirs.replace('arch: "t2na"', 'arch: "tna"') == ours
 
 

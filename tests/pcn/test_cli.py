@@ -20,10 +20,12 @@ from distributions import required
 
 from lint import prose
 from pcn import cli, doctor
+from pcn.base import packed
 from pcn.commands.common import assignments
 from pcn.controller.texts import dilated_text
 from pcn.lab import journal as records
 from pcn.p4src import manifest
+from pcn.p4src.build import pack
 from pcn.p4src.manifest import ROOT
 from pcn.topologies import extras
 
@@ -377,14 +379,19 @@ class TestDoctor:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         shutil.copytree(ROOT / "p4src", tmp_path / "p4src")
-        (tmp_path / "p4src" / "compiled" / "pcn.json.gz").unlink()
+        archive = tmp_path / "p4src/compiled" / packed.ARCHIVE
+        names = ("pcn.p4info.txtpb", "pcn_native.p4info.txtpb", "pcn_native.json")
+        contents = {name: packed.read_bytes(archive.with_name(name)) for name in names}
+        archive.write_bytes(pack(contents))
         for module in (doctor, manifest):
             monkeypatch.setattr(module, "ROOT", tmp_path)
         check = doctor._programs()
         assert (check.present, check.found) == (
             False,
-            "not found: p4src/compiled/pcn.json, p4src/compiled/pcn_native.json",
+            "not found: p4src/compiled/dcqcn.json, p4src/compiled/dcqcn.p4info.txtpb, "
+            "p4src/compiled/dcqcn_native.json and 50 more",
         )
+        assert "p4src/compiled/pcn_native.json" not in check.found
 
     def test_what_is_optional_does_not_fail_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         optional = doctor.Check(

@@ -10,6 +10,7 @@ from assembly import Egress, Ingress
 from google.protobuf import text_format
 from qcn_rules import WRAP, Point
 
+from pcn.base import packed
 from pcn.base.p4rt import p4i
 from pcn.controller.constants import ROCE_CLASS
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
@@ -65,7 +66,7 @@ class Program:
 
     def __init__(self, name: str, at: int, point: Point, leaves_by: int) -> None:
         folder = COMPILED / name
-        info = text_format.Parse((folder / "p4info.txtpb").read_text(), p4i.P4Info())
+        info = text_format.Parse(packed.read_text(folder / "p4info.txtpb"), p4i.P4Info())
         self.at, self.leaves_by = at, leaves_by
         self.ingress, self.egress = (half(folder) for half in (Ingress, Egress))
         route = TableAction("ipv4_forward", dst_mac=0x020000000002, port=leaves_by)

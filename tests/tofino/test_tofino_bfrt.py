@@ -3,11 +3,8 @@ description of the messages in place of an SDE's."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import signal
-import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -18,11 +15,12 @@ from typing import Any
 import pytest
 from bfrt_description import MESSAGES, install
 from bfrt_driver import Driver, description, serving
+from deploying import interrupt, run
 from hypothesis import given, strategies as st
 from stratum import TRAFFIC
 from waiting import LIMIT_S
 
-from pcn import cli, doctor
+from pcn import doctor
 from pcn.controller.control_plane import (
     CloneSession,
     RegisterEntry,
@@ -65,15 +63,6 @@ def driver(sde: Path) -> Driver:
 def address(driver: Driver) -> Iterator[str]:
     with serving(driver) as there:
         yield there
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    code = cli.run(["deploy", *map(str, arguments)])
-    captured = capsys.readouterr()
-    errors = [
-        line for line in captured.err.splitlines(keepends=True) if not line.startswith("tofino: ")
-    ]
-    return code, captured.out, "".join(errors)
 
 
 def held(driver: Driver, table: str) -> list[Any]:
@@ -341,19 +330,7 @@ def test_ctrl_c_ends_deploy_while_no_driver_answers(
 ) -> None:
     """It needn't wait for the limit."""
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
-    with socket.create_server(("127.0.0.1", 0)) as silent, contextlib.ExitStack() as connections:
-
-        def interrupt() -> None:
-            connections.enter_context(silent.accept()[0])
-            os.kill(os.getpid(), signal.SIGINT)
-
-        thread = threading.Thread(target=interrupt)
-        thread.start()
-        code, _, err = run(
-            capsys, "--bfrt", "{}:{}".format(*silent.getsockname()), "--ports", sample
-        )
-        thread.join()
-    assert (code, err.strip()) == (130, "pcn: interrupted")
+    assert interrupt(capsys, "--bfrt", sample) == (130, "pcn: interrupted")
 
 
 def test_stream_that_a_server_closes_is_one_line(

@@ -6,16 +6,14 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import json
-import os
-import signal
 import socket
 import threading
 from pathlib import Path
 
 import pytest
+from deploying import interrupt, run
 from stratum import DEVICE, DeviceConfig, Serving
 
-from pcn import cli
 from pcn.base import packed
 from pcn.base.p4rt import p4i, p4r, p4r_grpc
 from pcn.controller.programs import COMPILED
@@ -23,17 +21,8 @@ from pcn.controller.switch import SwitchClient
 from pcn.controller.tofino.chips import TOFINO
 from pcn.controller.tofino.deploy import check
 from pcn.controller.tofino.lab_file import SAMPLE, read
-from pcn.controller.tofino.package import DRIVER, Package, driver_files
+from pcn.controller.tofino.package import Package, driver_files
 from pcn.controller.tofino.tcd import curve
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    code = cli.run(["deploy", *map(str, arguments)])
-    captured = capsys.readouterr()
-    errors = [
-        line for line in captured.err.splitlines(keepends=True) if not line.startswith("tofino: ")
-    ]
-    return code, captured.out, "".join(errors)
 
 
 def number(value: bytes) -> int:
@@ -47,7 +36,7 @@ def test_program_and_entries_reach_the_switch(
     assert (code, err) == (0, "")
     assert stratum.service.requests == ["SetForwardingPipelineConfig", "Write"]
     device = stratum.service.loaded.device
-    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/pcn" / DRIVER)[0]
+    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/pcn")[0]
 
     lab, held = read(sample), stratum.service.entries()
     routes = {
@@ -92,7 +81,7 @@ def test_tcd_s_program_and_entries_reach_the_switch(
     )
     assert (code, err) == (0, "")
     device = stratum.service.loaded.device
-    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/tcd" / DRIVER)[0]
+    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/tcd")[0]
     steps = curve(read(sample).tcd, TOFINO)
     written = {
         "ipv4_lpm": 3,
@@ -341,19 +330,7 @@ def test_ctrl_c_ends_deploy_while_no_server_answers(
 ) -> None:
     """It needn't wait for the limit."""
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
-    with socket.create_server(("127.0.0.1", 0)) as silent, contextlib.ExitStack() as connections:
-
-        def interrupt() -> None:
-            connections.enter_context(silent.accept()[0])
-            os.kill(os.getpid(), signal.SIGINT)
-
-        thread = threading.Thread(target=interrupt)
-        thread.start()
-        code, _, err = run(
-            capsys, "--grpc", "{}:{}".format(*silent.getsockname()), "--ports", sample
-        )
-        thread.join()
-    assert (code, err.strip()) == (130, "pcn: interrupted")
+    assert interrupt(capsys, "--grpc", sample) == (130, "pcn: interrupted")
 
 
 def test_a_slower_port_has_a_longer_gap_and_its_own_may_be_given(sample: Path) -> None:

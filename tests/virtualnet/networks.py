@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.algorithms import Ack, Loss, ReactionPoint, find_scheme
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies import lossless
 from pcn.topologies.dumbbell import dumbbell
@@ -15,6 +16,24 @@ from pcn.virtualnet import LinkStats
 
 MTU = 1058
 PFC_ONLY = find_scheme("pfc").configure()
+
+
+class ConstantWindow(ReactionPoint):
+    """Keeps acknowledgements and losses."""
+
+    segment_bytes = 1
+    window_bytes = 60e3
+
+    def __init__(self, line_bps: float, _: object) -> None:
+        self.rate_bps = line_bps
+        self.acks: list[Ack] = []
+        self.losses: list[Loss] = []
+
+    def on_ack(self, ack: Ack, now_s: float) -> None:
+        self.acks.append(ack)
+
+    def on_loss(self, loss: Loss, now_s: float) -> None:
+        self.losses.append(loss)
 
 
 def parameters(
@@ -117,6 +136,12 @@ def with_flows(network: VirtualNetwork, flows: Iterable[FlowSpec]) -> VirtualNet
     for flow in flows:
         network.add_flow(flow)
     return network
+
+
+def all_to_all(hosts: int, size_bytes: int) -> list[FlowSpec]:
+    """A flow from each host of a mesh to each other; 10 i + j from hi to hj."""
+    pairs = itertools.permutations(range(hosts), 2)
+    return [FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=size_bytes) for i, j in pairs]
 
 
 def ends(topology: Topology) -> list[Endpoint]:

@@ -22,7 +22,7 @@ from credit_packets import (
     period_s,
 )
 from hypothesis import given, settings, strategies as st
-from networks import MTU, PFC_ONLY, chain, ends, mesh, star, with_flows
+from networks import MTU, PFC_ONLY, all_to_all, chain, ends, mesh, star, with_flows
 
 from pcn.experiments.papers.tcd.plans import victims_plan
 from pcn.experiments.run.progress import Silent
@@ -297,12 +297,6 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(
         replace(switch, arbitration=ROUND_ROBIN, output=output) for switch in topology.switches
     )
     topology = replace(topology, switches=switches)
-    flows = [
-        FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=200_000)
-        for i in range(4)
-        for j in range(4)
-        if i != j
-    ]
     totals = []
     orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (
         ("nodes", True),
@@ -315,7 +309,7 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(
         ) as network:
             for end in ends(topology):
                 network.disturb(end.node, end.port, "flow control", lose=7)
-            assert with_flows(network, flows).run(until_s=0.5, finish=True)
+            assert with_flows(network, all_to_all(4, 200_000)).run(until_s=0.5, finish=True)
             network.run(until_s=0.501)
             assert nothing_inside(network)
             assert (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
+from networks import MTU, PFC_ONLY, all_to_all, chain, mesh, star, with_flows
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
@@ -121,12 +121,6 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(
 ) -> None:
     buffer = replace(BUFFER, reliable=reliable)
     topology = buffered(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer, arbitration)
-    flows = [
-        FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=200_000)
-        for i in range(4)
-        for j in range(4)
-        if i != j
-    ]
     totals = []
     orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (
         ("nodes", True),
@@ -137,7 +131,7 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(
         with VirtualNetwork(
             topology, find_scheme(scheme).configure(), queues=queues, inplace=inplace
         ) as network:
-            assert with_flows(network, flows).run(until_s=0.1, finish=True)
+            assert with_flows(network, all_to_all(4, 200_000)).run(until_s=0.1, finish=True)
             network.run(until_s=0.2)  # the last notifications arrive
             totals.append(network.totals())
             assert all(

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from networks import read_pcap, star, with_flows
+from networks import ConstantWindow, read_pcap, star, with_flows
 
 from pcn.hosts import wire
-from pcn.hosts.algorithms import Ack, Configured, Loss, Mark, ReactionPoint, find_scheme
+from pcn.hosts.algorithms import Configured, Loss, Mark, find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
@@ -27,19 +27,10 @@ GOODPUT = LINE * 1000 / DATA
 KINDS = (Repeats.GO_BACK_N, Repeats.SELECTIVE)
 
 
-class Rp(ReactionPoint):
-    """A constant window."""
-
+class Rp(ConstantWindow):
     def __init__(self, line_bps: float, window: float, segment: int | None) -> None:
-        self.rate_bps, self.window_bytes, self.segment_bytes = line_bps, window, segment
-        self.acks: list[Ack] = []
-        self.losses: list[Loss] = []
-
-    def on_ack(self, ack: Ack, now_s: float) -> None:
-        self.acks.append(ack)
-
-    def on_loss(self, loss: Loss, now_s: float) -> None:
-        self.losses.append(loss)
+        super().__init__(line_bps, None)
+        self.window_bytes, self.segment_bytes = window, segment
 
 
 def scheme(window: float = 1.2 * BDP, segment: int | None = 1, of: str = "pfc") -> Configured:

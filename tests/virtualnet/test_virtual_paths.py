@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from networks import PFC_ONLY, read_pcap, with_flows
+from networks import PFC_ONLY, ConstantWindow, read_pcap, with_flows
 
 from pcn.hosts import wire
-from pcn.hosts.algorithms import Ack, Configured, Mark, ReactionPoint, find_scheme
+from pcn.hosts.algorithms import Configured, Mark, ReactionPoint, find_scheme
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.hosts.virtual import VirtualNetwork
@@ -28,25 +28,11 @@ PACKET, FLOWLET = Paths("packet"), Paths("flowlet", gap_s=5e-6)
 UP = [("e0", 3), ("e0", 4)]
 
 
-class Rp(ReactionPoint):
-    """A constant window; keeps acknowledgements."""
-
-    segment_bytes = 1
-    window_bytes = 60e3
-
-    def __init__(self, line_bps: float, _: object) -> None:
-        self.rate_bps = line_bps
-        self.acks: list[Ack] = []
-
-    def on_ack(self, ack: Ack, now_s: float) -> None:
-        self.acks.append(ack)
-
-
-class Sprayed(Rp):
+class Sprayed(ConstantWindow):
     paths = Paths("packet", 8)
 
 
-def windowed(rp: type[ReactionPoint] = Rp, of: str = "pfc") -> Configured:
+def windowed(rp: type[ReactionPoint] = ConstantWindow, of: str = "pfc") -> Configured:
     return replace(find_scheme(of), name="w", reaction_point=rp).configure()
 
 
@@ -65,7 +51,7 @@ def test_packets_of_a_flow_take_all_paths_and_all_arrive(tmp_path: Path) -> None
         network.run(until_s=network.now_s + 1e-3)
         up = [network.link_stats(*end).packets for end in UP]
         stats, rp = network.flows[1].stats(), network.flows[1].rp
-        assert isinstance(rp, Rp)
+        assert isinstance(rp, ConstantWindow)
     assert sum(up) == 400
     assert min(up) > 100
     assert (stats.received_packets, stats.repeated_packets, stats.timeouts) == (400, 0, 0)
@@ -127,7 +113,9 @@ def test_marked_path_is_avoided() -> None:
     shares = []
     for avoid in (True, False):
         marks = find_scheme("dctcp").configure({"k_bytes": 4 * DATA, "init_window_bytes": 60e3})
-        rp = replace(marks.scheme, name="w", reaction_point=Rp).configure({"k_bytes": 4 * DATA})
+        rp = replace(marks.scheme, name="w", reaction_point=ConstantWindow).configure(
+            {"k_bytes": 4 * DATA}
+        )
         with VirtualNetwork(
             TREE, rp, reliability=SELECTIVE, paths=Paths("packet", avoid=avoid)
         ) as network:
@@ -136,7 +124,7 @@ def test_marked_path_is_avoided() -> None:
             network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=2_000_000))
             network.run(until_s=4e-3, finish=True)
             rp_ = network.flows[1].rp
-            assert isinstance(rp_, Rp)
+            assert isinstance(rp_, ConstantWindow)
             assert any(ack.mark is Mark.CE for ack in rp_.acks)
             left, right = (network.link_stats(*end).packets for end in UP)
             shares.append(left / (left + right))
@@ -168,10 +156,10 @@ def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps() ->
         ) as network:
             flow = network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=100_000), **more)
             network.run(until_s=1e-3)
-            assert isinstance(flow.rp, Rp)
+            assert isinstance(flow.rp, ConstantWindow)
             return len(Counter(ack.path for ack in flow.rp.acks))
 
-    assert paths_of(Rp) == 1
+    assert paths_of(ConstantWindow) == 1
     assert paths_of(Sprayed) == 8
     assert paths_of(Sprayed, network=Paths("packet", 4)) == 4
     assert paths_of(Sprayed, network=Paths("packet", 4), paths=Paths()) == 1

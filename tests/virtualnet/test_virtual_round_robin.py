@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
+from networks import MTU, PFC_ONLY, all_to_all, chain, mesh, star, with_flows
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
@@ -82,19 +82,13 @@ def test_one_input_is_served_as_by_a_fifo() -> None:
 def test_both_orders_of_events_agree(scheme: str, pfc: bool) -> None:
     """Switches in a line, three flows to each host; PFC under the program and in it."""
     topology = arbitrated(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), ROUND_ROBIN)
-    flows = [
-        FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=200_000)
-        for i in range(4)
-        for j in range(4)
-        if i != j
-    ]
     totals = []
     orders: tuple[Literal["nodes", "one"], ...] = ("nodes", "one")
     for queues in orders:
         with VirtualNetwork(
             topology, find_scheme(scheme).configure(), pfc=pfc, queues=queues
         ) as network:
-            assert with_flows(network, flows).run(until_s=0.1, finish=True)
+            assert with_flows(network, all_to_all(4, 200_000)).run(until_s=0.1, finish=True)
             network.run(until_s=0.2)  # the last notifications arrive
             totals.append(network.totals())
     assert totals[0] == totals[1]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from networks import read_pcap, star, with_flows
+from networks import ConstantWindow, read_pcap, star, with_flows
 
 from pcn.hosts import wire
-from pcn.hosts.algorithms import Ack, Configured, Loss, ReactionPoint, find_scheme
+from pcn.hosts.algorithms import Configured, Loss, find_scheme
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.hosts.virtual import VirtualNetwork
@@ -27,24 +27,8 @@ SIZE = 300_000
 TRIMMING = Trimming()
 
 
-class Rp(ReactionPoint):
-    segment_bytes = 1
-    window_bytes = 60e3
-
-    def __init__(self, line_bps: float, _: object) -> None:
-        self.rate_bps = line_bps
-        self.acks: list[Ack] = []
-        self.losses: list[Loss] = []
-
-    def on_ack(self, ack: Ack, now_s: float) -> None:
-        self.acks.append(ack)
-
-    def on_loss(self, loss: Loss, now_s: float) -> None:
-        self.losses.append(loss)
-
-
 def windowed() -> Configured:
-    return replace(find_scheme("pfc"), name="w", reaction_point=Rp).configure()
+    return replace(find_scheme("pfc"), name="w", reaction_point=ConstantWindow).configure()
 
 
 def trimming_network(
@@ -93,7 +77,7 @@ def test_trimmed_packets_are_repeated_without_a_timeout() -> None:
             assert stat.received_packets == SIZE / 1000
             assert stat.repeated_packets == stat.lost_packets
             assert stat.timeouts == stat.duplicate_packets == stat.in_flight_bytes == 0
-            assert isinstance(flow.rp, Rp)
+            assert isinstance(flow.rp, ConstantWindow)
             losses = flow.rp.losses
             assert [loss._replace(rtt_s=0) for loss in losses] == [Loss(DATA)] * stat.lost_packets
             # a trimmed packet passes the queue

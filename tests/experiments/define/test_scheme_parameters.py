@@ -93,7 +93,7 @@ def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter() -> None
 def test_values_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(
         ExperimentError,
-        match=r"^pcn: w_min = 0\.6 and w_max = 0\.5: 0 < w_min <= w_max <= 1 must hold$",
+        match=r"^pcn: w_min = 0\.6 and w_max = 0\.5: w_min <= w_max must hold$",
     ):
         Dumbbell().plan("pcn", 1, {"w_min": 0.6})
 

@@ -116,7 +116,7 @@ def test_dcqcn_s_tuning_is_the_usual_one_and_can_be_set_by_name() -> None:
 def test_parameters_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(ExperimentError, match="xon must be below xoff"):
         plan("pcn", "xon=600KB")
-    with pytest.raises(ExperimentError, match=r"w_min = 0.5 and w_max = 0.1: 0 < w_min <= w_max"):
+    with pytest.raises(ExperimentError, match=r"w_min = 0.5 and w_max = 0.1: w_min <= w_max"):
         plan("pcn", "w_min=0.5", "w_max=0.1")
     with pytest.raises(
         ExperimentError, match=r"^duration=2 ms: the bursts alone take 3.2\d? ms: give a longer one"

@@ -229,7 +229,11 @@ def _tree(claim: Claim, name: str, scheme: str, tree: float | None, pfc: float |
 def _range(outcomes: Outcomes, number: str, **keys: str) -> str:
     """Returns the least and the largest of a time over the seeds."""
     least, most = (_ms(outcomes.extreme(number, largest, **keys)) for largest in (False, True))
-    return said(most, "ms") if least == most else f"{said(least)} to {said(most, 'ms')}"
+    return (
+        number_text(most, "ms")
+        if least == most
+        else f"{number_text(least)} to {number_text(most, 'ms')}"
+    )
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -24,6 +24,7 @@ from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
 from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import Outcome
 from pcn.experiments.papers.pcn.claims import PFC, SHARE
+from pcn.experiments.papers.pcn.scenarios.victim_charts import compact_queues
 from pcn.topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
 from pcn.topologies.model import FlowSpec, TopologyError
 
@@ -186,30 +187,6 @@ def steps(plan: Plan, recording: Recording) -> Chart:
     )
 
 
-def queues(plan: Plan, recording: Recording) -> Chart:
-    return Chart(
-        name="queues",
-        title="Queues",
-        alt="bytes that wait at S1 for R1 and at S0 for S1 over time",
-        x_label=charts.TIME,
-        y_label="Waiting (KB)",
-        lines=tuple(
-            charts.sampled(
-                label,
-                colour,
-                recording.series.get(str(port), "waiting_bytes"),
-                plan.duration_s,
-                1e-3,
-            )
-            for port, label, colour in (
-                (P2_S1, "S1 to R1", "other3"),
-                (P0_S0, "S0 to S1", "other1"),
-            )
-        ),
-        views=(View("over time", 0.0, plan.duration_s * 1e3),),
-    )
-
-
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
     steps = points(plan, recording)
     quiet = max((point.limit_bps for point in steps if point.pause_rate == 0), default=0.0)
@@ -276,7 +253,7 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
     ]
 
 
-PAGE = RunPage((received, pauses, steps, queues), headlines, about, story)
+PAGE = RunPage((received, pauses, steps, compact_queues), headlines, about, story)
 
 _NUMBERS = {
     "limit_bps": "rate of F1's limiter",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pcn.experiments.data.plan import Plan
@@ -222,6 +224,11 @@ def marked(plan: Plan, recording: Recording) -> Chart:
 
 
 def queues(plan: Plan, recording: Recording) -> Chart:
+    return replace(compact_queues(plan, recording), views=_views(plan), bands=_bands(plan))
+
+
+def compact_queues(plan: Plan, recording: Recording) -> Chart:
+    """Returns the chart of both congested ports of the compact network."""
     ports = ((P2_S1, "S1 to R1", "other3"), (P0_S0, "S0 to S1", "other1"))
     return Chart(
         name="queues",
@@ -239,8 +246,7 @@ def queues(plan: Plan, recording: Recording) -> Chart:
             )
             for port, label, colour in ports
         ),
-        views=_views(plan),
-        bands=_bands(plan),
+        views=(View("over time", 0.0, plan.duration_s * 1e3),),
     )
 
 
