@@ -49,6 +49,7 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
         return inputs.read_bytes(path, most)
     except FileNotFoundError:
         content = _packed(path)
+        _find.cache_clear()  # else a switch would keep its program's text
         if content is None:
             raise
     return content

@@ -168,7 +168,7 @@ class Fig2(Experiment):
                 ("a tenth of QCN's samples", {"open": "a tenth of the samples"}),
                 ("DCQCN", {"scheme": "dcqcn"}),
             )
-            if len(outcomes.each("full_s", **keys)) > 1
+            if len(outcomes.by_run("full_s", **keys)) > 1
         ]
         paragraphs = [
             f"TIMELY's link is full again {full(scheme='timely')} here; by the RTTs of single "
