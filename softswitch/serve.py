@@ -70,6 +70,7 @@ def _serve(
     switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]
 ) -> None:
     priority.raise_descriptors(_descriptors(switches))
+    priority.map_arrays()
     if any(switch.interfaces for switch in switches):
         priority.lock_memory()  # pages that packets rarely touch could be swapped out
         if priority.refused():
