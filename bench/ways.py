@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 RUN = "from pcn.cli import main; main()"
-EACH = f"import pcn.lab.network; pcn.lab.network.share_process = lambda *_: False; {RUN}"
+SEPARATE = f"import pcn.lab.network; pcn.lab.network.share_process = lambda *_: False; {RUN}"
 WAYS = {
     "one process": (RUN, "live"),
-    "a process each": (EACH, "live"),
+    "a process each": (SEPARATE, "live"),
     "virtual time": (RUN, "virtual"),
 }
 

@@ -17,7 +17,7 @@ _REFUSED = {"packet_out": "packet-out", "digest_list_ack": "acknowledging digest
 
 
 @dataclass
-class _Kept:
+class _Queue:
     messages: deque[p4r.StreamMessageResponse] = field(default_factory=deque)
     n_bytes: int = 0
 
@@ -38,7 +38,7 @@ class Inbox:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._kept: dict[str, _Kept] = defaultdict(_Kept)
+        self._kept: dict[str, _Queue] = defaultdict(_Queue)
         self._changed = threading.Condition()
         self._ended: str | None = None
 

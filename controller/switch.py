@@ -36,7 +36,7 @@ CALL_LIMIT_S = 20.0
 _LOOK_S = 0.2  # as long a signal waits while nobody answers
 _REASON_LIMIT_S = 10.0  # for gRPC to say why; it has tried for some time by then
 PIPELINE_LIMIT_S = 120.0  # the embedded switch compiles a program that it hasn't seen
-_Asked = TypeVar("_Asked", p4r.WriteRequest, p4r.SetForwardingPipelineConfigRequest)
+_Request = TypeVar("_Request", p4r.WriteRequest, p4r.SetForwardingPipelineConfigRequest)
 _FEW = 64  # cells of a register that are read faster one by one than all, by Thrift
 _OPTIONS = [
     ("grpc.max_receive_message_length", MESSAGE_BYTES),
@@ -184,7 +184,7 @@ class SwitchClient(ControlPlane):
     def _take(self, kind: str, wait_s: float) -> list[p4r.StreamMessageResponse]:
         return self._mastership().inbox.take(kind, wait_s)
 
-    def _as_primary(self, request: _Asked, call: Callable[[_Asked], object]) -> None:
+    def _as_primary(self, request: _Request, call: Callable[[_Request], object]) -> None:
         """Calls with our election id. Who was primary meanwhile and has gone is followed, who is it
         still is named: PrimaryError."""
         mastership = self._mastership()

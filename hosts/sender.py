@@ -18,7 +18,7 @@ from .log import EventLog
 from .nic import INFINITY, Nic, NicFlow
 from .nics import Nics
 from .sent_flow import FlowError, FlowRequest, SentFlow
-from .structures import ASKED, SENT, Event
+from .structures import REQUESTED, SENT, Event
 
 _PSN_MASK = 0xFFFFFF
 _MOST_REQUESTED = 4096
@@ -60,7 +60,7 @@ class Sender:
         self._by_address: dict[int, SentFlow] = {}
         self._next_psn: dict[int, int] = {}
         nic.events.listen(SENT, self._on_sent)
-        nic.events.listen(ASKED, self._on_asked)
+        nic.events.listen(REQUESTED, self._on_asked)
 
     def room_bytes(self, max_frame: int) -> int:
         """Returns the largest payload of a packet in a frame of that length, in bytes. Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-_KEPT = "and @field_list(INDEX) before each metadata field that is to be kept"
+_FIELD_LIST = "and @field_list(INDEX) before each metadata field that is to be kept"
 CHANGES: tuple[tuple[str, str], ...] = (
     (
         r"Expected 1 argument for mark_to_drop\(\)",
@@ -15,16 +15,16 @@ CHANGES: tuple[tuple[str, str], ...] = (
         r"\bclone3: unknown extern",
         (
             "clone3(TYPE, SESSION, DATA) is clone_preserving_field_list(TYPE, SESSION, INDEX), "
-            f"{_KEPT}"
+            f"{_FIELD_LIST}"
         ),
     ),
     (
         r"\bresubmit: unknown extern",
-        f"resubmit(DATA) is resubmit_preserving_field_list(INDEX), {_KEPT}",
+        f"resubmit(DATA) is resubmit_preserving_field_list(INDEX), {_FIELD_LIST}",
     ),
     (
         r"\brecirculate: unknown extern",
-        f"recirculate(DATA) is recirculate_preserving_field_list(INDEX), {_KEPT}",
+        f"recirculate(DATA) is recirculate_preserving_field_list(INDEX), {_FIELD_LIST}",
     ),
     (
         r"\bField drop is not a member of structure struct standard_metadata",

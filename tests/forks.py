@@ -23,7 +23,7 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 
-_OWN = {"__main__", "__mp_main__"}
+_MAIN = {"__main__", "__mp_main__"}
 LIMIT_S = 120
 """For a command; a hang alone needs it."""
 
@@ -202,7 +202,7 @@ def main() -> None:
         """As the last one of what is to be done at the end: Python would take apart all that the
         server imported."""
         if os.getpid() == process:  # no fork of its own
-            imported.write_text(" ".join(name for name in sys.modules if name not in _OWN))
+            imported.write_text(" ".join(name for name in sys.modules if name not in _MAIN))
             sys.stdout.flush()
             if code:
                 os._exit(code[0])

@@ -17,7 +17,7 @@ from distributions import PACKAGES, modules, required
 from pcn.topologies import extras
 
 ROOT = Path(__file__).resolve().parent.parent
-OWN = {*PACKAGES, "pcn", "p4src"}
+OURS = {*PACKAGES, "pcn", "p4src"}
 WITH_AN_EXTRA = {
     "pcn.experiments.data.parquet": "parquet",
     "pcn.experiments.draw.elsewhere": "figures",
@@ -75,7 +75,7 @@ def imports(node: ast.AST) -> Iterator[str]:
 def test_every_import_is_of_the_base_or_of_an_extra() -> None:
     known = {"pcn"} | sys.stdlib_module_names
     known |= {module for extra in ("", *extras.MODULES) for module in brought()[extra]}
-    files = [path for package in OWN for path in (ROOT / package).rglob("*.py")]
+    files = [path for package in OURS for path in (ROOT / package).rglob("*.py")]
     assert len(files) > 200
     unknown = {
         str(path.relative_to(ROOT)): imported

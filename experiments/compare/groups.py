@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pcn.base.units import Kind, kind_of
-from pcn.experiments.compare.stored_results import Kept
+from pcn.experiments.compare.stored_results import StoredRun
 from pcn.experiments.data.parameters import Parameter, format_value
 from pcn.experiments.define import intervals, scheme_parameters
 from pcn.experiments.define.charts import Line
@@ -38,7 +38,7 @@ class Group:
     """Runs of different seeds."""
 
     name: str
-    runs: tuple[Kept, ...]
+    runs: tuple[StoredRun, ...]
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -110,10 +110,10 @@ def difference(first: Group, second: Group, number: str) -> Difference | None:
     return intervals.difference(samples[0], samples[1], paired)
 
 
-def grouped(runs: Sequence[Kept]) -> list[Group]:
+def grouped(runs: Sequence[StoredRun]) -> list[Group]:
     """Returns the runs in groups of equal settings, in the order of their first runs. A run whose
     seed is in its group already begins another group."""
-    runs_by_settings: dict[tuple[str, int], list[Kept]] = {}
+    runs_by_settings: dict[tuple[str, int], list[StoredRun]] = {}
     for run in runs:
         settings = json.dumps(run.settings, sort_keys=True, default=str)
         number = next(

@@ -28,7 +28,7 @@ STORE = "done.jsonl"
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredRun:
     """A run. `settings`: all that was chosen, the seed excepted, by name."""
 
     place: str
@@ -41,7 +41,7 @@ class Kept:
     samples: RunSamples = field(default_factory=RunSamples)
 
 
-def read(place: Path) -> list[Kept]:
+def read(place: Path) -> list[StoredRun]:
     """Returns the runs of a folder: of one run, of several, of a sweep, or a folder of such; or of
     the file that one of them is kept in. Raises ExperimentError."""
     if place.name in (SUMMARY, COMPARISON, STORE) and place.is_file():
@@ -55,7 +55,7 @@ def read(place: Path) -> list[Kept]:
     return runs
 
 
-def _runs(place: Path, seen: set[str]) -> Iterator[Kept]:
+def _runs(place: Path, seen: set[str]) -> Iterator[StoredRun]:
     """Yields the runs of each folder once: files may name one again and again, as links do."""
     real = os.path.realpath(place)
     if real in seen:
@@ -83,7 +83,7 @@ def _runs(place: Path, seen: set[str]) -> Iterator[Kept]:
                 yield from _runs(inner, seen)
 
 
-def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
+def _of_summary(place: Path, summary: Mapping[str, Any]) -> StoredRun:
     made_of = dict(parse_qsl(summary["reference"].partition("?")[2]))
     settings = {
         "scenario": summary["scenario"],
@@ -130,7 +130,7 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
     return _checked(place, seed, summary["scheme"], summary["scenario"], *contents)
 
 
-def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
+def _of_sweep(place: Path, row: Mapping[str, Any]) -> StoredRun:
     keys, value = row["keys"], row["value"]
     settings = {
         **{name: key for name, key in keys.items() if name != "seed"},
@@ -156,12 +156,12 @@ def _checked(
     numbers: Mapping[str, Any],
     curves: Mapping[str, Any],
     samples: Mapping[str, Any],
-) -> Kept:
+) -> StoredRun:
     """Returns what a file had, whatever wrote it. Raises ValueError and others where it isn't what
     a run writes."""
     if not isinstance(seed, int):
         raise ValueError(f"seed {seed!r}")
-    return Kept(
+    return StoredRun(
         place=str(place),
         seed=seed,
         scheme=stored_text(scheme),

@@ -28,7 +28,7 @@ from pcn.experiments.results.atomic_folder import held, replacing
 from pcn.experiments.results.documents import anchor, html
 from pcn.experiments.sweep.figures import PICTURE, read, stored_outcomes
 
-_WHAT = (
+_ABOUT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host "
     "algorithms in virtual time, at line rate."
 )
@@ -39,13 +39,13 @@ _READING = (
     "[choices.md](choices.md). Where it is known why a row is off, it links to it."
 )
 _OF_DOCS = (
-    f"{_WHAT} `make figures` runs all of it and writes this page; no number and no verdict in its "
+    f"{_ABOUT} `make figures` runs all of it and writes this page; no number and no verdict in its "
     "tables is typed. It draws the pictures into docs/figures, too, and the site of `make docs` "
     "shows those that are there; git has the ones that other pages explain. Points of several "
     "lines at one x stand beside each other in a picture, each a little to the side of it."
 )
 _OF_PAGE = (
-    f"{_WHAT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; "
+    f"{_ABOUT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; "
     "`pcn figure NAME --redraw` judges and draws again what was run."
 )
 _CLAIMS = (

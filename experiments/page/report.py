@@ -65,7 +65,7 @@ _FLOW_COLUMNS = (
 )
 
 
-class _Kept(BytecodeCache):
+class _TemplateCache(BytecodeCache):
     """Templates as Python compiled them, in the cache: jinja2 takes an eighth of a short run for
     it."""
 
@@ -95,7 +95,7 @@ def environment() -> Environment:
     opens what is known."""
     templates = Environment(
         loader=FileSystemLoader(_TEMPLATES),
-        bytecode_cache=_Kept(),
+        bytecode_cache=_TemplateCache(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -28,7 +28,7 @@ from pcn.topologies.lookup import find_topology, kind_of_option
 from pcn.topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 from pcn.topologies.suspect_values import unusual
 
-_OWN = (
+_PARAMETERS = (
     Parameter("load", "number", 0.6, "of each host's link, by frames, on average", 0.001, 10),
     Parameter("count", "count", 1000, "flows, at least, beside those of --incast", 0, MOST_FLOWS),
     Parameter(
@@ -129,7 +129,7 @@ class Traffic(Experiment):
         """Returns its own, the topology's except texts, and the scheme's."""
         parameters = [
             parameter
-            for parameter in _OWN
+            for parameter in _PARAMETERS
             if parameter.name not in _DRAWN or not (self.spec.flows or self.spec.collective)
         ]
         parameters += collective.PARAMETERS if self.spec.collective else ()

@@ -30,7 +30,7 @@ enum event_kind {
     EVENT_MARKED, /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */
     EVENT_LAST, /* flow: the packet flagged as its last arrived */
     /* flow, count: its packet number `count`, which has AckReq set, has left the NIC */
-    EVENT_ASKED,
+    EVENT_REQUESTED,
     /* flow, count, request: the packet with PSN `count` is acknowledged, or by a NAK missing.
      * Urgent */
     EVENT_ACK_REQUEST,

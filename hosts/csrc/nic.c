@@ -249,7 +249,7 @@ void nic_delivered(struct nic *nic, double now_s)
     ring_pop(&nic->in_flight);
     if (flow == NULL) return;
     if (item->asks) {
-        struct event *event = events_add(nic->events, EVENT_ASKED, false,
+        struct event *event = events_add(nic->events, EVENT_REQUESTED, false,
                                          fmax(now_s, due_s) - nic_seconds(nic->delay_ps));
         event->flow = flow;
         event->count = (uint64_t)item->number;

@@ -152,7 +152,7 @@ class _Alike(NamedTuple):
     keeps: object
 
 
-Made = tuple[bytes, tuple[int, int], ReactionPoint, NotificationPoint, object]
+FlowParts = tuple[bytes, tuple[int, int], ReactionPoint, NotificationPoint, object]
 """Of a flow: what the engine needs, its ports, its two ends, and what the first points to. A named
 one takes six times as long to make."""
 
@@ -179,7 +179,7 @@ class FlowMaker:
         self._kinds: dict[Hashable, tuple[native.FlowKind, Reliability, Paths]] = {}
         self._decided: dict[float, _Decided] = {}
         """By line rate, of RPs in C that don't react to the start: all decide alike."""
-        self._elsewhere: dict[Hashable, Made] = {}
+        self._elsewhere: dict[Hashable, FlowParts] = {}
         """By `_likeness`."""
         self._alike: dict[Hashable, _Alike] = {}
         """Likewise; of such RPs, with NPs in C: they have attributes of one Python text."""
@@ -194,7 +194,7 @@ class FlowMaker:
         group: int = native.NO_GROUP,
         reliability: Reliability | None = None,
         paths: Paths | None = None,
-    ) -> Made:
+    ) -> FlowParts:
         """Makes a flow. `start_s` None: it waits for others; `end_s` None: its bytes alone end it;
         `reliability`, `paths` None: the RP's. Raises VirtualError."""
         if not 1 <= self._payload_bytes <= MAX_PAYLOAD:
@@ -263,7 +263,7 @@ class FlowMaker:
         group: int = native.NO_GROUP,
         reliability: Reliability | None = None,
         paths: Paths | None = None,
-    ) -> Made:
+    ) -> FlowParts:
         """Returns what `make` does, of a flow between hosts of other processes: it has the ends of
         the first such flow that is alike, which do nothing."""
         key = self._likeness(src, spec, reliability, paths)

@@ -45,7 +45,7 @@ from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability
 from pcn.hosts.virtual.explain import Explanations
-from pcn.hosts.virtual.flows import FlowMaker, Made, VirtualFlow, calls_python
+from pcn.hosts.virtual.flows import FlowMaker, FlowParts, VirtualFlow, calls_python
 from pcn.hosts.virtual.latency import BUCKETS, Latency
 from pcn.hosts.virtual.memory import Memory
 from pcn.hosts.virtual.native import (
@@ -549,7 +549,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
 
     def _make(
         self, spec: FlowSpec, now_s: float, start_s: float, end_s: float | None, paths: Paths | None
-    ) -> Made:
+    ) -> FlowParts:
         if spec.id in self.flows:
             raise VirtualError(f"flow {spec.id} is there already")
         if spec.after:

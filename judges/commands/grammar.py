@@ -39,7 +39,7 @@ LEFT_OUT = {
     "set_toeplitz_hash_key": "no Toeplitz hash",
 }
 """Commands that are refused by name, and why."""
-OWN = {
+OURS = {
     "table_indirect_modify": "P4Runtime's, beside table_indirect_add",
     "table_indirect_modify_with_group": "P4Runtime's, beside table_indirect_add_with_group",
 }
@@ -113,7 +113,7 @@ def differences(known: list[Bmv2Command]) -> Iterator[str]:
         optional = command.help_text.count("[")
         if not exact and command.least is not None and ours.most is not None and not optional:
             yield f"{command.name}: any number of arguments, here {ours.most} at most"
-    yield from (f"{name}: BMv2 has none such" for name in sorted({*COMMANDS} - names - {*OWN}))
+    yield from (f"{name}: BMv2 has none such" for name in sorted({*COMMANDS} - names - {*OURS}))
     yield from (f"{name}: left out here, and gone there" for name in sorted({*LEFT_OUT} - names))
 
 

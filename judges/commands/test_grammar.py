@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from grammar import (
     LEFT_OUT,
-    OWN,
+    OURS,
     Bmv2Command,
     commands,
     differences,
@@ -46,7 +46,7 @@ def same_as_ours() -> list[Bmv2Command]:
     commands = [
         Bmv2Command(name, "[MORE]", command.least, command.most)
         for name, command in COMMANDS.items()
-        if name not in OWN
+        if name not in OURS
     ]
     return [*commands, *(Bmv2Command(name, "", None, None) for name in LEFT_OUT)]
 

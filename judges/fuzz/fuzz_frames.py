@@ -52,7 +52,7 @@ ROOM_KB, GROWN_KB = (
     16 << 10,
     4 << 10,
 )
-NAMED, OTHER = 1, 2  # flows: which the frames name, and which they don't
+NAMED, UNNAMED = 1, 2  # flows: which the frames name, and which they don't
 VICTIM, ATTACKER = 0, 1
 
 
@@ -92,7 +92,7 @@ class Hostile:
         payload = bytes(rng.choice((1, 1000, rng.randrange(1, MTU - 100))))
         flags = {"last": rng.random() < 0.1, "asks": rng.random() < 0.5}
         psn, ecn = rng.choice((0, 1, 2**24 - 1, rng.randrange(1 << 24))), rng.randrange(4)
-        flow = rng.choice((NAMED, rng.randrange(OTHER + 1, 1 << 24)))
+        flow = rng.choice((NAMED, rng.randrange(UNNAMED + 1, 1 << 24)))
         return wire.encode_data(wire.DataPacket(*ends, flow, psn, payload, ecn, **flags))
 
     def pause(self) -> bytes:
@@ -189,7 +189,7 @@ class Attack:
             self._ends = tuple(zip(macs, ips, strict=True))
             self._out = in_namespace(pair.processes[ATTACKER].pid, self._open)
             for side in (VICTIM, ATTACKER):
-                for flow in (NAMED, OTHER):
+                for flow in (NAMED, UNNAMED):
                     self.pair.start_flow(flow, side)
             self._first_kb = self.memory_kb()
             self._most_kb = self._first_kb + ROOM_KB
@@ -258,13 +258,13 @@ class Attack:
         return sum(
             flow.packets
             for flow in self.pair.clients[ATTACKER].stats().received
-            if flow.flow == OTHER
+            if flow.flow == UNNAMED
         )
 
     def _came(self) -> int:
         """Packets of the peer's other flow that have come to the victim."""
         received, peer = self.pair.clients[VICTIM].stats().received, self.pair.ips[ATTACKER]
-        return sum(flow.packets for flow in received if (flow.flow, flow.src_ip) == (OTHER, peer))
+        return sum(flow.packets for flow in received if (flow.flow, flow.src_ip) == (UNNAMED, peer))
 
 
 def attack(scheme: str, seconds: float, seed: int, frames: int = FRAMES) -> str:

@@ -41,7 +41,7 @@ from pcn.softswitch.program.load import load_program  # noqa: E402
 from pcn.softswitch.program.model import Match, Program, Table  # noqa: E402
 
 CASE_S = 600  # only a hang takes so long
-EACH = 12  # mutants of a process
+MUTANTS = 12  # mutants of a process
 FRAMES = 40
 PORTS = (1, 2, 3)
 
@@ -179,8 +179,8 @@ def run(seeds: Iterator[int]) -> Counter[str]:
 
 
 def fuzz(seconds: float, folder: Path, seed: int) -> int:
-    """Processes of EACH mutants. Where one ends badly, its last mutant is kept, and the next begins
-    behind it."""
+    """Runs processes of MUTANTS mutants. Where one ends badly, its last mutant stays, and the next
+    begins behind it."""
     folder.mkdir(parents=True, exist_ok=True)
     end, failures, tried = time.monotonic() + seconds, 0, 0
     results: Counter[str] = Counter()
@@ -189,7 +189,7 @@ def fuzz(seconds: float, folder: Path, seed: int) -> int:
         "ASAN_OPTIONS": f"{os.environ.get('ASAN_OPTIONS', '')}:allocator_may_return_null=1",
     }
     while time.monotonic() < end:
-        words = [sys.executable, __file__, "run", str(seed), str(seed + EACH - 1)]
+        words = [sys.executable, __file__, "run", str(seed), str(seed + MUTANTS - 1)]
         process = subprocess.Popen(
             words,
             stdout=subprocess.PIPE,
@@ -200,13 +200,13 @@ def fuzz(seconds: float, folder: Path, seed: int) -> int:
             start_new_session=True,
         )
         try:
-            output, errors = process.communicate(timeout=EACH * CASE_S)
+            output, errors = process.communicate(timeout=MUTANTS * CASE_S)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             output, errors = process.communicate()
             errors += "hangs"
         if process.returncode == 0:
-            seed, tried = seed + EACH, tried + EACH
+            seed, tried = seed + MUTANTS, tried + MUTANTS
             results.update(json.loads(output[output.index("{") :].replace("'", '"')))
             continue
         last = int(output.split()[-1])

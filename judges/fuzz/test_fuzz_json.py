@@ -52,7 +52,7 @@ def test_mutant_is_refused_by_a_line_or_becomes_c() -> None:
 def test_mutant_that_is_not_refused_runs() -> None:
     """Under the sanitizers: it is compiled and loaded, takes entries and forwards frames."""
     environment = sanitizers.environment() or needs.missing(needs.SANITIZERS)
-    words = [sys.executable, Path(fuzz_json.__file__), "run", "1", str(fuzz_json.EACH)]
+    words = [sys.executable, Path(fuzz_json.__file__), "run", "1", str(fuzz_json.MUTANTS)]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     assert "'ran'" in done.stdout

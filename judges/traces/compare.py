@@ -38,7 +38,7 @@ PORTS = (1, 2, 3)
 _LINE = re.compile(r"\[[\d:.]+\] \[bmv2\] \[.\] \[thread \d+\] \[(\d+\.\d+)\] \[cxt 0\] (.*)")
 _KEY = re.compile(r"\* (\S+)\s*: (\S+)$")
 # One of the two has these alone, or in other words: what parsers assign, elements of stacks.
-_OWN = re.compile(
+_BMV2_ALONE = re.compile(
     r"Dumping entry|Left queue|Replicating packet|Match key|Action entry: |Cloning packet to "
     r"egress port|Parser set|"
     r"Executing method|hash\(|Read register|Wrote register|Updated counter|Checksum '|"
@@ -56,7 +56,7 @@ def lines_of(text: str) -> list[str]:
         if match := _LINE.match(line):
             packet = match[1]
             in_key = match[2].startswith("Looking up key")
-            if not _OWN.match(match[2]):
+            if not _BMV2_ALONE.match(match[2]):
                 by_packet.setdefault(packet, []).append(
                     re.sub(r"^\S*/(?=[^/ ]+\.p4\()", "", match[2])
                 )

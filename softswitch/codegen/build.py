@@ -76,7 +76,7 @@ def _generator() -> str:
 
 # Of the sources as this process found them: those that it will import, unless somebody changes them
 # just then.
-_FOUND = _generator()
+_GENERATOR = _generator()
 
 
 def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
@@ -102,7 +102,7 @@ def build_program(
 
     Raises ProgramError if the switch cannot run it.
     """
-    identity = f"{_FOUND} {inplace} {traced} {covered}\n{json_text}"
+    identity = f"{_GENERATOR} {inplace} {traced} {covered}\n{json_text}"
     key = "json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags)
     if known := find_object(*key):
         return known
@@ -121,7 +121,7 @@ def build_program(
     except LimitError as error:
         message = f"{error}; of the program this is the largest part: make it smaller"
         raise UnsupportedProgram(message, largest_part(generated)) from None
-    if _generator() == _FOUND:  # else the text may be that of older sources, or of newer ones
+    if _generator() == _GENERATOR:  # else the text may be that of older sources, or of newer ones
         link(entry(*key), built)
     return built
 
@@ -151,7 +151,7 @@ def cached(
     it: of the sources now; `loaded_version`: of those that this process has."""
     import pickle  # late: a switch that compiles at its start needs none
 
-    identity = f"{_FOUND} {loaded_version} {sys.implementation.cache_tag}\n{source}"
+    identity = f"{_GENERATOR} {loaded_version} {sys.implementation.cache_tag}\n{source}"
     name = f"{kind}-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.pickle"
     with suppress(BuildError):  # as an installation with compiled objects needs no cache
         if (state := read_intact(cache_dir() / name)) is not None:
@@ -161,7 +161,7 @@ def cached(
 
     @cache
     def keep_it() -> None:
-        if _generator() == _FOUND and version() == loaded_version:
+        if _generator() == _GENERATOR and version() == loaded_version:
             with suppress(BuildError, RecursionError):  # the latter of expressions that are deep
                 keep(cache_dir() / name, pickle.dumps(value))
 

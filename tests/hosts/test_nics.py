@@ -160,7 +160,7 @@ def test_pause_stops_one_nic() -> None:
     assert [nic.paused_s(ROCE, 5 * FRAME_S) > 0 for nic in host.nics] == [False, True]
 
 
-ONE = ["--name", "h", "--mac", "02:00:00:00:00:01", "--ip", "10.0.0.1", "--control", "x"]
+SINGLE = ["--name", "h", "--mac", "02:00:00:00:00:01", "--ip", "10.0.0.1", "--control", "x"]
 
 
 def test_agent_has_a_nic_for_each_interface() -> None:
@@ -178,7 +178,7 @@ def test_agent_has_a_nic_for_each_interface() -> None:
         "--delay",
         "2",
     ]
-    nics = settings(parser().parse_args([*ONE, *options, "--link", "3:4", "--link", "5:6"])).nics
+    nics = settings(parser().parse_args([*SINGLE, *options, "--link", "3:4", "--link", "5:6"])).nics
     assert [(nic.interface, nic.line_rate_bps, nic.delay_s, nic.link) for nic in nics] == [
         ("a", 1e9, 1.0, (3, 4)),
         ("b", 2e9, 2.0, (5, 6)),
@@ -204,4 +204,4 @@ def test_agent_has_a_nic_for_each_interface() -> None:
 )
 def test_agent_refuses_options_that_do_not_match(options: list[str], why: str) -> None:
     with pytest.raises(CommandError, match=why):
-        settings(parser().parse_args([*ONE, *options]))
+        settings(parser().parse_args([*SINGLE, *options]))

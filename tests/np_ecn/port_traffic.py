@@ -11,7 +11,7 @@ Arrivals = Sequence[tuple[int, int, int]]
 """Each with the time after the one before, its class and its length."""
 Stops = Sequence[tuple[int, int]]
 """Of a class, each with the time after the last RESUME and its length."""
-DATA, OTHER, CNP, LOWER = 3, 5, 7, 0
+DATA, SECOND_DATA, CNP, LOWER = 3, 5, 7, 0
 BEFORE = frozenset({4, 6, CNP})
 FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gbit/s
 
@@ -26,7 +26,7 @@ def packets(most: int) -> st.SearchStrategy[list[tuple[int, int, int]]]:
     return st.lists(
         st.tuples(
             st.one_of(st.integers(0, 300), st.integers(0, 3000), st.just(40_000)),
-            st.sampled_from([DATA] * 5 + [OTHER, CNP, LOWER]),
+            st.sampled_from([DATA] * 5 + [SECOND_DATA, CNP, LOWER]),
             st.sampled_from([FRAME] * 5 + [SMALL, JUMBO]),
         ),
         min_size=1,

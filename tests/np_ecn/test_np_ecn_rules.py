@@ -7,10 +7,22 @@ import pytest
 from hypothesis import event, example, given, settings, strategies as st
 from np_ecn_rules import WRAP, TimeRule, TofinoRule
 from port_model import Differences, Trace, allowed, differences, rests
-from port_traffic import BEFORE, CNP, DATA, FRAME, JUMBO, LOWER, OTHER, SMALL, packets, pauses, port
+from port_traffic import (
+    BEFORE,
+    CNP,
+    DATA,
+    FRAME,
+    JUMBO,
+    LOWER,
+    SECOND_DATA,
+    SMALL,
+    packets,
+    pauses,
+    port,
+)
 
 NONE = Differences(frozenset(), frozenset())
-MARKED = frozenset({DATA, OTHER})
+MARKED = frozenset({DATA, SECOND_DATA})
 COUNTED = MARKED | BEFORE
 PACKETS = packets(60)
 # Later than a gap after the clock's 0, so that the first dequeue ends a rest; and such that the
@@ -52,7 +64,7 @@ def test_with_pauses_they_differ_within_the_bound(
     stops: list[tuple[int, int]],
     other_stops: list[tuple[int, int]],
 ) -> None:
-    trace = port(start, arrivals, {DATA: stops, OTHER: other_stops})
+    trace = port(start, arrivals, {DATA: stops, SECOND_DATA: other_stops})
     bound = allowed(trace, rests(trace, JUMBO, COUNTED), JUMBO, MARKED)
     observed = differences(trace, new(), MARKED)
     assert observed.time_alone <= bound.time_alone
@@ -158,7 +170,7 @@ def test_a_shaped_port_needs_a_bound_for_its_rate() -> None:
     assert wrong == Differences(frozenset(), frozenset(range(2, 20)))  # all that found others
 
 
-@pytest.mark.parametrize("number", [4, OTHER, CNP])
+@pytest.mark.parametrize("number", [4, SECOND_DATA, CNP])
 def test_a_higher_class_is_no_pause(number: int) -> None:
     """However long it is served. If it weren't known to go before, it would be taken for one."""
     trace = port(10**6, [*burst(10, every=10), *burst(60, every=20, number=number)], {})

@@ -261,7 +261,7 @@ def test_p4app_of_one_switch_has_its_number_of_hosts(tmp_path: Path) -> None:
         assert len(network.arrived("h3")) == 1
 
 
-ONE: dict[str, Any] = {"switches": {"s1": {}}, "hosts": {"h1": {}}, "links": [["h1", "s1"]]}
+SMALLEST: dict[str, Any] = {"switches": {"s1": {}}, "hosts": {"h1": {}}, "links": [["h1", "s1"]]}
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"targets": {"custom": {"program": "topo.py"}}},
@@ -271,13 +271,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"targets": {"m": {"links": [["h1", "s1", 1, 2, 3]]}}}, r"a link is \[\"h1\", \"s1\"\]"),
     ({"topology": {"switches": {}, "hosts": {}}}, r"no 'links'"),
     (
-        {"topology": {**ONE, "assignment_strategy": "x"}},
+        {"topology": {**SMALLEST, "assignment_strategy": "x"}},
         r"assignment_strategy 'x': choose from l2, mixed, l3, manual",
     ),
-    ({"topology": {**ONE, "hosts": {"h1": {"ip": "x"}}}}, r"'x'"),
-    ({"topology": {**ONE, "assignment_strategy": "manual"}}, r"h1 has no `ip`"),
-    ({"topology": {**ONE, "links": [["h1", "s1", {"port2": "z"}]]}}, r"is no port"),
-    ({**ONE, "hosts": ["h1", "h999"]}, r"hosts are h1 to h254"),
+    ({"topology": {**SMALLEST, "hosts": {"h1": {"ip": "x"}}}}, r"'x'"),
+    ({"topology": {**SMALLEST, "assignment_strategy": "manual"}}, r"h1 has no `ip`"),
+    ({"topology": {**SMALLEST, "links": [["h1", "s1", {"port2": "z"}]]}}, r"is no port"),
+    ({**SMALLEST, "hosts": ["h1", "h999"]}, r"hosts are h1 to h254"),
 ]
 
 

@@ -20,7 +20,7 @@ def group(number: int, *replicas: p4r.Replica, **fields: bytes) -> p4r.PacketRep
     return p4r.PacketReplicationEngineEntry(multicast_group_entry=entry)
 
 
-ONE, TWO = p4r.Replica(egress_port=1, instance=1), p4r.Replica(port=b"\2", instance=9)
+COPY, COPY_2 = p4r.Replica(egress_port=1, instance=1), p4r.Replica(port=b"\2", instance=9)
 
 
 def code_of(client: Client, kind: str, entry: p4r.PacketReplicationEngineEntry) -> int:
@@ -31,16 +31,16 @@ def code_of(client: Client, kind: str, entry: p4r.PacketReplicationEngineEntry) 
 
 @pytest.mark.parametrize("make", [session, group])
 def test_life_of_an_entry(client: Client, make: type) -> None:
-    client.insert(packet_replication_engine_entry=make(3, ONE, TWO))
-    assert client.read(packet_replication_engine_entry=make(3)) == [make(3, ONE, TWO)]
-    assert code_of(client, "INSERT", make(3, ONE)) == rpc_code.ALREADY_EXISTS
-    client.modify(packet_replication_engine_entry=make(3, TWO))
-    client.insert(packet_replication_engine_entry=make(4, ONE))
-    assert client.read(packet_replication_engine_entry=make(0)) == [make(3, TWO), make(4, ONE)]
+    client.insert(packet_replication_engine_entry=make(3, COPY, COPY_2))
+    assert client.read(packet_replication_engine_entry=make(3)) == [make(3, COPY, COPY_2)]
+    assert code_of(client, "INSERT", make(3, COPY)) == rpc_code.ALREADY_EXISTS
+    client.modify(packet_replication_engine_entry=make(3, COPY_2))
+    client.insert(packet_replication_engine_entry=make(4, COPY))
+    assert client.read(packet_replication_engine_entry=make(0)) == [make(3, COPY_2), make(4, COPY)]
     client.delete(packet_replication_engine_entry=make(3))
-    assert client.read(packet_replication_engine_entry=make(0)) == [make(4, ONE)]
+    assert client.read(packet_replication_engine_entry=make(0)) == [make(4, COPY)]
     assert code_of(client, "DELETE", make(3)) == rpc_code.NOT_FOUND
-    assert code_of(client, "MODIFY", make(3, ONE)) == rpc_code.NOT_FOUND
+    assert code_of(client, "MODIFY", make(3, COPY)) == rpc_code.NOT_FOUND
     with pytest.raises(RefusedError) as failure:
         client.read(packet_replication_engine_entry=make(3))
     assert failure.value.codes == [rpc_code.NOT_FOUND]
@@ -49,7 +49,7 @@ def test_life_of_an_entry(client: Client, make: type) -> None:
 @pytest.mark.parametrize("make", [session, group])
 def test_an_entry_without_replicas(client: Client, make: type) -> None:
     client.insert(packet_replication_engine_entry=make(5))
-    client.modify(packet_replication_engine_entry=make(5, ONE))
+    client.modify(packet_replication_engine_entry=make(5, COPY))
     client.modify(packet_replication_engine_entry=make(5))
     assert client.read(packet_replication_engine_entry=make(0)) == [make(5)]
     client.delete(packet_replication_engine_entry=make(5))
@@ -59,8 +59,8 @@ def test_an_entry_without_replicas(client: Client, make: type) -> None:
 @pytest.mark.parametrize("make", [session, group])
 def test_what_is_refused(client: Client, make: type) -> None:
     for entry, code in (
-        (make(0, ONE), rpc_code.INVALID_ARGUMENT),
-        (make(1 << 20, ONE), rpc_code.OUT_OF_RANGE),
+        (make(0, COPY), rpc_code.INVALID_ARGUMENT),
+        (make(1 << 20, COPY), rpc_code.OUT_OF_RANGE),
         (
             make(1, p4r.Replica(instance=1), p4r.Replica(egress_port=0, instance=1)),
             rpc_code.INVALID_ARGUMENT,
@@ -68,7 +68,7 @@ def test_what_is_refused(client: Client, make: type) -> None:
         (make(1, p4r.Replica(egress_port=512)), rpc_code.INVALID_ARGUMENT),
         (make(1, p4r.Replica(port=b"")), rpc_code.INVALID_ARGUMENT),
         (make(1, p4r.Replica(egress_port=1, instance=65536)), rpc_code.INVALID_ARGUMENT),
-        (make(1, ONE, p4r.Replica(port=b"\0\1", instance=1)), rpc_code.INVALID_ARGUMENT),
+        (make(1, COPY, p4r.Replica(port=b"\0\1", instance=1)), rpc_code.INVALID_ARGUMENT),
         (
             make(1, p4r.Replica(egress_port=1, backup_replicas=[{"port": b"\2"}])),
             rpc_code.UNIMPLEMENTED,
@@ -80,30 +80,30 @@ def test_what_is_refused(client: Client, make: type) -> None:
 
 
 def test_session_details(client: Client) -> None:
-    client.insert(packet_replication_engine_entry=session(1, ONE, packet_length_bytes=60))
+    client.insert(packet_replication_engine_entry=session(1, COPY, packet_length_bytes=60))
     assert client.read(packet_replication_engine_entry=session(1)) == [
-        session(1, ONE, packet_length_bytes=60)
+        session(1, COPY, packet_length_bytes=60)
     ]
-    assert code_of(client, "MODIFY", session(1, ONE, class_of_service=1)) == rpc_code.UNIMPLEMENTED
+    assert code_of(client, "MODIFY", session(1, COPY, class_of_service=1)) == rpc_code.UNIMPLEMENTED
     assert (
-        code_of(client, "MODIFY", session(1, ONE, packet_length_bytes=-1))
+        code_of(client, "MODIFY", session(1, COPY, packet_length_bytes=-1))
         == rpc_code.INVALID_ARGUMENT
     )
 
 
 def test_group_metadata(client: Client) -> None:
-    client.insert(packet_replication_engine_entry=group(1, ONE, metadata=b"note"))
+    client.insert(packet_replication_engine_entry=group(1, COPY, metadata=b"note"))
     assert client.read(packet_replication_engine_entry=group(1)) == [
-        group(1, ONE, metadata=b"note")
+        group(1, COPY, metadata=b"note")
     ]
 
 
 @pytest.mark.parametrize("make", [session, group])
 def test_ports_are_read_back_canonical(client: Client, make: type) -> None:
     client.insert(
-        packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0\2", instance=9), ONE)
+        packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0\2", instance=9), COPY)
     )
-    assert client.read(packet_replication_engine_entry=make(1)) == [make(1, TWO, ONE)]
+    assert client.read(packet_replication_engine_entry=make(1)) == [make(1, COPY_2, COPY)]
     client.modify(packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0")))
     assert client.read(packet_replication_engine_entry=make(1)) == [
         make(1, p4r.Replica(port=b"\0"))

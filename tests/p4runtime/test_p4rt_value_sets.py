@@ -11,7 +11,7 @@ from p4rt_switch import PROGRAMS, Program, Switch, load
 from pcn.base.p4rt import p4r, rpc_code
 
 INVALID = rpc_code.INVALID_ARGUMENT
-ACCEPTED, SINGLE, OTHER, BOTH = 0, 1, 2, 4
+ACCEPTED, SINGLE, NONE, BOTH = 0, 1, 2, 4
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +65,19 @@ def refused(code: int, action: object, entry: p4r.ValueSetEntry) -> None:
 
 
 def test_exact_members(client: Client, sets: Program) -> None:
-    assert [probe(client, a) for a in (7, 8, 9)] == [ACCEPTED, ACCEPTED, OTHER]
+    assert [probe(client, a) for a in (7, 8, 9)] == [ACCEPTED, ACCEPTED, NONE]
     client.modify(value_set_entry=singles(sets, 9, b"\0\0\7", 0x1234))
-    assert [probe(client, a) for a in (7, 8, 9)] == [ACCEPTED, ACCEPTED, SINGLE | OTHER]
-    assert [probe(client, a) for a in (0x1234, 0x3412)] == [SINGLE | OTHER, OTHER]
+    assert [probe(client, a) for a in (7, 8, 9)] == [ACCEPTED, ACCEPTED, SINGLE | NONE]
+    assert [probe(client, a) for a in (0x1234, 0x3412)] == [SINGLE | NONE, NONE]
     assert client.read(value_set_entry=singles(sets)) == [singles(sets, 9, 7, 0x1234)]
     client.modify(value_set_entry=singles(sets, 8, 9))
-    assert [probe(client, a) for a in (8, 9, 0x1234)] == [SINGLE | OTHER, SINGLE | OTHER, OTHER]
+    assert [probe(client, a) for a in (8, 9, 0x1234)] == [
+        SINGLE | NONE,
+        SINGLE | NONE,
+        NONE,
+    ]
     client.modify(value_set_entry=singles(sets))
-    assert probe(client, 9) == OTHER
+    assert probe(client, 9) == NONE
 
 
 def test_members_of_several_fields(client: Client, sets: Program) -> None:
@@ -97,7 +101,7 @@ def test_members_of_several_fields(client: Client, sets: Program) -> None:
         (0x1FFF, 3, top),
         (0x1FFF, high, top ^ 1 << 128),
     ]
-    yes, no = OTHER | BOTH, OTHER
+    yes, no = NONE | BOTH, NONE
     assert [probe(client, 1, *case) for case in cases] == [yes, no, no, yes, no, no]
     client.modify(value_set_entry=entry)
     assert [probe(client, 1, *case) for case in cases] == [yes, no, no, yes, yes, yes]
@@ -134,8 +138,8 @@ def test_rollback_and_reconcile(client: Client, sets: Program) -> None:
             update("MODIFY", value_set_entry=singles(sets, 4, 4)),
             atomicity="ROLLBACK_ON_ERROR",
         )
-    assert [probe(client, a) for a in (1, 2, 3)] == [SINGLE | OTHER, SINGLE | OTHER, OTHER]
+    assert [probe(client, a) for a in (1, 2, 3)] == [SINGLE | NONE, SINGLE | NONE, NONE]
     client.set_pipeline(sets.info, sets.json, "RECONCILE_AND_COMMIT")
-    assert [probe(client, a) for a in (1, 2, 3)] == [SINGLE | OTHER, SINGLE | OTHER, OTHER]
+    assert [probe(client, a) for a in (1, 2, 3)] == [SINGLE | NONE, SINGLE | NONE, NONE]
     client.set_pipeline(sets.info, sets.json)
-    assert probe(client, 1) == OTHER
+    assert probe(client, 1) == NONE

@@ -29,7 +29,7 @@ from pcn.web.run import RunOnPage
 SETTINGS = {"duration": 4e-3, "before": 0.5e-3}
 
 
-class Kept(History):
+class Recorded(History):
     """Keeps what is added, as it is given."""
 
     def __init__(self) -> None:
@@ -45,9 +45,9 @@ class Kept(History):
 
 
 @pytest.fixture(scope="module")
-def victim(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
+def victim(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Recorded]:
     """A run with PAUSE, and what its page got meanwhile."""
-    place, page = tmp_path_factory.mktemp("kept") / "victim", Kept()
+    place, page = tmp_path_factory.mktemp("kept") / "victim", Recorded()
     runner.run(
         "victim", scheme="pfc", clock="virtual", settings=["duration=4ms", "before=500us"],
         out=place,
@@ -56,7 +56,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
     return place, page
 
 
-def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Kept]) -> None:
+def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Recorded]) -> None:
     place, page = victim
     run = read_run(place)
     read = list(run.frames())
@@ -80,7 +80,7 @@ def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Kept]) -> No
                         assert value == by_key[row[key]][name]
 
 
-def test_group_ends_when_all_of_it_has_arrived(victim: tuple[Path, Kept]) -> None:
+def test_group_ends_when_all_of_it_has_arrived(victim: tuple[Path, Recorded]) -> None:
     """It waits until the first byte arrives, is idle where none does, and sends otherwise."""
     place, page = victim
     sizes: dict[str, int] = {}
@@ -100,7 +100,7 @@ def test_group_ends_when_all_of_it_has_arrived(victim: tuple[Path, Kept]) -> Non
         assert {"waiting", "sending", "ended"} <= set(states)
 
 
-def test_frames_add_up_to_counters(victim: tuple[Path, Kept]) -> None:
+def test_frames_add_up_to_counters(victim: tuple[Path, Recorded]) -> None:
     place, page = victim
     run = read_run(place)
     summary = json.loads((place / "summary.json").read_text())
@@ -136,7 +136,7 @@ def test_watched_run_records_the_same() -> None:
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 3e-3, "pairs": 2})
     alone, watched = (
         run_virtual(plan, Silent()),
-        run_virtual(plan, Silent(), watcher=RunOnPage(Kept())),
+        run_virtual(plan, Silent(), watcher=RunOnPage(Recorded())),
     )
     assert watched.flows == alone.flows
     assert watched.ports == alone.ports
@@ -150,7 +150,7 @@ def test_watched_run_records_the_same() -> None:
 
 @settings(max_examples=10)  # judges/fuzz/fuzz_results.py does it for hours
 @given(st.integers(0, 2**32 - 1))
-def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Kept], seed: int) -> None:
+def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Recorded], seed: int) -> None:
     place, _ = victim
     random = np.random.default_rng(seed)
     name = ("summary.json", "topology.json", "series.parquet", "queues.parquet")[seed % 4]
@@ -174,7 +174,7 @@ def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Kept], seed: 
     ("time_s", "value"), [(1.0, 1e308), (1.0, np.nan), (1e300, 1.0), (np.nan, 1.0)]
 )
 def test_series_beyond_what_runs_have_are_refused(
-    victim: tuple[Path, Kept], tmp_path: Path, time_s: float, value: float
+    victim: tuple[Path, Recorded], tmp_path: Path, time_s: float, value: float
 ) -> None:
     place, _ = victim
     path = Path(shutil.copytree(place, tmp_path / "made"))
@@ -207,7 +207,7 @@ def test_frames_of_any_run_are_bounded_and_in_order(
     assert len(list(Frames(dumbbell(), ()).between(Series(), times))) == len(times) - 1
 
 
-def test_flow_may_send_what_its_own_limit_leaves(victim: tuple[Path, Kept]) -> None:
+def test_flow_may_send_what_its_own_limit_leaves(victim: tuple[Path, Recorded]) -> None:
     """The scenario holds F0 and F1 at 20 Gbit/s with PFC alone, whose scheme leaves the line's
     rate."""
     _, page = victim
@@ -217,12 +217,12 @@ def test_flow_may_send_what_its_own_limit_leaves(victim: tuple[Path, Kept]) -> N
     assert max(rate for rate in rates if rate is not None) == 20e9
 
 
-def test_no_port_sends_faster_than_its_link(victim: tuple[Path, Kept]) -> None:
+def test_no_port_sends_faster_than_its_link(victim: tuple[Path, Recorded]) -> None:
     """Each frame has as many readings of its counters as the others, however long the run is."""
     _, victim_page = victim
     largest = max(port["utilisation"] for frame in victim_page.frames for port in frame["ports"])
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 0.45})
-    page = Kept()
+    page = Recorded()
     run_virtual(plan, Silent(), watcher=RunOnPage(page))
     assert len(page.frames) > 200
     frame_s = plan.frame_bytes * 8 / plan.capacity_bps  # one may begin before and end in it

@@ -70,12 +70,12 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Told:
+class Cnm:
     flow: int
     feedback: int
 
 
-def drive(rule: InputRule, events: Iterable[Event], seed: int) -> Iterator[Sample | Told]:
+def drive(rule: InputRule, events: Iterable[Event], seed: int) -> Iterator[Sample | Cnm]:
     chance = random.Random(seed)
     copies: dict[Packet, tuple[int, Arrives, int]] = {}
     left = 0
@@ -91,13 +91,13 @@ def drive(rule: InputRule, events: Iterable[Event], seed: int) -> Iterator[Sampl
                 packet.length, event.at - packet.at, INGRESS_NS, chance.getrandbits(32)
             )
             if feedback:
-                yield Told(packet.flow, feedback)
+                yield Cnm(packet.flow, feedback)
         elif packet in copies:
             admitted, arrival, before = copies.pop(packet)
             feedback, queue = rule.copied(admitted)
             yield Sample(arrival.inside, queue - (queue >> 31 << 32), left - before)
             if feedback:
-                yield Told(packet.flow, feedback)
+                yield Cnm(packet.flow, feedback)
 
 
 packets = st.lists(
@@ -157,7 +157,7 @@ def shares(
     """Flow 1's share of all notifications, and their number."""
     events = run(constant(inside, rates, until_ns, 5), rates, TRANSIT_NS)
     notified = Counter(
-        outcome.flow for outcome in drive(InputRule(point), events, 1) if isinstance(outcome, Told)
+        outcome.flow for outcome in drive(InputRule(point), events, 1) if isinstance(outcome, Cnm)
     )
     return notified[1] / notified.total(), notified.total()
 

@@ -15,7 +15,7 @@ from links import HANG_S
 from pcn.base.namespaces import in_namespace
 
 VLAN = 5
-_Made = TypeVar("_Made")
+_Result = TypeVar("_Result")
 
 
 class KernelHost:
@@ -114,7 +114,7 @@ class KernelHost:
         """A command in the host."""
         return run("nsenter", "--target", str(self._holder.pid), "--net", *command)
 
-    def inside(self, make: Callable[[], _Made]) -> _Made:
+    def inside(self, make: Callable[[], _Result]) -> _Result:
         return in_namespace(self._holder.pid, make)
 
     def socket(self, kind: socket.SocketKind, version: int, tagged: bool) -> socket.socket:

@@ -19,7 +19,7 @@ CLAB = (
     "topology:\n  nodes:\n    s: {kind: srl}\n    h0: {kind: linux}\n    h1: {kind: linux}\n  "
     "links:\n"
 )
-GIVEN = {
+TEXTS = {
     "htsim": (FILES / "small.topo")
     .read_text()
     .replace("Tier 2\n", "Tier 2\nDownlink_Latency_ns 300\n"),
@@ -52,19 +52,19 @@ def read(name: str, text: str, **options: float | str) -> Topology:
 
 
 def test_files_are_of_each_format_that_has_rates() -> None:
-    assert set(GIVEN) == set(FORMATS) - {"pcn", "containerlab", "p4app"}, (
+    assert set(TEXTS) == set(FORMATS) - {"pcn", "containerlab", "p4app"}, (
         "files of the latter two have no rates"
     )
-    for name, text in GIVEN.items():
+    for name, text in TEXTS.items():
         assert format_of(Source(Path({"pcn-json": "net.json"}.get(name, "net")), text)).name == name
         assert read(name, text).hosts
 
 
-@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("option", ["rate_bps=7G", "delay_s=7us", "split_hosts=1", "nvlink=0"])
 def test_option_without_effect_is_refused(name: str, option: str, tmp_path: Path) -> None:
     path = tmp_path / ("net.json" if name.endswith("json") or name in EXERCISES else "net")
-    path.write_text(GIVEN[name])
+    path.write_text(TEXTS[name])
     topology = find_topology(f"{name}:{path}")
     key, _, value = option.partition("=")
     with pytest.raises(TopologyError, match=rf"leave out {key}|no option '{key}'") as caught:
@@ -77,10 +77,10 @@ def test_option_without_effect_is_refused(name: str, option: str, tmp_path: Path
     ("name", "options", "text"),
     [
         ("htsim", {"delay_s": "7us"}, (FILES / "small.topo").read_text()),
-        ("p4lang", {"delay_s": "7us"}, GIVEN["p4lang"].replace(', "5us", 10', "", 1)),
-        ("p4lang", {"rate_bps": "7G"}, GIVEN["p4lang"].replace(', "5us", 10', "", 1)),
-        ("node-link", {"rate_bps": "7G"}, GIVEN["node-link"].replace('"rate": "1G", ', "", 1)),
-        ("graphml", {"delay_s": "7us"}, GIVEN["graphml"].replace((
+        ("p4lang", {"delay_s": "7us"}, TEXTS["p4lang"].replace(', "5us", 10', "", 1)),
+        ("p4lang", {"rate_bps": "7G"}, TEXTS["p4lang"].replace(', "5us", 10', "", 1)),
+        ("node-link", {"rate_bps": "7G"}, TEXTS["node-link"].replace('"rate": "1G", ', "", 1)),
+        ("graphml", {"delay_s": "7us"}, TEXTS["graphml"].replace((
             '<data key="d">1us</data>'
         ), "", 1)),
         (

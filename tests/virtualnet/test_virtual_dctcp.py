@@ -16,7 +16,7 @@ from pcn.topologies.model import FlowSpec
 LINE, DELAY, DATA, ACK, K = 10e9, 25e-6, 1058, 62, 65
 RTT = 4 * DELAY + 2 * (DATA + ACK) * 8 / LINE
 BDP = LINE * RTT / 8 / DATA
-EACH = {"ack_bytes": 1.0}
+EACH_PACKET = {"ack_bytes": 1.0}
 SECOND = {"ack_bytes": 2000.0, "exact": 1.0}
 
 
@@ -29,7 +29,7 @@ def dctcp_network(senders: int, settings: dict[str, float], **more: Any) -> Virt
     )
 
 
-@pytest.mark.parametrize("settings", [EACH, SECOND], ids=["ack each", "ack each second"])
+@pytest.mark.parametrize("settings", [EACH_PACKET, SECOND], ids=["ack each", "ack each second"])
 @pytest.mark.parametrize("flows", [2, 10])
 def test_queue_has_the_height_and_amplitude_of_the_model(
     flows: int, settings: dict[str, float]
@@ -59,7 +59,7 @@ def test_queue_has_the_height_and_amplitude_of_the_model(
 
 
 def test_queue_of_many_flows_is_not_above_k_and_a_frame_a_flow() -> None:
-    with dctcp_network(40, EACH) as network:
+    with dctcp_network(40, EACH_PACKET) as network:
         queue = network.sample(2e-6, [network.queue_bytes("s0", 41)], from_s=0.03)
         network.run(until_s=0.1)
         assert queue.values.max() <= (K + 40 + 1) * DATA

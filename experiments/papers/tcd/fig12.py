@@ -25,7 +25,7 @@ from pcn.topologies.head_of_line import P1, P2, P3, head_of_line
 from pcn.topologies.model import Endpoint, FlowSpec
 
 BEGINS_S, BURSTS_S, DURATION_S = 2e-3, 0.4e-3, 12e-3
-ONE, SEVERAL = "one congestion point", "several"
+SINGLE, SEVERAL = "one congestion point", "several"
 PORTS = {"P1": P1, "P2": P2}
 NON_CONGESTION, DRAINING, UNDETERMINED, CONGESTION = range(4)
 """tcd_port.p4's."""
@@ -33,7 +33,7 @@ _EVERY_S = 10e-6
 _ENDS_S = 8e-3
 """By then P2 is congested, if it is to be; until here nothing has ended but the bursts."""
 _RELEASED = {
-    ONE: (NON_CONGESTION, UNDETERMINED, DRAINING, NON_CONGESTION),
+    SINGLE: (NON_CONGESTION, UNDETERMINED, DRAINING, NON_CONGESTION),
     SEVERAL: (NON_CONGESTION, UNDETERMINED, DRAINING, CONGESTION),
 }
 _LOOKS = (1,)
@@ -64,7 +64,7 @@ class Fig12(Experiment):
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for points in (ONE, SEVERAL):
+        for points in (SINGLE, SEVERAL):
             for scheme in schemes:
                 yield Run(
                     {"points": points, "scheme": scheme, "seed": 1},
@@ -134,7 +134,9 @@ class Fig12(Experiment):
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for points in (points for points in (ONE, SEVERAL) if points in outcomes.values("points")):
+        for points in (
+            points for points in (SINGLE, SEVERAL) if points in outcomes.values("points")
+        ):
             variants: list[tuple[str, dict[str, str | int]]] = [("", {"scheme": TCD})]
             variants += [(f", looks {looks}", {"looks": looks}) for looks in _LOOKS]
             for which, keys in variants:
@@ -146,13 +148,13 @@ class Fig12(Experiment):
 
                 if of("P2 order") is None:
                     continue
-                rows += (_one_point if points == ONE else _several)(
+                rows += (_one_point if points == SINGLE else _several)(
                     f"{points}: {label(TCD)}{which}", of
                 )
             for name in PORTS if RED in outcomes.values("scheme") else ():
                 text = f"{points}: {label(RED)}, {name}'s packets marked CE (met: 500; trend: any)"
                 its = outcomes.median(f"{name} ce", points=points, scheme=RED)
-                claim = ONE_POINT if points == ONE else SEVERAL_POINTS
+                claim = ONE_POINT if points == SINGLE else SEVERAL_POINTS
                 rows.append(claim.row(text, its, at_least(500, 0), unit="packets"))
         return rows
 
@@ -199,7 +201,7 @@ def _order(
 def _one_point(case: str, of: Callable[[str], float | None]) -> list[Check]:
     rows = []
     for name in PORTS:
-        rows.append(_order(case, name, of(f"{name} order"), _RELEASED[ONE], several=False))
+        rows.append(_order(case, name, of(f"{name} order"), _RELEASED[SINGLE], several=False))
         rows.append(
             ONE_POINT.row(
                 f"{case}, {name}'s packets marked CE (met: none)",

@@ -33,7 +33,7 @@ _SETTLED_BITS = 4e-3 * 10e9
 what waited is gone."""
 SHARES = {0: 0.1, 1: 0.8}
 """Of the line, that F0 and F1 offer."""
-_OWN = (
+_PARAMETERS = (
     Parameter("rate", "rate", 10e9, "rate of every link", 1e6, 1e12),
     Parameter("delay", "time", 4e-6, "one-way delay of every link", 0, 1),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
@@ -275,7 +275,7 @@ class Undetermined(Experiment):
     }
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
-        return scheme_parameters.of(scheme, _OWN, scheme_parameters.as_published(RED))
+        return scheme_parameters.of(scheme, _PARAMETERS, scheme_parameters.as_published(RED))
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, self.parameters(scheme))

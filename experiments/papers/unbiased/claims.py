@@ -29,7 +29,7 @@ MODULATED = Claim("2.10", "", {**FAIR, "f6 / f1": 7 / 3})
 """VI, Fig. 5b: PAUSE alone holds both of an input's flows alike."""
 SPARED = Claim("2.11", "Gbit/s", {**FAIR, "f6": 7.0})
 """VI, Fig. 5c: sampling what waits."""
-TOLD = Claim("2.12", "", {LARGEST: 0.0})
+MESSAGES = Claim("2.12", "", {LARGEST: 0.0})
 """VI, Fig. 5d: messages to f6; "some (but only few)" where the culprit is drawn."""
 CONVERGENCE = Claim("2.13", "ms", {"output": 15.0, "input": 60.0, "keep-alive": 15.0})
 """VI, Fig. 6: until one flow's limit is that of an output that has slowed down."""

@@ -21,12 +21,12 @@ from pcn.experiments.papers.unbiased.claims import (
     INNOCENT,
     INPUTS,
     LARGEST,
+    MESSAGES,
     MODULATED,
     OCCUPANCY,
     PFC,
     RANDOM,
     SPARED,
-    TOLD,
 )
 from pcn.experiments.papers.unbiased.plans import FRAME_BYTES, PLAIN, star_plan
 from pcn.topologies.model import FIFO, ROUND_ROBIN, FlowSpec
@@ -127,10 +127,10 @@ class Fig5(Experiment):
                 if scheme == LARGEST:
                     text = f"{case}, f6's share of the messages to f1 and f6 (met: none)"
                     most = outcomes.extreme("f6_cnms", True, scheme=scheme, switch=switch)
-                    rows.append(TOLD.row(text, most, at_most(0.0), scheme))
+                    rows.append(MESSAGES.row(text, most, at_most(0.0), scheme))
                 if scheme == RANDOM:
                     text = f"{case}, f6's share of the messages to f1 and f6 (met: 8%; trend: 20%)"
-                    rows.append(TOLD.row(text, of("f6_cnms"), at_most(0.08, 0.2)))
+                    rows.append(MESSAGES.row(text, of("f6_cnms"), at_most(0.08, 0.2)))
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:

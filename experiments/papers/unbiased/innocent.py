@@ -30,7 +30,7 @@ from pcn.experiments.papers.unbiased.plans import XOFF_BYTES, XON_BYTES
 from pcn.topologies.model import Endpoint, FlowSpec, TopologyError
 from pcn.topologies.star import star
 
-_OWN = (
+_PARAMETERS = (
     Parameter("rate", "rate", 10e9, "rate of every link", 1e6, 1e12),
     Parameter("delay", "time", 1e-6, "one-way delay of every link", 0, 1),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
@@ -180,7 +180,7 @@ class Innocent(Experiment):
     }
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
-        return scheme_parameters.of(scheme, _OWN, _PAPERS)
+        return scheme_parameters.of(scheme, _PARAMETERS, _PAPERS)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, self.parameters(scheme))

@@ -41,7 +41,7 @@ _UD = 3
 
 
 @dataclass
-class _Found:
+class _Progress:
     """A flow so far. PSNs are counted on beyond their range: `next` is behind the furthest one,
     `first` the least. `gaps`: those between that didn't come, as ranges (begin, end) in order."""
 
@@ -86,7 +86,7 @@ class _Found:
 
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:
-    by_key: dict[_Key, _Found] = {}
+    by_key: dict[_Key, _Progress] = {}
     try:
         with file.path.open("rb") as opened:
             if opened.seek(0, 2) > _MOST_BYTES:
@@ -123,7 +123,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
         raise file.error("no RoCEv2 data over IPv4 is in it")
 
 
-def _take(by_key: dict[_Key, _Found], time_ns: int, frame: bytes) -> None:
+def _take(by_key: dict[_Key, _Progress], time_ns: int, frame: bytes) -> None:
     """Counts a frame, if it has payload of a flow that hasn't come before."""
     ip = 14
     while len(frame) >= ip + 4 and int.from_bytes(frame[ip - 2 : ip], "big") == _VLAN:
@@ -159,7 +159,7 @@ def _take(by_key: dict[_Key, _Found], time_ns: int, frame: bytes) -> None:
     psn &= 0xFFFFFF
     flow = by_key.get(key)
     if flow is None:
-        flow = by_key[key] = _Found(time_ns, psn, psn, tos >> 5)
+        flow = by_key[key] = _Progress(time_ns, psn, psn, tos >> 5)
     flow.requests |= opcode & 0x1F in (*_REQUESTS, *_ANSWERS)
     if flow.take(psn) and payload > 0:  # else it is sent again
         flow.start_ns = time_ns if flow.size_bytes == 0 else min(flow.start_ns, time_ns)

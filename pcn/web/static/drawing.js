@@ -63,10 +63,10 @@ const Drawing = (() => {
         const group = make("g", { visibility: "hidden" }, this.svg);
         const circle = make("circle", { class: "queue", cx: x, cy: y, r: SMALLEST }, group);
         const text = make("title", {}, circle);
-        const bars = make("path", { class: "bars", d: bar(-3) + bar(3) }, group), who = make("title", {}, bars);
+        const bars = make("path", { class: "bars", d: bar(-3) + bar(3) }, group), holder = make("title", {}, bars);
         const nodes = [...new Set(ports.map((port) => port.split(":")[0]))];
         if (nodes.length > 1) this.hosts.set(nodes[0], nodes);
-        const end = { ports, x, y, group, circle, text, bars, who, peers, busiest: ports[0], stopped: 0, queue: 0, used: 0 };
+        const end = { ports, x, y, group, circle, text, bars, holder, peers, busiest: ports[0], stopped: 0, queue: 0, used: 0 };
         group.addEventListener("click", () => choose(...this.target(end)));
         return end;
       });
@@ -167,7 +167,7 @@ const Drawing = (() => {
             put(end.circle, "r", (SMALLEST + (LARGEST - SMALLEST) * Math.sqrt(queue / this.most)).toFixed(1));
             write(end.text, `${busiest.port}: ${busiest.queue_bytes === null ? `${queue} packets` : `${(queue / 1e3).toFixed(1)} KB`} wait${busiest.paused ? ", paused" : ""}`);
           }
-          if (held) write(end.who, `may not send: ${stopped.join(", ")}`);
+          if (held) write(end.holder, `may not send: ${stopped.join(", ")}`);
           put(end.circle, "visibility", queue ? "inherit" : "hidden");
           put(end.bars, "visibility", held ? "inherit" : "hidden");
         }

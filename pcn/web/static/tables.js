@@ -79,8 +79,8 @@ const rows = (table, kind, columns, wanted) => {
   }
   heads(table);
   const body = table.tBodies[0], there = new Map([...body.rows].map((row) => [row.dataset.id, row]));
-  const kept = new Set(wanted.map(([id]) => id));
-  for (const [id, row] of there) if (!kept.has(id)) row.remove();
+  const ids = new Set(wanted.map(([id]) => id));
+  for (const [id, row] of there) if (!ids.has(id)) row.remove();
   wanted.forEach(([id, sample], place) => {
     let row = there.get(id);
     if (!row) {

@@ -13,7 +13,7 @@ import pytest
 
 from pcn.cli import run as pcn
 from pcn.experiments.compare.groups import Group
-from pcn.experiments.compare.stored_results import Kept
+from pcn.experiments.compare.stored_results import StoredRun
 from pcn.experiments.define.samples import RunSamples
 
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "-q"]
@@ -42,8 +42,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def stored_run(
     seed: int, scheme: str = "pcn", number: float | None = 1.0, place: str = "a", **settings: Any
-) -> Kept:
-    return Kept(place, seed, scheme, "traffic", {"scheme": scheme, **settings}, {"n": number}, {})
+) -> StoredRun:
+    return StoredRun(
+        place, seed, scheme, "traffic", {"scheme": scheme, **settings}, {"n": number}, {}
+    )
 
 
 def group(name: str, *values: float, flows: str = "", number: str = "n") -> Group:

@@ -21,7 +21,7 @@ from rich.console import Console
 from pcn.cli import run as pcn
 from pcn.experiments.compare import tables
 from pcn.experiments.compare.groups import grouped
-from pcn.experiments.compare.stored_results import Kept, read
+from pcn.experiments.compare.stored_results import StoredRun, read
 from pcn.experiments.compare.write import render, write
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.samples import UNITS, RunSamples, Samples
@@ -271,7 +271,7 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
         },
     )
     runs = [
-        Kept(
+        StoredRun(
             "[/red]$x",
             1,
             "[bold]",

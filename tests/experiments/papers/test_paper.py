@@ -372,12 +372,12 @@ def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
     store = Store(place / "unbiased-fig5.runs")
     first = [run for run in runs_of(figure) if task_of(figure, run).identity in store.done]
     assert first
-    progress = Told()
+    progress = Notes()
     assert len(run_figure(figure, first, store, progress=progress).outcomes) == len(first)
     assert progress.notes == [f"{len(first)} of {len(first)} runs were done before: {store.place}"]
 
 
-class Told(Silent):
+class Notes(Silent):
     def __init__(self) -> None:
         self.notes: list[str] = []
 

@@ -13,7 +13,7 @@ from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.define.samples import RunSamples, Samples
 from pcn.experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, IBCC, IBCC_TCD, RED, TCD
 from pcn.experiments.papers.tcd.fig11 import Fig11
-from pcn.experiments.papers.tcd.fig12 import CONGESTION, ONE, SEVERAL, Fig12
+from pcn.experiments.papers.tcd.fig12 import CONGESTION, SEVERAL, SINGLE, Fig12
 from pcn.experiments.papers.tcd.fig15b import BURSTS, Fig15b
 from pcn.experiments.papers.tcd.fig16 import HADOOP_EVEN, Fig16
 from pcn.experiments.papers.tcd.infiniband import Table3InfiniBand
@@ -52,7 +52,7 @@ def test_a_run_too_short_for_its_links_settles_nothing(rate: float, verdict: str
     assert {check.verdict for check in checks if check.claim} == {verdict}
 
 
-@pytest.mark.parametrize("points", [ONE, SEVERAL])
+@pytest.mark.parametrize("points", [SINGLE, SEVERAL])
 def test_with_more_looks_than_there_is_time_for_nothing_is_congested(points: str) -> None:
     """Not even where it is to be."""
     arguments = {"several": points == SEVERAL, "looks": 255}

@@ -11,12 +11,12 @@ import pytest
 
 from pcn.cli import run as pcn
 
-KEPT = Path(__file__).parent / "of_0_1"
+RESULTS = Path(__file__).parent / "of_0_1"
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(KEPT, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(RESULTS, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -18,7 +18,7 @@ from pcn.experiments.run.sampler import Clock, Sampler, queue_registers
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import FlowSpec
 
-OWN = """
+MARKING_POINT = """
 TABLE, CLONE_SESSIONS, SAMPLED = "mine_config", (), ("mine",)
 
 
@@ -33,7 +33,7 @@ def test_a_port_s_registers_are_the_queue_s_and_those_that_marking_points_name(
     there = ["mine", "others", "tcd_state", "pn", "waiting_bytes", "waiting_packets"]
     assert queue_registers(there) == ["waiting_bytes", "waiting_packets", "pn", "tcd_state"]
     monkeypatch.setattr(marking, "_from_files", {})
-    (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "mine.py").write_text(MARKING_POINT)
     marking.find(str(tmp_path / "mine.py"))
     assert queue_registers(there) == ["waiting_bytes", "waiting_packets", "pn", "tcd_state", "mine"]
     assert queue_registers(["pn"]) == ["pn"]

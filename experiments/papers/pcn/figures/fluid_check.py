@@ -30,7 +30,7 @@ PERIOD_S, RTT_S = 500e-6, 10e-6
 DURATION_S, SHOWN_S = 200e-3, 60e-3
 STEP_S = 50e-6
 _SMALL_BYTES = 250
-_ONE = "one flow's NP for all"
+_JOINT = "one flow's NP for all"
 _SMALL = f"packets of {_SMALL_BYTES} B"
 _WANDER = "band that a flow's rate wanders in, second half, middle 90%"
 _QUEUE_SWING = "swing of the queue, second half, middle 90%"
@@ -74,7 +74,11 @@ class FluidCheck(Experiment):
             small = {"flows": flows, "payload": _SMALL_BYTES}
             yield Run({"of": flows, "with": _SMALL, "seed": 1}, PCN, 1, small)
             yield Run(
-                {"of": flows, "with": _ONE, "seed": 1}, PCN, 1, {"flows": flows}, "one for all"
+                {"of": flows, "with": _JOINT, "seed": 1},
+                PCN,
+                1,
+                {"flows": flows},
+                "one for all",
             )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
@@ -192,7 +196,7 @@ class FluidCheck(Experiment):
             for name, keys in (
                 ("own", {"flows": few}),
                 ("small", {"of": few, "with": _SMALL}),
-                ("one", {"of": few, "with": _ONE}),
+                ("one", {"of": few, "with": _JOINT}),
             )
         }
         rate = theory.rate_oscillation(few, 0.1 / few, 10e9) / 1e9

@@ -40,7 +40,7 @@ from pcn.experiments.papers.pcn.scenarios.dumbbell_story import about, story
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import Endpoint, TopologyError
 
-_OWN = (
+_PARAMETERS = (
     Parameter("pairs", "count", 3, "sender-receiver pairs; the first has two flows", 1, 32),
     Parameter("rate", "rate", 10e9, "rate of every link", 1e6, 1e12),
     Parameter("rtt", "time", 500e-6, "round-trip time from host to host, without queues", 0, 1),
@@ -93,7 +93,7 @@ class Dumbbell(Experiment):
     }
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
-        return scheme_parameters.of(scheme, _OWN)
+        return scheme_parameters.of(scheme, _PARAMETERS)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, self.parameters(scheme))

@@ -41,7 +41,7 @@ _STALL_S = 0.15e-3
 host may be as late: it is in a crowd, R1's port has a millisecond's work by then, and only who is
 paused when changes."""
 
-_OWN = (
+_PARAMETERS = (
     Parameter(
         "senders", "count", 16, "senders; h0 and h1 have the long flows, all others burst", 3, 64
     ),
@@ -101,7 +101,7 @@ class Victim(Experiment):
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         published = scheme_parameters.as_published(PCN, "dcqcn", "qcn", "timely")
         in_step = {"pcn.w_min": (0.1 / LONG_SENDERS, ""), "pcn.phases": (0.0, "")}
-        return scheme_parameters.of(scheme, _OWN, {**published, **in_step})
+        return scheme_parameters.of(scheme, _PARAMETERS, {**published, **in_step})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, self.parameters(scheme))

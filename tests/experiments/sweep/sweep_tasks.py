@@ -1,0 +1,25 @@
+"""Tasks that the tests of sweeps run, and progress that they read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.sweep.task import Task
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parents[2]
+SHORT = ["--set", "duration=2ms"]
+
+
+def task_for(name: str, **arguments: Any) -> Task:
+    return Task(f"sweep_functions:{name}", arguments, {"function": name, **arguments})
+
+
+class Telling(Silent):
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def advance(self, share: float, text: str) -> None:
+        self.texts.append(text)
