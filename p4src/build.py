@@ -9,9 +9,9 @@ A program is a top file, which instantiates `main`; parts of p4src/v1model are o
 NAME.p4 is compiled twice: NAME, which emulates PFC, and NAME_native, for a target that pauses
 queues by itself; once, where no source has NATIVE_PFC. Each becomes a .json (BMv2's format, which
 the embedded switch runs too; each header type, action, pipeline on a line) and a .p4info.txtpb;
-all are packed (base/packed.py). Each has an entry in manifest.json: the
-flags, the digest of each source that it includes (manifest.py), the SHA-256 of each output, and the
-compiler's version.
+all of a folder are packed (base/packed.py), except where none has two variants. Each has an entry
+in manifest.json: the flags, the digest of each source that it includes (manifest.py), the SHA-256
+of each output, and the compiler's version.
 """
 
 from __future__ import annotations

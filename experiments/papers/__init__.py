@@ -18,15 +18,8 @@ from pcn.topologies import entry_points
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-PAPERS: tuple[Paper, ...] = (
-    pcn.PAPER,
-    dcqcn.PAPER,
-    unbiased.PAPER,
-    tcd.PAPER,
-    qcn_t.PAPER,
-    dctcp.PAPER,
-    hpcc.PAPER,
-    swift.PAPER,
+PAPERS: tuple[Paper, ...] = tuple(
+    paper.PAPER for paper in (pcn, dcqcn, unbiased, tcd, qcn_t, dctcp, hpcc, swift)
 )
 _TRAFFIC = "pcn.experiments.traffic.experiment:Traffic"
 

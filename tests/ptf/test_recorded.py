@@ -1,6 +1,5 @@
 """Records of data-plane tests as values (ptf-tests/records.py)."""
 
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -19,17 +18,8 @@ marked {}
 """
 
 
-@pytest.fixture(scope="module")
-def recorded() -> ModuleType:
-    sys.path.insert(0, str(ROOT / "ptf-tests"))
-    import records as module
-
-    sys.path.remove(str(ROOT / "ptf-tests"))
-    return module
-
-
-def test_recorded_keeps_frames_and_counters(recorded: ModuleType) -> None:
-    cases = recorded.read(RECORD)
+def test_recorded_keeps_frames_and_counters(records: ModuleType) -> None:
+    cases = records.read(RECORD)
     assert list(cases) == ["np_ecn.One", "np_ecn.Two"]
     assert cases["np_ecn.One"].frames == (
         "0.000000000 into 1: 02 (20 B of 0)",
@@ -46,11 +36,11 @@ def test_recorded_keeps_frames_and_counters(recorded: ModuleType) -> None:
     cells=st.dictionaries(st.integers(0, 4095), st.integers(1), max_size=3),
 )
 def test_recorded_reads_back_what_it_wrote(
-    frames: list[str], cells: dict[int, int], recorded: ModuleType
+    frames: list[str], cells: dict[int, int], records: ModuleType
 ) -> None:
-    cases = {"a.B": recorded.Case(tuple(frames), {"marked": cells})}
-    assert recorded.load(recorded.dump(cases)) == cases
-    assert list(recorded.differences(cases["a.B"], cases["a.B"])) == []
+    cases = {"a.B": records.Case(tuple(frames), {"marked": cells})}
+    assert records.load(records.dump(cases)) == cases
+    assert list(records.differences(cases["a.B"], cases["a.B"])) == []
 
 
 @pytest.mark.parametrize(
@@ -72,9 +62,9 @@ def test_recorded_reads_back_what_it_wrote(
     ],
 )
 def test_recorded_names_what_differs(
-    old: str, new: str, line: str | None, recorded: ModuleType
+    old: str, new: str, line: str | None, records: ModuleType
 ) -> None:
-    pair = [recorded.read(text)["np_ecn.One"] for text in (RECORD, RECORD.replace(old, new))]
-    differences = list(recorded.differences(*pair))
+    pair = [records.read(text)["np_ecn.One"] for text in (RECORD, RECORD.replace(old, new))]
+    differences = list(records.differences(*pair))
     assert len(differences) == (line is not None)
     assert line is None or differences[0].startswith(line)

@@ -31,15 +31,6 @@ OTHER_TIMES = set(re.findall(r"^\| `(\w+\.\w+)` \|", SECTION, re.MULTILINE))
 
 
 @pytest.fixture(scope="module")
-def records() -> ModuleType:
-    sys.path.insert(0, str(ROOT / "ptf-tests"))
-    import records as module
-
-    sys.path.remove(str(ROOT / "ptf-tests"))
-    return module
-
-
-@pytest.fixture(scope="module")
 def both(
     records: ModuleType, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, tuple[Cases, Cases]]:

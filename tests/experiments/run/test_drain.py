@@ -11,6 +11,7 @@ import pytest
 from pcn.controller.constants import index
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.run import live
+from pcn.experiments.run.progress import Silent
 
 ACKNOWLEDGEMENT = index(4, 7)
 
@@ -35,14 +36,6 @@ class Switch:
         return {ACKNOWLEDGEMENT: now, index(1): 0}
 
 
-class Quiet:
-    """A watcher of a run that shows nothing."""
-
-    def stage(self, text: str) -> None: ...
-    def advance(self, share: float, text: str) -> None: ...
-    def note(self, text: str) -> None: ...
-
-
 def drained(switch: Switch, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     monkeypatch.setattr(live, "_QUIET_S", 0.05)
     scenario = SCENARIOS["dumbbell"]
@@ -56,7 +49,7 @@ def drained(switch: Switch, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     )
     network = SimpleNamespace(hosts={})
     lab: Any = SimpleNamespace(agents={}, switches={"s0": switch}, network=network, record=record)
-    return live._Run(plan, lab, 1.0, Quiet()).drain()
+    return live._Run(plan, lab, 1.0, Silent()).drain()
 
 
 def test_drain_waits_for_acknowledgements_that_are_inside_a_switch(

@@ -7,24 +7,17 @@ import pytest
 from pcn.experiments.data import records
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.run import virtual
-
-
-class Quiet:
-    """A watcher of a run that shows nothing."""
-
-    def stage(self, text: str) -> None: ...
-    def advance(self, share: float, text: str) -> None: ...
-    def note(self, text: str) -> None: ...
+from pcn.experiments.run.progress import Silent
 
 
 def test_series_of_a_long_run_are_bounded_and_their_sums_exact(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 30e-3})
-    whole = virtual.run_virtual(plan, Quiet())
+    whole = virtual.run_virtual(plan, Silent())
     monkeypatch.setattr(records, "_MOST_VALUES", 0)
     monkeypatch.setattr(records, "_FEWEST_SAMPLES", 8)
-    bounded = virtual.run_virtual(plan, Quiet())
+    bounded = virtual.run_virtual(plan, Silent())
     entity = f"{plan.topology.hosts[0].name}:0"
     times, values = bounded.series.get(entity, "sent_bytes")
     every, at_each = whole.series.get(entity, "sent_bytes")
