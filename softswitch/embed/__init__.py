@@ -30,6 +30,7 @@ MODULES = (
     "tick",  # of the clock that programs read
     "trimming",  # of a queue, as the live switch has it
     "errors",
+    "cli",  # the command, for who has an engine for it
 )
 HEADERS = (
     "cache_lines.h",
