@@ -92,16 +92,21 @@ static uint64_t next_event(const struct sw_switch *sw, uint64_t now_ns)
     return next;
 }
 
-void sw_run_in_time(struct sw_switch *sw)
+bool sw_run_in_time(struct sw_switch *sw)
 {
     sw->ahead_ns = shortest_delay(sw);
-    if (!sw_in_time(sw)) return;
+    if (!sw_in_time(sw)) return true;
     compare_clocks(sw);
     uint64_t now_ns = sw->clock_ns;
     bool keeps_up = true; /* the engine */
     for (uint32_t events = 0; events < MAX_EVENTS; events++) {
         uint64_t next = next_event(sw, now_ns);
-        if (next > now_ns) break;
+        if (next > now_ns) {
+            sw->clock_ns = now_ns;
+            if (sw->engine != NULL && keeps_up)
+                keeps_up = sw->engine->run(sw->engine, sw_now_ns(sw));
+            break;
+        }
         /* What comes too late happens now: time doesn't go back for programs. */
         sw->clock_ns = next > sw->event_ns ? next : sw->event_ns;
         sw->event_ns = sw->clock_ns;
@@ -120,4 +125,5 @@ void sw_run_in_time(struct sw_switch *sw)
         }
     }
     sw->clock_ns = sw->event_ns = now_ns;
+    return keeps_up;
 }

@@ -135,8 +135,8 @@ void sw_report(struct sw_switch *, uint64_t now_ns, uint64_t next_ns); /* after 
 bool sw_in_time(const struct sw_switch *); /* it goes from one event to the next in order of time */
 /* how long after its arrival a frame comes in time, at the latest */
 uint64_t sw_in_time_ns(const struct sw_switch *);
-/* all that was due until now, but what leaves by the kernel */
-void sw_run_in_time(struct sw_switch *);
+/* all that was due until now, but what leaves by the kernel; false: the engine has more of it */
+bool sw_run_in_time(struct sw_switch *);
 /* when the next frame arrives, or has arrived; UINT64_MAX: none does */
 uint64_t sw_arrivals_next(const struct sw_switch *);
 /* Of what is due next (sw_iteration), when the first is that can't be done later, as if it were

@@ -141,13 +141,12 @@ static bool is_behind(const struct sw_switch *sw)
     return false;
 }
 
-/* What the engine has to do by now. It may go so far ahead that a batch for a port without rate
- * leaves at once. False: there is more. */
+/* Where events aren't in order of time: what the engine has to do by now. It may go so far ahead that
+ * a batch for a port without rate leaves at once. False: there is more. */
 static bool run_engine(struct sw_switch *sw)
 {
-    if (sw->engine == NULL) return true;
-    uint64_t ahead_ns = sw_in_time(sw) ? 0 : SW_BATCH * SW_UNSHAPED_NS;
-    return sw->engine->run(sw->engine, sw_now_ns(sw) + ahead_ns);
+    if (sw->engine == NULL || sw_in_time(sw)) return true;
+    return sw->engine->run(sw->engine, sw_now_ns(sw) + SW_BATCH * SW_UNSHAPED_NS);
 }
 
 static uint64_t engine_next(const struct sw_switch *sw)
@@ -160,7 +159,7 @@ static uint64_t engine_next(const struct sw_switch *sw)
 static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
     sw->clock_ns = sw_clock_ns();
-    sw_run_in_time(sw);
+    bool done = sw_run_in_time(sw);
     run_engine(sw);
     /* Overdue packets leave first, or a late iteration would drop packets at queues that should
      * have room by now. */
@@ -171,7 +170,7 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
     handle_events(sw, events, n, sw_in_time(sw) ? 0 : batch);
     sw_run_input(sw);
     sw->clock_ns = sw_clock_ns(); /* ingress took time */
-    bool done = run_engine(sw);
+    done &= run_engine(sw);
     run_ports(sw, false);
     uint64_t next = done ? engine_next(sw) : 0;
     if (sw->generator.due_ns < next) next = sw->generator.due_ns;

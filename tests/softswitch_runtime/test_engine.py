@@ -130,7 +130,7 @@ def test_round_robin_has_virtual_time_s_order(make_links: Links) -> None:
 
 @pytest.mark.root
 def test_packets_without_end_leave_other_ports_alone(make_links: Links) -> None:
-    """One class of a port goes round for ever, and so do resubmitted packets, which are lost; the
+    """One class of a port goes round without end, and so do resubmitted packets, which are lost; the
     other port forwards on."""
     a, b, c = make_links(3)
     with Switch(depth=200, by_engine=True) as switch:
@@ -138,7 +138,7 @@ def test_packets_without_end_leave_other_ports_alone(make_links: Links) -> None:
             switch.port_add(port, link.near)
         switch.forward(1, 2)
         switch.forward(3, 3)
-        switch.write_register(0, 1)  # probe.c: what recirculates does so for ever
+        switch.write_register(0, 1)  # probe.c: what recirculates does so without end
         a.send(*[frame(RECIRCULATE, mark=i) for i in range(100)])
         a.send(*[frame(RESUBMIT, mark=i) for i in range(100)])
         for round_ in range(20):
@@ -211,7 +211,7 @@ def test_options_of_the_engine_are_read() -> None:
         ("pcn.switch_command", ["--arbitration", "none"], "arbitration none: there is round_robin"),
     ],
 )
-def test_command_says_what_it_has_not(module: str, words: list[str], why: str) -> None:
+def test_command_reports_what_it_lacks(module: str, words: list[str], why: str) -> None:
     command = [sys.executable, "-m", module, "--no-p4", "--engine", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert why in done.stderr
