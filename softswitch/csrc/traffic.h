@@ -26,7 +26,7 @@ enum {
     SW_LOOP_PASSES = 4,
     SW_OVERDUE_PACKETS = 8,
     SW_OVERDUE_NS = 10000000,
-    /* an engine's: what a frame takes on a port without rate, and what goes round there at most */
+    /* an engine's: what a frame takes on average on a port without rate where very many leave */
     SW_UNSHAPED_NS = 100,
     SW_BEHIND_NS = 100000
 };

@@ -130,8 +130,8 @@ def test_round_robin_has_virtual_time_s_order(make_links: Links) -> None:
 
 @pytest.mark.root
 def test_packets_without_end_leave_other_ports_alone(make_links: Links) -> None:
-    """One class of a port goes round without end, and so do resubmitted packets, which are lost; the
-    other port forwards on."""
+    """Packets of a port recirculate without end, others are resubmitted and lost; the next port
+    forwards on."""
     a, b, c = make_links(3)
     with Switch(depth=200, by_engine=True) as switch:
         for port, link in ((1, a), (2, b), (3, c)):

@@ -19,7 +19,6 @@
 enum {
     MOST_PACKETS = 1 << 14,
     BUDGET = 4096,
-    LIVE_BPS_GIGA = 1000, /* of a port without rate: below SW_UNSHAPED_NS a frame */
 };
 #define LONGEST_ROUND_PS UINT64_C(50000000)
 /* Times are counted from a multiple of it: 2^54 ns are 208 days, and 2^64 ps 213. */
@@ -29,6 +28,11 @@ struct live_port {
     uint32_t link; /* that leads to its edge; VN_NONE: none */
     bool held; /* its way out isn't free: it doesn't serve */
     bool weighted;
+    /* without rate: frames that started at that time, which take none of it; after SW_BATCH of them
+     * its line is busy, or what multiplies at a port would be its only event */
+    bool unshaped;
+    uint32_t burst;
+    uint64_t burst_ps;
     uint16_t weights[VN_CLASSES];
 };
 
@@ -113,6 +117,13 @@ static void edge_starts(struct vn_context *context, struct vn_link *link, uint32
     }
     pkt->start_ns = sw->origin_ns + edge->live->epoch_ns + context->now / 1000;
     sw_start_frame(sw, queues, pkt);
+    struct live_port *port = &edge->live->ports[edge->port];
+    if (port->unshaped) {
+        if (port->burst_ps != context->now) port->burst = 0;
+        port->burst_ps = context->now;
+        if (++port->burst % SW_BATCH == 0)
+            link->free_at = context->now + SW_BATCH * SW_UNSHAPED_NS * UINT64_C(1000);
+    }
     if (!sw_port_can_run(sw, queues)) hold(edge->live, edge->port);
 }
 
@@ -138,10 +149,10 @@ static void set_port(struct live *live, uint16_t number)
     const struct sw_tm_port *queues = live->sw->tm.ports[number];
     if (port->link == VN_NONE || queues == NULL) return;
     struct vn_link *link = vn_link_of(context, port->link);
-    bool shaped = queues->rate_bps != 0;
-    link->tick = shaped ? 1000 : SW_UNSHAPED_NS * 1000;
-    vn_set_rate(link, shaped ? queues->rate_bps : LIVE_BPS_GIGA * UINT64_C(1000000000));
-    vn_port_more(link)->longest_round = shaped ? 0 : LONGEST_ROUND_PS;
+    port->unshaped = queues->rate_bps == 0;
+    link->tick = port->unshaped ? 1 : 1000;
+    vn_set_rate(link, port->unshaped ? UINT64_C(1) << 63 : queues->rate_bps);
+    vn_port_more(link)->longest_round = port->unshaped ? LONGEST_ROUND_PS : 0;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         uint32_t depth = queues->queues[class].depth;
         if (class >= live->sw->tm.priorities) depth = VN_NO_QUEUE;
