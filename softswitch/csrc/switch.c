@@ -419,9 +419,10 @@ int sw_load(struct sw_switch *sw, const char *path, uint64_t *coverage, uint32_t
     instance->collected = coverage;
     sw_lock(sw);
     unload(sw);
-    bool own = sw->engine == NULL; /* an engine's packets have their PHVs there */
-    sw_pool_init(&sw->pool, own ? program->phv_size : 0, own ? program->headroom : 0, MAX_SMALL,
+    bool bare = sw->engine != NULL;
+    sw_pool_init(&sw->pool, bare ? 0 : program->phv_size, bare ? 0 : program->headroom, MAX_SMALL,
                  MAX_LARGE);
+    sw->pool.bare = bare;
     sw->library = library;
     sw->instance = instance;
     sw_trace(instance, 0, SW_TRACE_LOADED, 0, 0, NULL, 0);
