@@ -41,6 +41,14 @@ for _name in (
 _CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
 
 
+if os.environ.get("PCN_TEST_ENGINE"):  # live switches of networks are on the engine, all of them
+    from pcn.lab import target as _target
+
+    _target.TARGETS["softswitch"] = type(
+        "OnEngine", (_target.EngineTarget,), {"name": "softswitch"}
+    )
+
+
 def pytest_sessionstart() -> None:
     """Shells start background jobs with SIGINT ignored, nohup with SIGHUP, which programs inherit:
     then no test could interrupt one."""

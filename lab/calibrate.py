@@ -43,11 +43,11 @@ from pcn.topologies.serialise import from_dict
 USABLE: Final = 0.5
 """Share of the machine that may go to packets: waiting packets are late packets, and the start
 brings a burst."""
-ARRIVAL_COST: Final = {"softswitch": 1.0, "bmv2": 18.0}
+ARRIVAL_COST: Final = {"softswitch": 1.0, "engine": 1.0, "bmv2": 18.0}
 """What a switch, on one core, needs to take a packet in, in rounds of the calibration's loop. BMv2
 lost packets of the victim scenario's bursts at k = 2,400, 3,000 and 4,000, and none at 6,000; PAUSE
 by recirculation is in this."""
-HOP_COST: Final = {"softswitch": 5.2, "bmv2": 29.0}
+HOP_COST: Final = {"softswitch": 5.2, "engine": 5.2, "bmv2": 29.0}
 """What a switch needs for a packet that goes from one link to the next. The dumbbell's two took 78%
 of a core at 7,870 packets a second, 50 us each, one at 2,950 packets a second 62 us; a round took
 12 us then."""

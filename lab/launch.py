@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from pcn.base.errors import LabError, nearest
 from pcn.lab import pace
-from pcn.lab.target import LaunchSpec, PortSpec, SoftswitchTarget
+from pcn.lab.target import (
+    EMBEDDED,
+    EngineTarget,
+    LaunchSpec,
+    PortSpec,
+    SoftswitchTarget,
+)
 from pcn.softswitch.tick import TICK_NS
 from pcn.topologies import queue_depth
 from pcn.topologies.lossless import PFC
-from pcn.topologies.model import FIFO, Endpoint, Topology
+from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, Topology
 
 if TYPE_CHECKING:
     from pcn.controller.marking_contract import PacketGenerator
@@ -30,7 +36,7 @@ class NetworkError(LabError):
 
 def links(target: str, processes: bool) -> Links:
     """Returns how the switches of a network with agents are linked."""
-    if target != SoftswitchTarget.name:
+    if target not in EMBEDDED:
         return "kernel"
     return "together" if share_process(target, processes) else "processes"
 
@@ -38,7 +44,7 @@ def links(target: str, processes: bool) -> Links:
 def share_process(target: str, processes: bool) -> bool:
     """Returns whether the switches share a process: the embedded ones do, unless each is to have
     its own."""
-    return target == SoftswitchTarget.name and not processes
+    return target in EMBEDDED and not processes
 
 
 def switch_slack_s(k: float) -> float:
@@ -51,7 +57,7 @@ def slack(target: str, k: float, agents: bool) -> str:
     links in memory have their times, however late they are put."""
     from pcn.hosts.loop import transmit_gap_s
 
-    if target == SoftswitchTarget.name:
+    if target in EMBEDDED:
         return (
             "none: links are in memory"
             if agents
@@ -60,9 +66,12 @@ def slack(target: str, k: float, agents: bool) -> str:
     return f"{transmit_gap_s(k) * 1e6:.2g} us in hosts" if agents else ""
 
 
-def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
-    """Yields what exists in virtual time alone: a name of `LEFT_OUT`, or an empty one, and a
-    line."""
+def virtual_alone(
+    topology: Topology, target: str = SoftswitchTarget.name
+) -> Iterator[tuple[str, str]]:
+    """Yields what exists in virtual time, and not with live switches of this target: a name of
+    `LEFT_OUT`, or an empty one, and a line."""
+    by_engine = target == EngineTarget.name
     if topology.flow_control != PFC:
         yield (
             "",
@@ -72,10 +81,11 @@ def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
         )
     if queue_depth.queue_packets(topology.parameters):
         yield "queue", f"{topology.name}: {queue_depth.QUEUE} is there in virtual time alone"
-    arbitrations = {switch.arbitration for switch in topology.switches} - {FIFO}
+    has_orders = (FIFO, ROUND_ROBIN) if by_engine else (FIFO,)
+    arbitrations = {switch.arbitration for switch in topology.switches}.difference(has_orders)
     names = " and ".join(map(repr, sorted(arbitrations)))
     for name, has, feature in (
-        ("arbitration", lambda switch: switch.arbitration != FIFO, f"arbitration {names} is"),
+        ("arbitration", lambda of: of.arbitration in arbitrations, f"arbitration {names} is"),
         ("output", lambda switch: switch.output is not None, "output buffers behind a fabric are"),
         ("watchdog", lambda switch: switch.watchdog is not None, "a PFC watchdog is"),
         ("latency", lambda switch: switch.takes_time, "a latency and cut-through are"),
@@ -83,17 +93,20 @@ def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
         ("buffer", lambda switch: switch.buffer is not None, "a shared buffer is"),
     ):
         switches = [switch.name for switch in topology.switches if has(switch)]
-        if switches:
-            yield name, f"{', '.join(switches)}: {feature} there in virtual time alone"
+        if switches and not (by_engine and name == "weights"):
+            has_it = name == "weights" or (name, arbitrations) == ("arbitration", {ROUND_ROBIN})
+            way_out = "; --target engine has it live" if has_it and not by_engine else ""
+            line = f"{', '.join(switches)}: {feature} there in virtual time alone{way_out}"
+            yield name, line
 
 
 LEFT_OUT = ("queue", "arbitration", "output", "watchdog", "latency", "weights", "buffer")
 """What a live network can do without."""
 
 
-def require_live(topology: Topology) -> None:
-    """Raises NetworkError with all that exists in virtual time alone."""
-    lacking = list(virtual_alone(topology))
+def require_live(topology: Topology, target: str = SoftswitchTarget.name) -> None:
+    """Raises NetworkError with all that live switches of this target haven't."""
+    lacking = list(virtual_alone(topology, target))
     if not lacking:
         return
     names = [name for name, _ in lacking if name]
@@ -147,13 +160,15 @@ def launch_spec(
     place: str | None = None,
     frame_bytes: int | None = None,
     tick_ns: int = TICK_NS,
+    target: str = SoftswitchTarget.name,
 ) -> LaunchSpec:
     """Returns how the switch `name` is started: ports with real rates and delays, P4Runtime on the
     Unix socket `address`. `frame_bytes`: of a data packet, where that isn't the topology's
-    `mtu_bytes`; `tick_ns`: of its clock. Raises NetworkError for what exists in virtual time
-    alone."""
-    require_live(topology)
-    ports = []
+    `mtu_bytes`; `tick_ns`: of its clock. Raises NetworkError for what live switches of
+    this `target` haven't."""
+    require_live(topology, target)
+    ports, switch = [], topology.switch(name)
+    schedules = {port: switch.schedule(port) for port in topology.ports(name)}
     for port in topology.ports(name):
         link = topology.link_at(name, port)
         ports.append(
@@ -166,7 +181,7 @@ def launch_spec(
         )
     return LaunchSpec(
         name=name,
-        device_id=topology.switch(name).device_id,
+        device_id=switch.device_id,
         ports=tuple(ports),
         address=f"unix:{address}",
         seed=seed,
@@ -176,4 +191,6 @@ def launch_spec(
         place=place,
         generator=generator,
         nominal_packet_bytes=frame_bytes or int(topology.number("mtu_bytes")),
+        weights={port: of.weights for port, of in schedules.items() if of is not None},
+        arbitration="round_robin" if switch.arbitration == ROUND_ROBIN else None,
     )

@@ -62,9 +62,7 @@ class _Network:
             role=records.BY_MININET,
             board=str(board.path),
             features={
-                "link_delay": "switches alone"
-                if target == "softswitch"
-                else records.DELAY_BY_NOBODY
+                "link_delay": "switches alone" if target != "bmv2" else records.DELAY_BY_NOBODY
             },
         )
         self.record.save()

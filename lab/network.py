@@ -36,6 +36,7 @@ from pcn.lab.memory_links import MemoryLinks
 from pcn.lab.preflight import require_startable
 from pcn.lab.process import StartError, wait_ready
 from pcn.lab.target import (
+    EMBEDDED,
     QUEUE_DEPTH_PACKETS,
     LaunchSpec,
     SoftswitchTarget,
@@ -147,7 +148,7 @@ class Network:
         # The embedded switches of each process
         switches = [switch.name for switch in topology.switches]
         self._groups = [[name] for name in switches] if self.processes else [switches]
-        if self.target.name != SoftswitchTarget.name:
+        if self.target.name not in EMBEDDED:
             self._groups = []
         # What the target and the kernel gave: {"link_delay": one of DELAY_BY_...}; "k": why.
         self.features: dict[str, str] = {"k": why_k} if why_k else {}
@@ -266,7 +267,7 @@ class Network:
         return launch_spec(
             self.topology, name, self.dilation, address, self.seed, generator, self._place(name),
             self._frame_bytes(),
-            self.tick_ns,
+            self.tick_ns, self.target.name,
         )  # fmt: skip
 
     def _place(self, name: str) -> str:
@@ -311,7 +312,8 @@ class Network:
                 )
                 for name, spec in specs.items()
             ]
-            command = SoftswitchTarget().together(
+            assert isinstance(self.target, SoftswitchTarget)
+            command = self.target.together(
                 together, self.record.directory / f"{Path(output).stem}.options"
             )
             handles = *logs.values(), *traces.values(), *self._links.descriptors(names)

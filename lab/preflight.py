@@ -45,7 +45,7 @@ def require_root_and_mininet() -> None:
 
 def require_startable(topology: Topology, target: Target, name: str | None = None) -> None:
     """Raises what entering the `Network` would, as far as that shows before anything is made."""
-    require_live(topology)
+    require_live(topology, target.name)
     require_root_and_mininet()
     target.require()
     require_free(name or topology.name)

@@ -37,7 +37,14 @@ def serve(spec: dict[str, Any]) -> None:
     target = find_target(spec["target"])
     planned = plan(topology, name, dilation)
     directory = Path(spec["directory"])
-    launch = launch_spec(topology, name, dilation, directory / f"{name}.grpc", place=spec["place"])
+    launch = launch_spec(
+        topology,
+        name,
+        dilation,
+        directory / f"{name}.grpc",
+        place=spec["place"],
+        target=target.name,
+    )
     log = directory / f"{name}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(

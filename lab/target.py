@@ -12,7 +12,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -86,6 +86,10 @@ class LaunchSpec:
     trace: bool = False  # likewise: each step of each packet, to a file beside its log
     pcap: Path | None = None  # likewise: the folder of all ports' captures
     coverage: Path | None = None  # likewise: the file of what packets ran through
+    # the engine's alone: by port, weights of its classes (0: strict), and the order among packets
+    # of a class (None: of arrival)
+    weights: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    arbitration: str | None = None
     thrift_port: int | None = None  # likewise: of BMv2's runtime interface
 
 
@@ -143,6 +147,7 @@ class Target(Protocol):
 
 class SoftswitchTarget:
     name = "softswitch"
+    module = "pcn.softswitch"
     shapes_delay = True
     least_tick_ns = 1
 
@@ -150,7 +155,7 @@ class SoftswitchTarget:
         """It is a part of this project."""
 
     def command(self, spec: LaunchSpec) -> list[str]:
-        return [*python_command("pcn.softswitch"), *self._options(spec)]
+        return [*python_command(self.module), *self._options(spec)]
 
     def together(self, specs: Sequence[Together], file: Path) -> list[str]:
         """Returns the command of one process for switches, whose options it finds in the file."""
@@ -168,7 +173,7 @@ class SoftswitchTarget:
             lines.append(shlex.join([*more, *self._options(spec.spec)]))
         with os.fdopen(owner_only.new_file(file), "w", encoding="utf-8") as lines_file:
             lines_file.write("\n".join(lines) + "\n")
-        return [*python_command("pcn.softswitch"), "--together", str(file)]
+        return [*python_command(self.module), "--together", str(file)]
 
     def _options(self, spec: LaunchSpec) -> list[str]:
         shape: list[str] = []
@@ -223,6 +228,29 @@ class SoftswitchTarget:
 
     def after_up(self, namespace_pid: int, port: int, interface: str) -> None:
         """Likewise."""
+
+
+class EngineTarget(SoftswitchTarget):
+    """The embedded switch, whose packets virtual time's engine moves."""
+
+    name = "engine"
+    module = "pcn.switch_command"
+
+    def _options(self, spec: LaunchSpec) -> list[str]:
+        weights: list[str] = []
+        for port, of_port in spec.weights.items():
+            pairs = [f"{number}:{weight}" for number, weight in enumerate(of_port) if weight]
+            weights += ["--weights", f"{port}={','.join(pairs)}"] if pairs else []
+        return [
+            "--engine",
+            *weights,
+            *(("--arbitration", spec.arbitration) if spec.arbitration is not None else ()),
+            *super()._options(spec),
+        ]
+
+
+EMBEDDED = (SoftswitchTarget.name, EngineTarget.name)
+"""Names of targets that are the embedded switch."""
 
 
 class Bmv2Target:
@@ -350,7 +378,11 @@ def tick_ns(where: Target, tick_s: float, dilation: float) -> int:
     return min(max(int(tick_s * dilation * 1e9 * (1 + 1e-9)), where.least_tick_ns), TICK_NS)
 
 
-TARGETS: dict[str, Callable[[], Target]] = {"softswitch": SoftswitchTarget, "bmv2": Bmv2Target}
+TARGETS: dict[str, Callable[[], Target]] = {
+    "softswitch": SoftswitchTarget,
+    "engine": EngineTarget,
+    "bmv2": Bmv2Target,
+}
 
 
 def target(name: str) -> Target:

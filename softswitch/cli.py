@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from pcn.base import owner_only
 from pcn.softswitch.errors import EndError, StartError
@@ -19,17 +20,25 @@ from pcn.softswitch.options import OptionError, Options
 from pcn.softswitch.several_switches import parse_all
 from pcn.softswitch.values import LOG_LEVELS
 
+if TYPE_CHECKING:
+    from pcn.softswitch.serve import Engine
+
 log = logging.getLogger("pcn.softswitch")
 _SWITCH_S = 0.5e-3
 """For how long a thread of Python goes on while others wait (Python's own: 5 ms): a primary's Write
 waits for a turn behind the workers that make strangers' answers."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None = None, load_engine: Callable[[], Engine] | None = None
+) -> int:
     """Runs one switch, or several, until SIGTERM or SIGINT. 0: ended in order; 1: could not start,
-    or not write what it writes at its end; 2: bad arguments."""
+    or not write what it writes at its end; 2: bad arguments. `load_engine`: what --engine has;
+    None: it is refused."""
     try:
         switches = parse_all(sys.argv[1:] if arguments is None else arguments)
+        if load_engine is None and any(options.engine for options in switches):
+            raise OptionError("--engine: pcn.softswitch alone has none; start `softswitch`")
     except OptionError as error:
         print(f"softswitch: {error}", file=sys.stderr)
         return 2
@@ -46,7 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from pcn.softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 
         end.at_once = end_compilers
-        serve(switches, say, lambda: _run(end))
+        by_engine = any(options.engine for options in switches)
+        engine = load_engine() if load_engine is not None and by_engine else None
+        serve(switches, say, lambda: _run(end), engine)
     except StartError as error:
         if end.requested:
             return 0  # the C compiler was ended as well, whose failure is not news then

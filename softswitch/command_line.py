@@ -20,6 +20,7 @@ from pcn.softswitch.values import (
     parse_process_link,
     parse_rate,
     parse_size,
+    parse_weights,
     per_port,
     per_queue,
 )
@@ -229,6 +230,27 @@ def new_parser() -> argparse.ArgumentParser:
         "(6), and weight (32), how many trimmed ones leave in a row while others wait, as "
         "0,1:size=128,dscp_value=40; "
         "default: none",
+    )
+    traffic.add_argument(
+        "--engine",
+        action="store_true",
+        help="the engine of virtual time moves the packets, by the machine's clock (default: the "
+        "switch's own queues do)",
+    )
+    traffic.add_argument(
+        "--weights",
+        action="append",
+        type=parse_weights,
+        default=[],
+        metavar="PORT=CLASS:WEIGHT,...",
+        help="with --engine: classes of a port that share its rate by weights, as 2=3:3,4:1; the "
+        "others stay strict, and come first (default: all are strict)",
+    )
+    traffic.add_argument(
+        "--arbitration",
+        metavar="NAME",
+        help="with --engine: the order among packets of a class that leave by a port, as "
+        "round_robin: over the ports by which they came (default: in order of arrival)",
     )
     traffic.add_argument(
         "--rate",

@@ -96,6 +96,9 @@ class Options(NamedTuple):
     process_links: dict[int, tuple[int, int, int]]
     # the pid of a process in the network namespace of its interfaces; None: this one's
     namespace: int | None
+    engine: bool  # an engine moves its packets, in place of its own queues
+    weights: dict[int, tuple[int, ...]]  # by port, one a class, 0: strict; an engine's
+    arbitration: str | None  # likewise: among packets of a class
     ignored: tuple[str, ...]
 
     def warnings(self) -> list[str]:
@@ -157,6 +160,7 @@ def parse(arguments: Sequence[str]) -> Options:
         address.check(args.grpc_server_addr)
     except address.AddressError as error:
         raise OptionError(f"--grpc-server-addr {error}") from None
+    _check_engine(args)
     interfaces = _interfaces(args.interface, args.cpu_port, args.clock == "manual")
     return Options(
         program=args.program,
@@ -192,6 +196,9 @@ def parse(arguments: Sequence[str]) -> Options:
         ),
         process_links=_by_port("--process-link", args.process_link),
         namespace=args.namespace,
+        engine=args.engine,
+        weights=_by_port("--weights", args.weights),
+        arbitration=args.arbitration,
         ignored=tuple(args.ignored or ()),
     )
 
@@ -294,6 +301,18 @@ def _trimming(text: str | None, priorities: int) -> tuple[tuple[int, ...], Trimm
             "that trim"
         )
     return queues, trimming
+
+
+def _check_engine(args: argparse.Namespace) -> None:
+    wants = "--weights" if args.weights else "--arbitration" if args.arbitration else None
+    if wants is not None and not args.engine:
+        raise OptionError(f"{wants} needs --engine: the switch's own queues have no such thing")
+    if args.engine and args.clock == "manual":
+        raise OptionError("--engine has the live clock: leave out --clock manual")
+    if args.weights and args.trim is not None:
+        raise OptionError(
+            "--weights and --trim: a port whose classes have weights trims no packets"
+        )
 
 
 def _tick(ns: int) -> int:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pcn.base import packed, priority
 from pcn.base.address import is_local
@@ -48,16 +48,37 @@ CLOSERS = 64
 log = logging.getLogger("pcn.softswitch")
 
 
+class Engine(Protocol):
+    """Makes switches whose packets it moves."""
+
+    def __call__(
+        self,
+        library: ctypes.CDLL,
+        *,
+        weights: Mapping[int, Sequence[int]],
+        arbitration: str | None,
+        **options: Any,
+    ) -> NativeSwitch:
+        """Returns a switch with these `options` of `NativeSwitch`. `weights`: by port, one a class;
+        0: strict. `arbitration`: among packets of a class; None: in order. Raises NativeError,
+        BuildError."""
+        ...
+
+
 def serve(
-    switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]
+    switches: Sequence[Options],
+    say: Callable[[str], None],
+    wait: Callable[[], object],
+    engine: Engine | None = None,
 ) -> None:
     """Prints a line with `listening` for each switch once all are ready. Ends when `wait` does.
-    Raises StartError, and EndError for what can't be written at the end."""
+    `engine`: for the switches that are to have one. Raises StartError, and EndError for what can't
+    be written at the end."""
     for options in switches:
         for warning in options.warnings():
             say(f"warning: {warning}")
     try:
-        _serve(switches, say, wait)
+        _serve(switches, say, wait, engine)
     except (ServerError, OptionError, BuildError, NativeError, NamespaceError) as error:
         raise StartError(str(error)) from error
 
@@ -67,7 +88,10 @@ def _log(options: Options) -> logging.Logger:
 
 
 def _serve(
-    switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]
+    switches: Sequence[Options],
+    say: Callable[[str], None],
+    wait: Callable[[], object],
+    engine: Engine | None,
 ) -> None:
     priority.raise_descriptors(_descriptors(switches))
     priority.map_arrays()
@@ -86,7 +110,9 @@ def _serve(
         counts = _counts(switches)
         library = load_library(objects.runtime)
         natives = {
-            switch.device_id: in_namespace(switch.namespace, partial(_make, library, switch, stack))
+            switch.device_id: in_namespace(
+                switch.namespace, partial(_make, library, switch, engine, stack)
+            )
             for switch in switches
         }
         stack.callback(_close, list(natives.values()))
@@ -247,9 +273,15 @@ def _by_worker(natives: list[NativeSwitch]) -> list[list[NativeSwitch]]:
     return [natives[first : first + size] for first in range(0, len(natives), size)]
 
 
-def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwitch:
+def _make(
+    library: ctypes.CDLL, options: Options, engine: Engine | None, stack: ExitStack
+) -> NativeSwitch:
+    kind: Callable[..., NativeSwitch] = NativeSwitch
+    if options.engine:
+        assert engine is not None
+        kind = partial(engine, weights=options.weights, arbitration=options.arbitration)
     native = stack.enter_context(
-        NativeSwitch(
+        kind(
             library,
             priorities=options.priorities,
             cpu_port=options.cpu_port,

@@ -113,6 +113,24 @@ def parse_channel(text: str) -> tuple[int, tuple[int, int]]:
     return int(match[1]), (int(match[2]), int(match[3]))
 
 
+def parse_weights(text: str) -> tuple[int, tuple[int, ...]]:
+    """PORT=CLASS:WEIGHT,...: a port, and a weight a class, 0 for those that it doesn't name."""
+    match = re.fullmatch(r"(\d+)=((?:[0-7]:\d{1,5},)*[0-7]:\d{1,5})", text)
+    pairs = [pair.split(":") for pair in match[2].split(",")] if match else []
+    weights = {int(class_): int(weight) for class_, weight in pairs}
+    if (
+        not match
+        or int(match[1]) > MAX_PORT
+        or len(weights) < len(pairs)
+        or not all(0 < weight < 2**16 for weight in weights.values())
+    ):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write PORT=CLASS:WEIGHT,... with a port up to {MAX_PORT}, each class once, "
+            "and weights of 1 to 65535, as 2=3:3,4:1"
+        )
+    return int(match[1]), tuple(weights.get(class_, 0) for class_ in range(MAX_QUEUE + 1))
+
+
 def parse_process_link(text: str) -> tuple[int, tuple[int, int, int]]:
     """Reads PORT=MEMORY:BELL:END: a port, two descriptors that this process was started with, and
     an end of the memory."""

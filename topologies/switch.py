@@ -29,9 +29,10 @@ class Switch:
     comes. `buffer`: None where each class of a port has PFC's thresholds of the topology for
     itself. All other than these: in virtual time alone. `ecn`: RED's thresholds of ports to which
     one of them applies, instead of the scheme's; the first such one counts. `schedules`: likewise
-    how ports serve classes, in virtual time alone, as `watchdog`; the others have strict
-    priorities. `latency_s`: from a frame's arrival to its turn in the program; `cut_through`: it
-    arrives with its first 64 bytes, and may leave while it comes in; in virtual time alone."""
+    how ports serve classes, the others have strict priorities; they and round robin are there live
+    with the target "engine" alone. `watchdog`: in virtual time alone. `latency_s`: from a frame's
+    arrival to its turn in the program; `cut_through`: it arrives with its first 64 bytes, and may
+    leave while it comes in; in virtual time alone."""
 
     name: str
     device_id: int

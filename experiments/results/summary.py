@@ -323,7 +323,7 @@ RUN = Columns(
         ),
         Column("scheme", str, "congestion control", "plan.scheme"),
         Column("clock", str, "live, paced or virtual"),
-        Column("target", str, "switch: softswitch or bmv2"),
+        Column("target", str, "switch: softswitch, engine or bmv2"),
         Column("k", float, "factor by which live or paced time was stretched", "recording.k"),
         Column("seed", int, "seed of all draws", "plan.seed"),
         Column(

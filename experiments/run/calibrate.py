@@ -16,7 +16,7 @@ from typing import Final
 from pcn.experiments.data.plan import Plan
 from pcn.lab.calibrate import ARRIVAL_COST, USABLE, at_once_bps, rounds_per_s
 
-COST: Final = {"softswitch": 12.0, "bmv2": 60.0}
+COST: Final = {"softswitch": 12.0, "engine": 12.0, "bmv2": 60.0}
 """What two agents and the switches need for a packet, over a round of the calibration's loop, by
 target. Measured on two cores: 20 programs of the victim scenario took 40% of a core at k = 1000 and
 4,150 packets a second, the dumbbell's 8 took 113% at k = 150 and 7,870; with BMv2 the dumbbell

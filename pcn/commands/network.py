@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     default="softswitch",
     show_default=True,
     shell_complete=complete_target,
-    help="Switches: softswitch or bmv2.",
+    help="Switches: softswitch, engine (softswitch, with virtual time's engine) or bmv2.",
 )
 @click.option(
     "--dilation",

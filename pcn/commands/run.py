@@ -78,7 +78,8 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     default="softswitch",
     show_default=True,
     shell_complete=complete_target,
-    help="Switches of a live run: softswitch or bmv2.",
+    help="Switches of a live run: softswitch, engine (softswitch, with virtual time's engine) or "
+    "bmv2.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
 @click.option(

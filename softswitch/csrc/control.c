@@ -420,6 +420,14 @@ static int shaped(struct sw_switch *sw, bool there, char *error)
     return there ? 0 : report(error, -EINVAL, "no such port number, or out of memory");
 }
 
+/* A port's queues, or those of all (number < 0), were set. */
+static void set_engine_ports(struct sw_switch *sw, int number)
+{
+    for (uint32_t i = 0; sw->engine != NULL && i < sw->tm.n_active; i++) {
+        if (number < 0 || sw->tm.active[i] == number) sw->engine->set(sw->engine, sw->tm.active[i]);
+    }
+}
+
 int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint64_t delay_ns,
                   char error[SW_ERROR_BYTES])
 {
@@ -427,6 +435,7 @@ int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint
     sw_lock(sw);
     struct sw_tm_port *port = sw_tm_port(&sw->tm, number);
     if (port != NULL) sw_tm_shape(port, rate_bps, delay_ns);
+    if (port != NULL) set_engine_ports(sw, number);
     return shaped(sw, port != NULL, error);
 }
 
@@ -443,6 +452,7 @@ int sw_queue_set(struct sw_switch *sw, int number, int queue, uint64_t depth, ui
     bool there = number < 0 || port != NULL;
     if (there)
         sw_tm_set_queue(&sw->tm, port, queue, &(struct sw_queue_setting){depth, interval_ns});
+    set_engine_ports(sw, number);
     return shaped(sw, there, error);
 }
 
@@ -452,6 +462,7 @@ int sw_set_trimming(struct sw_switch *sw, const struct sw_trimming *trimming)
         return -EINVAL;
     sw_lock(sw);
     sw_tm_trim(&sw->tm, trimming);
+    set_engine_ports(sw, -1);
     sw_unlock(sw);
     return 0;
 }
@@ -475,6 +486,7 @@ int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *o
         out->in_flight = queues->delay_line.count;
         for (uint32_t q = 0; q < SW_PRIORITIES; q++)
             out->queue_packets[q] = queues->queues[q].packets.count;
+        if (sw->engine != NULL) sw->engine->count(sw->engine, number, out);
     }
     sw_unlock(sw);
     return 0;

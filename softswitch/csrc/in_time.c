@@ -82,6 +82,7 @@ uint64_t sw_hard_next(const struct sw_switch *sw)
 static uint64_t next_event(const struct sw_switch *sw, uint64_t now_ns)
 {
     uint64_t next = arrivals_next(sw, now_ns);
+    if (sw->engine != NULL) return next; /* its own events come in their order between arrivals */
     if (sw->input.head != NULL && sw->input.head->due_ns < next) next = sw->input.head->due_ns;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         const struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
@@ -91,18 +92,26 @@ static uint64_t next_event(const struct sw_switch *sw, uint64_t now_ns)
     return next;
 }
 
-void sw_run_in_time(struct sw_switch *sw)
+bool sw_run_in_time(struct sw_switch *sw)
 {
     sw->ahead_ns = shortest_delay(sw);
-    if (!sw_in_time(sw)) return;
+    if (!sw_in_time(sw)) return true;
     compare_clocks(sw);
     uint64_t now_ns = sw->clock_ns;
+    bool keeps_up = true; /* the engine */
     for (uint32_t events = 0; events < MAX_EVENTS; events++) {
         uint64_t next = next_event(sw, now_ns);
-        if (next > now_ns) break;
+        if (next > now_ns) {
+            sw->clock_ns = now_ns;
+            if (sw->engine != NULL && keeps_up)
+                keeps_up = sw->engine->run(sw->engine, sw_now_ns(sw));
+            break;
+        }
         /* What comes too late happens now: time doesn't go back for programs. */
         sw->clock_ns = next > sw->event_ns ? next : sw->event_ns;
         sw->event_ns = sw->clock_ns;
+        /* Where it can't keep up, what comes happens when it is there: it isn't kept out. */
+        if (sw->engine != NULL && keeps_up) keeps_up = sw->engine->run(sw->engine, sw_now_ns(sw));
         for (uint32_t i = 0; i < sw->n_active; i++) {
             struct sw_port *port = sw->ports[sw->active[i]];
             if (port->channel_in != NULL) sw_channel_receive(sw, port, now_ns);
@@ -116,4 +125,5 @@ void sw_run_in_time(struct sw_switch *sw)
         }
     }
     sw->clock_ns = sw->event_ns = now_ns;
+    return keeps_up;
 }

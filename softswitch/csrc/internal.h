@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "channel.h"
+#include "engine.h"
 #include "events.h"
 #include "generator.h"
 #include "pace.h"
@@ -39,6 +40,7 @@ struct sw_port {
     int fd, sender, ifindex; /* fd: what frames come in by */
     struct sw_ring ring;
     uint32_t ring_frames;
+    size_t longest; /* frame, by the interface's MTU when it was opened */
     /* frames to send in this iteration, or after the interface refused them (ENOBUFS) */
     struct sw_fifo out;
     uint64_t blocked_ns;  /* since when the interface has refused out.head; 0: it doesn't */
@@ -58,6 +60,7 @@ struct sw_switch {
     pthread_mutex_t next, data;
     struct sw_pool pool;
     struct sw_tm tm;
+    struct sw_engine *engine; /* NULL: the queues of `tm` */
     struct sw_pre clones, groups;
     struct sw_instance *instance; /* NULL: no program */
     uint64_t table_generation;    /* incremented before each write of a table or profile */
@@ -132,8 +135,8 @@ void sw_report(struct sw_switch *, uint64_t now_ns, uint64_t next_ns); /* after 
 bool sw_in_time(const struct sw_switch *); /* it goes from one event to the next in order of time */
 /* how long after its arrival a frame comes in time, at the latest */
 uint64_t sw_in_time_ns(const struct sw_switch *);
-/* all that was due until now, but what leaves by the kernel */
-void sw_run_in_time(struct sw_switch *);
+/* all that was due until now, but what leaves by the kernel; false: the engine has more of it */
+bool sw_run_in_time(struct sw_switch *);
 /* when the next frame arrives, or has arrived; UINT64_MAX: none does */
 uint64_t sw_arrivals_next(const struct sw_switch *);
 /* Of what is due next (sw_iteration), when the first is that can't be done later, as if it were
@@ -165,6 +168,8 @@ void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port);
 void sw_receive_at(struct sw_switch *, struct sw_pkt *, uint16_t port, uint64_t at_ns);
 void sw_run_input(struct sw_switch *); /* ingress for packets in `input` that are due */
 void sw_serve_port(struct sw_switch *, struct sw_tm_port *); /* a port's queues */
+/* The packet's start_ns is when it has started on the wire: takes it, on its way out. */
+void sw_start_frame(struct sw_switch *, struct sw_tm_port *, struct sw_pkt *);
 void sw_run_port(struct sw_switch *, struct sw_tm_port *); /* and its delay line */
 void sw_flush(struct sw_switch *); /* drops every packet inside */
 

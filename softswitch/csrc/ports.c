@@ -117,7 +117,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
         if ((sender = open_sender(index)) < 0) {
             status = fail(error, "cannot open a packet socket for", name);
         } else if ((errno = -sw_ring_open(&port->ring, fd, port->ring_frames,
-                                          longest_frame(fd, name))) != 0) {
+                                          port->longest = longest_frame(fd, name))) != 0) {
             status = fail(error, "cannot make the receive ring of", name);
         } else if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
             status = fail(error, "cannot bind to", name);
@@ -189,6 +189,7 @@ int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, ui
         status = open_interface(sw, port, error);
         port->present = status == 0;
     }
+    if (status == 0 && sw->engine != NULL) sw->engine->flush(sw->engine); /* it has a port more */
     sw_unlock(sw);
     if (status == 0) sw_wake(sw);
     return status;

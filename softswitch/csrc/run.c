@@ -95,8 +95,26 @@ static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list
     }
 }
 
+/* Takes the packet to the engine. */
+static void to_engine(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
+{
+    struct sw_port *in = sw->ports[port];
+    if (!sw->engine->receive(sw->engine, pkt, port) && in != NULL) {
+        in->stats.rx_dropped++;
+        if (in->present) { /* it was counted as one that has come in */
+            in->stats.rx_packets--;
+            in->stats.rx_bytes -= pkt->p.length;
+        }
+    }
+    sw_pkt_free(&sw->pool, pkt);
+}
+
 void sw_receive_at(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port, uint64_t at_ns)
 {
+    if (sw->engine != NULL) {
+        to_engine(sw, pkt, port);
+        return;
+    }
     pkt->p.std.ingress_port = port;
     pkt->p.std.packet_length = pkt->p.length;
     pkt->p.std.ingress_global_timestamp = at_ns / sw->tick_ns;
@@ -111,7 +129,9 @@ void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
 void sw_run_input(struct sw_switch *sw)
 {
     for (uint32_t n = sw->input.count; n > 0 && sw->input.head->due_ns <= sw->clock_ns; n--) {
-        rules_ingress(sw, sw_fifo_pop(&sw->input));
+        struct sw_pkt *pkt = sw_fifo_pop(&sw->input);
+        if (sw->engine != NULL) to_engine(sw, pkt, pkt->p.std.ingress_port);
+        else rules_ingress(sw, pkt);
     }
 }
 
@@ -149,6 +169,19 @@ static void transmit(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t number)
     sw_pkt_free(&sw->pool, pkt);
 }
 
+void sw_start_frame(struct sw_switch *sw, struct sw_tm_port *port, struct sw_pkt *pkt)
+{
+    struct sw_port *out = sw->ports[port->port];
+    if (out != NULL && sw_port_in_memory(out, port)) {
+        sw_tm_timed(port, pkt, pkt->p.length);
+        sw_port_deliver(sw, out, pkt);
+        return;
+    }
+    bool immediate = sw_tm_immediate(port);
+    sw_tm_sent(port, pkt, pkt->p.length);
+    if (immediate) transmit(sw, pkt, port->port);
+}
+
 void sw_serve_port(struct sw_switch *sw, struct sw_tm_port *port)
 {
     struct sw_port *out = sw->ports[port->port];
@@ -170,15 +203,8 @@ void sw_serve_port(struct sw_switch *sw, struct sw_tm_port *port)
             sw_pkt_free(&sw->pool, pkt);
             continue;
         }
-        if (in_memory) {
-            sw_tm_timed(port, pkt, pkt->p.length);
-            sw_port_deliver(sw, out, pkt);
-            if (sw_port_full(out)) break;
-            continue;
-        }
-        bool immediate = sw_tm_immediate(port);
-        sw_tm_sent(port, pkt, pkt->p.length);
-        if (immediate) transmit(sw, pkt, port->port);
+        sw_start_frame(sw, port, pkt);
+        if (in_memory && sw_port_full(out)) break;
     }
 }
 
@@ -193,6 +219,7 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
 
 void sw_flush(struct sw_switch *sw)
 {
+    if (sw->engine != NULL) sw->engine->flush(sw->engine);
     sw_tm_flush(&sw->tm, &sw->pool);
     sw_fifo_free(&sw->pool, &sw->input);
     for (uint32_t i = 0; i < sw->n_active; i++)

@@ -142,11 +142,26 @@ static bool is_behind(const struct sw_switch *sw)
     return false;
 }
 
+/* Where events aren't in order of time: what the engine has to do by now. It may go so far ahead that
+ * a batch for a port without rate leaves at once. False: there is more. */
+static bool run_engine(struct sw_switch *sw)
+{
+    if (sw->engine == NULL || sw_in_time(sw)) return true;
+    return sw->engine->run(sw->engine, sw_now_ns(sw) + SW_BATCH * SW_UNSHAPED_NS);
+}
+
+static uint64_t engine_next(const struct sw_switch *sw)
+{
+    uint64_t next = sw->engine != NULL ? sw->engine->next(sw->engine) : UINT64_MAX;
+    return next == UINT64_MAX ? next : sw->origin_ns + next;
+}
+
 /* One iteration of the epoll loop. Returns when the next one is due, ns; 0: at once. */
 static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
     sw->clock_ns = sw_clock_ns();
-    sw_run_in_time(sw);
+    bool done = sw_run_in_time(sw);
+    run_engine(sw);
     /* Overdue packets leave first, or a late iteration would drop packets at queues that should
      * have room by now. */
     run_ports(sw, true);
@@ -156,8 +171,10 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
     handle_events(sw, events, n, sw_in_time(sw) ? 0 : batch);
     sw_run_input(sw);
     sw->clock_ns = sw_clock_ns(); /* ingress took time */
+    done &= run_engine(sw);
     run_ports(sw, false);
-    uint64_t next = sw->generator.due_ns;
+    uint64_t next = done ? engine_next(sw) : 0;
+    if (sw->generator.due_ns < next) next = sw->generator.due_ns;
     for (uint32_t i = 0; i < sw->n_active; i++) {
         const struct sw_port *port = sw->ports[sw->active[i]];
         if (port->blocked_ns == 0) continue;
@@ -303,6 +320,7 @@ void sw_destroy(struct sw_switch *sw)
     free(sw->generator.packet_ids);
     sw_events_free(&sw->events);
     sw_events_free(&sw->departed);
+    if (sw->engine != NULL) sw->engine->end(sw->engine);
     sw_trace_free(sw->trace);
     if (sw->epoll >= 0) close(sw->epoll);
     if (sw->wake >= 0) close(sw->wake);
@@ -311,6 +329,15 @@ void sw_destroy(struct sw_switch *sw)
     pthread_mutex_destroy(&sw->data);
     pthread_mutex_destroy(&sw->next);
     free(sw);
+}
+
+int sw_set_engine(struct sw_switch *sw, struct sw_engine *engine)
+{
+    sw_lock(sw);
+    bool possible = !sw->manual && sw->instance == NULL && sw->engine == NULL;
+    if (possible) sw->engine = engine;
+    sw_unlock(sw);
+    return possible ? 0 : -EBUSY;
 }
 
 int sw_report_pace(struct sw_switch *sw, const struct sw_pace_board *board,
@@ -393,7 +420,10 @@ int sw_load(struct sw_switch *sw, const char *path, uint64_t *coverage, uint32_t
     instance->collected = coverage;
     sw_lock(sw);
     unload(sw);
-    sw_pool_init(&sw->pool, program->phv_size, program->headroom, MAX_SMALL, MAX_LARGE);
+    bool bare = sw->engine != NULL;
+    sw_pool_init(&sw->pool, bare ? 0 : program->phv_size, bare ? 0 : program->headroom, MAX_SMALL,
+                 MAX_LARGE);
+    sw->pool.bare = bare;
     sw->library = library;
     sw->instance = instance;
     sw_trace(instance, 0, SW_TRACE_LOADED, 0, 0, NULL, 0);

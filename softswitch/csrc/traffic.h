@@ -26,6 +26,8 @@ enum {
     SW_LOOP_PASSES = 4,
     SW_OVERDUE_PACKETS = 8,
     SW_OVERDUE_NS = 10000000,
+    /* an engine's: what a frame takes on average on a port without rate where very many leave */
+    SW_UNSHAPED_NS = 100,
     SW_BEHIND_NS = 100000
 };
 

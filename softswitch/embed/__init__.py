@@ -31,6 +31,7 @@ MODULES = (
     "trimming",  # of a queue, as the live switch has it
     "native_types.TrimmingRecord",  # and its C structure
     "errors",
+    "cli",  # the command, for who has an engine for it
 )
 HEADERS = (
     "cache_lines.h",

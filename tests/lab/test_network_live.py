@@ -242,7 +242,7 @@ def test_bad_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> No
     def make(**arguments: object) -> Network:
         return Network(dumbbell(), log_dir=tmp_path, **arguments)  # type: ignore[arg-type]
 
-    with pytest.raises(LabError, match="no target 'bmv3'; choose from softswitch, bmv2"):
+    with pytest.raises(LabError, match="no target 'bmv3'; choose from softswitch, engine, bmv2"):
         make(target="bmv3")
     with pytest.raises(NetworkError, match="pnc"):
         make(scheme="pnc")

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 
 from p4rt_client import WAIT_S
 
-COMMAND = [sys.executable, "-m", "pcn.softswitch"]
+BY_ENGINE = bool(os.environ.get("PCN_TEST_ENGINE"))
+"""Whether an engine moves the packets of live switches (virtualnet/live.py)."""
+COMMAND = [sys.executable, "-m", "pcn.switch_command" if BY_ENGINE else "pcn.softswitch"]
 
 
 class Process:
     """A switch process that was seen to be ready."""
 
     def __init__(self, *arguments: str, prefix: tuple[str, ...] = ()) -> None:
+        engine = ("--engine",) if BY_ENGINE and "manual" not in arguments else ()
         self.process = subprocess.Popen(
-            [*prefix, *COMMAND, "--grpc-server-addr", "127.0.0.1:0", *arguments],
+            [*prefix, *COMMAND, "--grpc-server-addr", "127.0.0.1:0", *engine, *arguments],
             stderr=subprocess.PIPE,
             text=True,
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from google.protobuf import text_format
 from p4rt_client import Names
+from p4rt_process import BY_ENGINE
 
 from pcn.base import packed
 from pcn.base.p4rt import p4i
@@ -18,6 +19,7 @@ from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.server import Server
 from pcn.softswitch.p4runtime.service import Service
+from pcn.virtualnet.live import EngineSwitch
 
 PROGRAMS = Path(__file__).parent / "programs"
 CPU_PORT = 255
@@ -65,7 +67,8 @@ def running_switch(
 ) -> Iterator[Switch]:
     """A switch with device id 1; `manual`: its time stands, and it has the ports 1 and 2, without
     interface."""
-    with NativeSwitch(library, cpu_port=cpu_port, manual=manual) as native:
+    kind = EngineSwitch if BY_ENGINE and not manual else NativeSwitch
+    with kind(library, cpu_port=cpu_port, manual=manual) as native:
         for port in (1, 2) if manual else ():
             native.port_add(port, None)
         native.start()

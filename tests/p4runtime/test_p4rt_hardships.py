@@ -21,7 +21,7 @@ import pytest
 import waiting
 import warm_compiler
 from p4rt_client import WAIT_S, Client, RefusedError
-from p4rt_process import COMMAND, Process
+from p4rt_process import BY_ENGINE, COMMAND, Process
 from p4rt_switch import PROGRAMS, Program, running_switch
 
 from pcn.base.p4rt import p4r, rpc_code
@@ -182,6 +182,10 @@ def compile_by(
     return compile_by
 
 
+own_queues = pytest.mark.skipif(BY_ENGINE, reason="the engine is compiled, too")
+
+
+@own_queues
 def test_switch_ends_in_the_middle_of_a_compilation(
     processes: Callable[..., Process],
     program: Program,
@@ -212,6 +216,7 @@ def test_switch_ends_in_the_middle_of_a_compilation(
             os.close(compiling)
 
 
+@own_queues
 def test_switch_compiles_runtime_and_program_side_by_side(
     processes: Callable[..., Process], compile_by: Callable[..., None], tmp_path: Path
 ) -> None:

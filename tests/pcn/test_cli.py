@@ -137,7 +137,7 @@ def test_examples_name_real_commands_and_options(
         (["up", "dumbbell", "--scheme", "foo"], 1, "'foo'"),
         (["up", "dumbbell", "--scheme", "dcqn"], 1, "did you mean 'dcqcn'?"),
         (["up", "dumbbell", "--param", "w_mox=1"], 1, "did you mean 'w_max'?"),
-        (["up", "dumbbell", "--target", "bmv3"], 1, "choose from softswitch, bmv2"),
+        (["up", "dumbbell", "--target", "bmv3"], 1, "choose from softswitch, engine, bmv2"),
         (
             ["up", "dumbbell", "--set", "pairs=two"],
             1,

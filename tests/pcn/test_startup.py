@@ -220,7 +220,7 @@ def test_interrupted_import_prints_nothing(module: str, imported: str, tmp_path:
 def test_console_scripts_begin_before_they_import() -> None:
     text = (ROOT / "pyproject.toml").read_text()
     assert 'pcn = "pcn.__main__:main"' in text
-    assert 'softswitch = "pcn.softswitch.__main__:main"' in text
+    assert 'softswitch = "pcn.switch_command:main"' in text
 
 
 def test_source_tree_that_is_not_installed_runs(tmp_path: Path) -> None:

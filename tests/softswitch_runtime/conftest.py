@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import runtime
 from links import Link
 
 
@@ -23,3 +24,9 @@ def make_links() -> Iterator[Callable[..., list[Link]]]:
             return [stack.enter_context(Link(mtu)) for _ in range(n)]
 
         yield make
+
+
+@pytest.fixture(params=[False, True], ids=["queues", "engine"])
+def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Live switches of the test have their own queues; an engine moves their packets."""
+    monkeypatch.setattr(runtime, "BY_ENGINE", request.param)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_int, c_int32, c_int64, c_uint16, c_uint32, c_uint64
@@ -19,6 +20,9 @@ from pcn.softswitch.native_types import (
     ReplicaRecord as Replica,
 )
 
+BY_ENGINE = bool(os.environ.get("PCN_TEST_ENGINE"))
+"""Whether an engine moves live switches' packets (virtualnet/live.py); the fixture `both_ways` sets
+it."""
 PROGRAMS = Path(__file__).with_name("programs")
 DROP_PORT = 511
 HANG_S = 60  # only what never happens takes so long
@@ -59,6 +63,15 @@ def library() -> ctypes.CDLL:
     return lib
 
 
+def live_engine() -> ctypes.CDLL:
+    """The engine, for the runtime's switches."""
+    from pcn.virtualnet.live import PART  # late: most tests have the switch's own queues
+    from pcn.virtualnet.native import engine
+
+    library()
+    return engine([PART])
+
+
 @lru_cache
 def build(name: str) -> Path:
     """The shared object of programs/<name>.c."""
@@ -92,6 +105,7 @@ class Switch:
         cpu_port: int = 0,
         priorities: int = 8,
         manual: bool = False,
+        by_engine: bool | None = None,
     ) -> None:
         self.lib = library()
         error = ctypes.create_string_buffer(256)
@@ -99,6 +113,8 @@ class Switch:
         if not handle:
             raise SwitchError(0, error.value.decode())
         self.handle = ctypes.c_void_p(handle)
+        if (BY_ENGINE if by_engine is None else by_engine) and not manual:
+            assert live_engine().vn_live(self.handle) == 0
         try:
             if program is not None:
                 self.load(program)

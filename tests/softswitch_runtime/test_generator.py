@@ -106,6 +106,7 @@ def test_what_is_refused() -> None:
             assert failure.value.code == -errno.EINVAL
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_on_the_live_clock_they_come() -> None:
     with Switch(cpu_port=CPU) as switch:
         switch.forward(AT, CPU)

@@ -14,7 +14,7 @@ import pytest
 from kernel_hosts import KernelHost, has_vlan_devices
 from runtime import NOTICE, Switch
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.usefixtures("both_ways")]
 
 SOL_UDP, UDP_SEGMENT = 17, 103
 FAMILIES = [pytest.param(4, False, id="ipv4"), pytest.param(6, False, id="ipv6")]

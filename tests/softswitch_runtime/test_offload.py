@@ -14,7 +14,7 @@ from links import Link
 from runtime import Switch
 from segments import ACK, CWR, FIN, PSH, Packet
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.usefixtures("both_ways")]
 
 SOL_PACKET, PACKET_VNET_HDR, PACKET_QDISC_BYPASS = 263, 15, 20
 TAG, OUTER_TAG = b"\x81\x00\x60\x05", b"\x88\xa8\x0f\xff"

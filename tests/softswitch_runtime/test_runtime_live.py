@@ -25,7 +25,7 @@ from runtime import (
     Switch,
 )
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.usefixtures("both_ways")]
 
 NORMAL, INGRESS_CLONE, EGRESS_CLONE, REPLICATION = 0, 1, 2, 5
 Links = Callable[..., list[Link]]

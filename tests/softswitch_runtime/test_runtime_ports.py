@@ -16,7 +16,7 @@ from runtime import NOTICE, Switch, SwitchError, wait
 
 from pcn.softswitch.cache.objects import compiler
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.usefixtures("both_ways")]
 Links = Callable[..., list[Link]]
 ENQ_QDEPTH = 19  # where programs/probe.c writes it, modulo 256
 MULTICAST = 8  # opcode of programs/probe.c; its argument is the group

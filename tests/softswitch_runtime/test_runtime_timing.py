@@ -17,7 +17,7 @@ from runtime import HOLD, MULTICAST, Switch, frame, wait
 from pcn.softswitch.native_types import MeterCell
 from pcn.softswitch.pace import Board, Pace
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.usefixtures("both_ways")]
 Links = Callable[..., list[Link]]
 
 

@@ -31,8 +31,9 @@ WITH_RDMA = (
     str(CSRC / "engine.c"),
     str(RDMA / "rdma.c"),
 )
+WITH_LIVE = ("-include", str(CSRC / "engine.c"), str(CSRC / "live" / "live.c"))
 UNITS = {
-    "engine": ((CSRC, RDMA), [WITH_RDMA]),
+    "engine": ((CSRC, RDMA), [WITH_RDMA, WITH_LIVE]),
     "switch": ((SWITCH_CSRC,), [(str(path),) for path in sorted(SWITCH_CSRC.glob("*.c"))]),
 }
 """Folders, and the arguments with which the compiler sees their files, in units."""
@@ -170,7 +171,7 @@ def test_files_make_no_circle_wider_than_a_folder(name: str) -> None:
     assert wider_than_a_folder(arrows) == []
 
 
-LAYERS = (("frames", "time"), ("links",), ("switches", "hosts"), ("virtual", "api"))
+LAYERS = (("frames", "time"), ("links",), ("switches", "hosts"), ("virtual", "api"), ("live",))
 
 
 def test_folders_of_the_engine_use_those_below_alone() -> None:

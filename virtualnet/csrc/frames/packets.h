@@ -11,11 +11,13 @@ struct vn_fifo {
     uint32_t head, tail, packets;
 };
 
-/* How many packets there is address space for, once the network has its links: a power of two. */
+/* How many packets there is address space for, once the network has its links, unless it has a
+ * limit: a power of two. */
 static inline uint32_t vn_most_packets(const struct vn_context *context)
 {
     enum { OF_A_LINK = 64 }; /* both directions of a 400G link of 1 us are full with fewer */
     uint32_t most = VN_MOST_PACKETS;
+    if (context->pool.limit != 0) return context->pool.limit;
     while (most < (uint64_t)OF_A_LINK * context->n_links) most *= 2;
     return most;
 }
@@ -54,7 +56,8 @@ static inline uint8_t *vn_frame(const struct vn_context *context, struct vn_pack
     return (uint8_t *)packet + context->pool.frame_at;
 }
 
-/* Allocates a packet; its fields are undefined. VN_NONE: the run has failed. */
+/* Allocates a packet; its fields are undefined. VN_NONE: the run has failed, or survives a limit of
+ * packets. */
 static inline uint32_t vn_packet_new(struct vn_context *context)
 {
     uint32_t id = context->packets.free;

@@ -136,6 +136,7 @@ uint32_t vn_packet_grow(struct vn_context *context)
     VN_ASSERT(packets->free == VN_NONE);
     packets->spare = VN_NONE;
     if (id == VN_NONE) id = list_of_depot(pool, alone ? 1 : VN_LIST);
+    if (id == VN_NONE && pool->limit != 0 && context->unable != NULL) return VN_NONE;
     if (id == VN_NONE) {
         const char *why = pool->most_packets < vn_most_packets(context)
                               ? "; raise the limit of address space (ulimit -v)"

@@ -64,6 +64,7 @@ struct vn_pool {
     bool inplace;
     uint32_t phv_size, headroom; /* where they haven't: of the largest program */
     uint32_t most_packets;
+    uint32_t limit; /* 0: as many as a network may have; see vn_most_packets */
     uint64_t *lost; /* by flow: its data that went no further */
     uint32_t n_lost;
     struct vn_depot *depot; /* packets that are no context's */

@@ -180,8 +180,13 @@ VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uin
     link->bytes += packet->bytes;
     if (link->captured) vn_capture_frame(context, link, packet, link->free_at);
     uint64_t arrived = link->free_at;
-    if (__builtin_expect(link->cut, 0) && packet->bytes > VN_CUT_BYTES)
-        arrived = context->now + vn_duration(link, VN_CUT_BYTES);
+    if (__builtin_expect(link->cut, 0)) {
+        if (vn_far(context, link)->kind->started != NULL) {
+            vn_far(context, link)->kind->started(context, link, id);
+            return;
+        }
+        if (packet->bytes > VN_CUT_BYTES) arrived = context->now + vn_duration(link, VN_CUT_BYTES);
+    }
     vn_channel_push(context, link->channel, arrived + link->delay, id);
 }
 

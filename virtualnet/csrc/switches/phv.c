@@ -240,7 +240,10 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
         return;
     }
     uint32_t old = rules_copy(visit, id);
-    if (old == VN_NONE) return;
+    if (old == VN_NONE) {
+        rules_drop(visit, id);
+        return;
+    }
     struct sw_packet *p = &phv_packet_of(visit->context, id)->p;
     reset(visit->context, p);
     rules_preserve(visit, list, &phv_packet_of(visit->context, old)->p, p, type);

@@ -169,6 +169,19 @@ static inline bool waits(const struct vn_link *link)
            link->has_control;
 }
 
+/* For how long a class is blocked after a packet of it was recirculated. */
+static uint64_t round_time(struct vn_link *link, uint32_t class, uint32_t bytes)
+{
+    enum { STEP = 1000000 }; /* ps, a round */
+    struct vn_port_more *more = vn_port_more(link);
+    uint64_t time = vn_duration(link, bytes);
+    if (__builtin_expect(more->longest_round == 0, 1)) return time;
+    if (more->rounds_since[class] != link->packets) more->rounds[class] = 0;
+    more->rounds_since[class] = link->packets;
+    uint64_t waits = more->rounds[class]++ * STEP;
+    return time + (waits < more->longest_round ? waits : more->longest_round);
+}
+
 static void serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
     VN_ASSERT(vn_port_of(link)->serving && !vn_port_of(link)->fabric);
@@ -204,7 +217,7 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
         if (verdict == VN_RECIRCULATED) {
             vn_port_of(link)->recirculating |= (uint8_t)(1u << class);
             vn_port_more(link)->blocked_until[class] =
-                context->now + vn_duration(link, departure.bytes);
+                context->now + round_time(link, class, departure.bytes);
             continue;
         }
         if (verdict == VN_SEND) {

@@ -79,6 +79,10 @@ struct vn_port_more {
     /* until then the class can't send: a packet of it was recirculated; the latest event by which
      * one can again: only that class waits for it, so it isn't the port's own event */
     uint64_t blocked_until[VN_CLASSES], unblocked_at;
+    /* by the machine's clock, on a port without rate: what goes round and round there does so less
+     * and less often, at least once in this time; 0: once in a frame's time. Rounds of a class
+     * since the port's packet of that number */
+    uint64_t longest_round, rounds[VN_CLASSES], rounds_since[VN_CLASSES];
     /* a packet leaves the class's queue once in this time; 0: at any time ... */
     uint64_t interval[VN_CLASSES];
     uint64_t rests_until[VN_CLASSES]; /* ... that is, not before then, when a VN_EV_READY comes */

@@ -29,6 +29,9 @@ struct vn_node_kind {
      * links/flow_control.h, which calls `take`). */
     void (*take)(struct vn_context *, struct vn_channel *, uint32_t packet);
     void (*arrival)(struct vn_context *, struct vn_channel *, uint32_t packet);
+    /* Where links to it are cut: takes a frame that starts on one now, instead of its arrival. NULL:
+     * it arrives. */
+    void (*started)(struct vn_context *, struct vn_link *, uint32_t packet);
     /* From a frame's arrival until its bytes count. NULL: none. */
     uint64_t (*latency)(const struct vn_node *);
     /* Takes a flow-control packet that takes effect, before it does. */

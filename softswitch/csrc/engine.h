@@ -1,0 +1,39 @@
+/* What moves a live switch's packets in place of its own queues (traffic.c): an engine of virtual
+ * time by the machine's clock, say. Interfaces, links in memory, the generator, captures, delays and
+ * the distance of frames that leave stay the switch's. A frame that comes in goes to `receive`; one
+ * that has started on the wire comes back by sw_start_frame.
+ *
+ * All calls come with the switch's lock held. Times are nanoseconds since its origin. */
+#ifndef SW_ENGINE_H
+#define SW_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sw_switch;
+struct sw_pkt;
+struct sw_port_stats;
+
+struct sw_engine {
+    /* A frame comes in by a port now, where the last run ended. The packet stays the caller's. False:
+     * there is no room for it. */
+    bool (*receive)(struct sw_engine *, const struct sw_pkt *, uint16_t port);
+    /* Does what is due until then; false: very much was, and there is more: call again. */
+    bool (*run)(struct sw_engine *, uint64_t until_ns);
+    /* when it has something to do next: at once where a port's way out is free that wasn't;
+     * UINT64_MAX: never */
+    uint64_t (*next)(struct sw_engine *);
+    /* The settings of a port's queues, its rate or the trimming were changed (traffic.h has them);
+     * or the ports that there are, or the program: what is inside is lost then. */
+    void (*set)(struct sw_engine *, uint16_t port);
+    void (*flush)(struct sw_engine *);
+    /* adds what waits at a port now, and what its queues have refused and trimmed */
+    void (*count)(struct sw_engine *, uint16_t port, struct sw_port_stats *);
+    void (*end)(struct sw_engine *); /* frees it; the switch goes */
+};
+
+/* Before the program: this engine moves the packets from now on; the switch's clock is live. 0 or
+ * -errno. */
+int sw_set_engine(struct sw_switch *, struct sw_engine *);
+
+#endif

@@ -1,0 +1,413 @@
+/* The engine by the machine's clock: what moves the packets of a live switch (softswitch/csrc/
+ * engine.h). Its network is the switch and, beyond each port, an edge. Frames come in at the time
+ * of the call; one that starts on a port's wire is the switch's again, which has the port's delay,
+ * its interface or its link in memory.
+ *
+ * Bounds: MOST_PACKETS inside, what a program makes of them included; BUDGET events a call, after
+ * which others get the switch's lock. Nothing that comes in ends it: where the engine can't go on,
+ * what is inside is lost, and another one begins. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/net.h"
+#include "internal.h"
+#include "links/build.h"
+#include "switches/switch.h"
+#include "switches/weights.h"
+
+enum {
+    MOST_PACKETS = 1 << 14,
+    BUDGET = 4096,
+};
+#define LONGEST_ROUND_PS UINT64_C(50000000)
+/* Times are counted from a multiple of it: 2^54 ns are 208 days, and 2^64 ps 213. */
+#define EPOCH_NS (UINT64_C(1) << 53)
+
+struct live_port {
+    uint32_t link; /* that leads to its edge; VN_NONE: none */
+    bool held; /* its way out isn't free: it doesn't serve */
+    bool weighted;
+    /* without rate: frames that started at that time, which take none of it; after SW_BATCH of them
+     * its line is busy, or what multiplies at a port would be its only event */
+    bool unshaped;
+    uint32_t burst;
+    uint64_t burst_ps;
+    uint16_t weights[VN_CLASSES];
+};
+
+struct live {
+    struct sw_engine engine; /* first */
+    struct sw_switch *sw;
+    struct vn_net *net; /* NULL: not yet, or not any more */
+    uint32_t node, n_held;
+    uint32_t stored; /* bytes of a frame that there is room for */
+    uint64_t unable; /* that were lost so far since what they wanted has no end, or no room */
+    uint64_t epoch_ns;
+    const char *scheduler; /* NULL: FIFO */
+    struct live_port ports[SW_MAX_PORTS];
+};
+
+struct edge {
+    struct live *live;
+    uint16_t port;
+};
+
+static struct edge *edge_of(struct vn_node *node) { return (struct edge *)(void *)node->own; }
+
+static uint64_t live_ps(const struct live *live, uint64_t ns)
+{
+    return (ns - live->epoch_ns) * 1000;
+}
+
+static void hold(struct live *live, uint16_t number)
+{
+    struct live_port *port = &live->ports[number];
+    if (port->held) return;
+    port->held = true;
+    live->n_held++;
+    vn_link_of(&live->net->context, port->link)->up = false; /* it admits, and doesn't serve */
+}
+
+/* The next port that is held, its way out being free; NULL: none is. */
+static struct live_port *to_release(struct live *live)
+{
+    const struct sw_switch *sw = live->sw;
+    for (uint32_t i = 0; live->n_held != 0 && i < sw->tm.n_active; i++) {
+        const struct sw_tm_port *queues = sw->tm.ports[sw->tm.active[i]];
+        struct live_port *port = &live->ports[queues->port];
+        if (port->held && sw_port_can_run(sw, queues)) return port;
+    }
+    return NULL;
+}
+
+static void release(struct live *live)
+{
+    struct vn_context *context = &live->net->context;
+    for (struct live_port *port; (port = to_release(live)) != NULL;) {
+        struct vn_link *link = vn_link_of(context, port->link);
+        port->held = false;
+        live->n_held--;
+        link->up = true;
+        if (!link->pending) vn_port_serve(context, link, port->link);
+    }
+}
+
+/* ---- edges ---- */
+
+static bool edge_attach(struct vn_context *context, struct vn_node *node, uint16_t port,
+                        uint32_t link)
+{
+    return (void)context, (void)node, (void)port, (void)link, true;
+}
+
+static void edge_starts(struct vn_context *context, struct vn_link *link, uint32_t id)
+{
+    const struct edge *edge = edge_of(vn_far(context, link));
+    struct sw_switch *sw = edge->live->sw;
+    struct vn_packet *packet = vn_packet_at(context, id);
+    struct sw_tm_port *queues = sw_tm_port(&sw->tm, edge->port);
+    struct sw_pkt *pkt = sw_pkt_copy_bytes(&sw->pool, vn_frame(context, packet), packet->bytes);
+    vn_packet_free(context, id);
+    if (pkt == NULL || queues == NULL) {
+        struct sw_port *out = sw_port_of(sw, edge->port);
+        if (out != NULL) out->stats.tx_dropped++;
+        if (pkt != NULL) sw_pkt_free(&sw->pool, pkt);
+        return;
+    }
+    pkt->start_ns = sw->origin_ns + edge->live->epoch_ns + context->now / 1000;
+    sw_start_frame(sw, queues, pkt);
+    struct live_port *port = &edge->live->ports[edge->port];
+    if (port->unshaped) {
+        if (port->burst_ps != context->now) port->burst = 0;
+        port->burst_ps = context->now;
+        if (++port->burst % SW_BATCH == 0)
+            link->free_at = context->now + SW_BATCH * SW_UNSHAPED_NS * UINT64_C(1000);
+    }
+    if (!sw_port_can_run(sw, queues)) hold(edge->live, edge->port);
+}
+
+static void edge_sends(struct vn_context *context, struct vn_link *link, uint32_t number)
+{
+    (void)context, (void)link, (void)number; /* nothing waits here */
+}
+
+static const struct vn_node_kind edge_kind = {
+    .name = "edge",
+    .attach = edge_attach,
+    .started = edge_starts,
+    .may_send = edge_sends,
+};
+
+/* ---- the network ---- */
+
+/* As the switch has it. Whole nanoseconds; what is in order stays. */
+static void set_port(struct live *live, uint16_t number)
+{
+    struct vn_context *context = &live->net->context;
+    struct live_port *port = &live->ports[number];
+    const struct sw_tm_port *queues = live->sw->tm.ports[number];
+    if (port->link == VN_NONE || queues == NULL) return;
+    struct vn_link *link = vn_link_of(context, port->link);
+    port->unshaped = queues->rate_bps == 0;
+    link->tick = port->unshaped ? 1 : 1000;
+    vn_set_rate(link, port->unshaped ? UINT64_C(1) << 63 : queues->rate_bps);
+    vn_port_more(link)->longest_round = port->unshaped ? LONGEST_ROUND_PS : 0;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        uint32_t depth = queues->queues[class].depth;
+        if (class >= live->sw->tm.priorities) depth = VN_NO_QUEUE;
+        else if (depth >= VN_NO_QUEUE) depth = VN_NO_QUEUE - 1;
+        uint64_t interval_ns = queues->interval_ns[class];
+        vn_set_queue(context, port->link, class, depth, interval_ns != 0);
+        vn_port_more(link)->interval[class] = interval_ns * 1000; /* not its rounded rate */
+    }
+    /* weights and trimming: the options refuse both at once */
+    if (port->weighted) vn_set_weights(context, port->link, port->weights);
+    else vn_set_trimming(context, port->link, &queues->trimming);
+    if (!port->held && !link->pending) vn_port_serve(context, link, port->link);
+}
+
+static bool add_port(struct live *live, uint16_t number)
+{
+    struct vn_context *context = &live->net->context;
+    if (live->ports[number].link != VN_NONE || (number == live->sw->cpu_port && number != 0))
+        return true;
+    if (sw_tm_port(&live->sw->tm, number) == NULL) return false;
+    struct vn_node *node = vn_node_new(context, &edge_kind);
+    if (node == NULL) return false;
+    *edge_of(node) = (struct edge){live, number};
+    int64_t link = vn_add_link(context, live->node, number, node->number, 0, 1000000000, 0);
+    if (link < 0) return false;
+    vn_link_of(context, (uint32_t)link)->cut = true;
+    live->ports[number].link = (uint32_t)link;
+    return true;
+}
+
+static uint64_t live_now_ns(void *of)
+{
+    const struct live *live = of;
+    return live->net != NULL ? live->epoch_ns + live->net->context.now / 1000 : sw_now_ns(live->sw);
+}
+
+static bool add_all(struct live *live, uint64_t now_ns)
+{
+    struct sw_switch *sw = live->sw;
+    struct vn_context *context = &live->net->context;
+    context->pool.limit = MOST_PACKETS;
+    for (uint32_t i = 0; i < sw->n_active; i++) {
+        if (sw->ports[sw->active[i]]->longest > live->stored) live->stored = SW_MAX_FRAME;
+    }
+    int64_t node = vn_store_whole(context, live->stored) == 0 ? vn_add_switch(context, sw) : -1;
+    if (node < 0) return false;
+    live->node = (uint32_t)node;
+    if (live->scheduler != NULL && vn_set_scheduler(context, live->node, live->scheduler) != 0)
+        return false;
+    for (uint32_t i = 0; i < sw->n_active; i++) {
+        const struct sw_port *port = sw->ports[sw->active[i]];
+        if (port->present && !add_port(live, port->port)) return false;
+    }
+    for (uint32_t i = 0; i < sw->tm.n_active; i++) { /* that have settings, and no interface */
+        if (!add_port(live, sw->tm.active[i])) return false;
+    }
+    /* What comes from no port, as of the controller, counts for any link of the switch. */
+    if (context->n_links == 0 && !add_port(live, sw->drop_port)) return false;
+    if (vn_survive(context) != 0) return false;
+    context->now = live_ps(live, now_ns);
+    context->exchange.until_ps = context->now;
+    context->exchange.budget = BUDGET;
+    if (vn_run(live->net) == VN_FAILED) return false;
+    for (uint32_t i = 0; i < sw->tm.n_active; i++) set_port(live, sw->tm.active[i]);
+    sw_trace_clock(sw, live_now_ns, live);
+    return true;
+}
+
+static void drop(struct live *live)
+{
+    if (live->net == NULL) return;
+    for (uint32_t i = 0; i < SW_MAX_PORTS; i++) {
+        struct live_port *port = &live->ports[i];
+        struct sw_tm_port *queues = live->sw->tm.ports[i];
+        if (port->link != VN_NONE && queues != NULL && live->net->context.pool.base != NULL) {
+            const struct vn_link *link = vn_link_of(&live->net->context, port->link);
+            for (uint32_t class = 0; class < VN_CLASSES; class++) {
+                queues->dropped += link->refused[class];
+                queues->trimmed += vn_port_more(link)->trimmed[class];
+            }
+        }
+        port->link = VN_NONE;
+        port->held = false;
+    }
+    live->n_held = 0;
+    live->unable = 0;
+    vn_destroy(live->net);
+    live->net = NULL;
+}
+
+/* The network, which is built where there is a program and none yet; NULL: it can't be. */
+static struct vn_context *ready(struct live *live, uint64_t now_ns)
+{
+    if (live->net != NULL && now_ns - live->epoch_ns >= 2 * EPOCH_NS) drop(live);
+    if (live->net != NULL) return &live->net->context;
+    if (live->sw->instance == NULL) return NULL;
+    live->epoch_ns = now_ns / EPOCH_NS * EPOCH_NS;
+    live->net = vn_create(false, false, 1, 0);
+    if (live->net == NULL) return NULL;
+    if (add_all(live, now_ns)) return &live->net->context;
+    sw_notice(live->sw, "the engine can't begin, and packets are lost: %s",
+              live->net->context.error);
+    drop(live);
+    return NULL;
+}
+
+/* After events: whether the network goes on. */
+static bool goes_on(struct live *live)
+{
+    struct vn_context *context = &live->net->context;
+    if (context->failed) {
+        sw_notice(live->sw, "the engine begins anew, and what was inside is lost: %s",
+                  context->error);
+        drop(live);
+        return false;
+    }
+    uint64_t unable = context->unable[live->node];
+    if (unable == live->unable) return true;
+    if (live->unable == 0) {
+        sw_notice(live->sw,
+                  "a packet was lost, as will be others like it: it went round without end, or "
+                  "its headers need more than %u bytes",
+                  live->stored);
+    }
+    live->unable = unable;
+    return true;
+}
+
+/* ---- what the switch calls ---- */
+
+static struct live *live_of(struct sw_engine *engine) { return (struct live *)(void *)engine; }
+
+static bool live_receive(struct sw_engine *engine, const struct sw_pkt *pkt, uint16_t port)
+{
+    struct live *live = live_of(engine);
+    uint32_t length = pkt->p.length;
+    if (length > live->stored) {
+        /* the first long frame: from now on there is room for any */
+        drop(live);
+        live->stored = SW_MAX_FRAME;
+    }
+    struct vn_context *context = ready(live, sw_now_ns(live->sw));
+    uint32_t id = context != NULL && length != 0 ? vn_packet_new(context) : VN_NONE;
+    if (id == VN_NONE) return false;
+    struct vn_packet *packet = vn_packet_at(context, id);
+    memcpy(vn_frame(context, packet), pkt->p.data, length);
+    packet->bytes = (uint16_t)length;
+    packet->flow = VN_NONE;
+    packet->data = VN_WHOLE;
+    packet->stamp = VN_NEVER;
+    uint32_t link = live->ports[port].link;
+    struct vn_node *node = &context->nodes[live->node];
+    packet->in_link = link != VN_NONE ? link ^ 1 : node->in->link;
+    vn_hop_ingress(context, node, port, id);
+    goes_on(live);
+    return true;
+}
+
+static bool live_run(struct sw_engine *engine, uint64_t until_ns)
+{
+    struct live *live = live_of(engine);
+    struct vn_context *context = ready(live, until_ns);
+    if (context == NULL) return true;
+    release(live);
+    uint64_t until_ps = live_ps(live, until_ns);
+    if (until_ps < context->now) until_ps = context->now; /* it ran ahead */
+    if (vn_shared_first(context, &context->order.queue).time > until_ps && !context->failed) {
+        context->now = until_ps;
+        return true;
+    }
+    context->exchange.until_ps = until_ps;
+    context->exchange.budget = BUDGET;
+    enum vn_reason reason = vn_run(live->net);
+    return !goes_on(live) || reason != VN_BUDGET;
+}
+
+static uint64_t live_next(struct sw_engine *engine)
+{
+    struct live *live = live_of(engine);
+    if (live->net == NULL) return UINT64_MAX;
+    if (to_release(live) != NULL) return 0;
+    struct vn_context *context = &live->net->context;
+    uint64_t first = vn_shared_first(context, &context->order.queue).time;
+    return first == VN_NEVER ? UINT64_MAX : live->epoch_ns + (first + 999) / 1000;
+}
+
+static void live_set(struct sw_engine *engine, uint16_t port)
+{
+    struct live *live = live_of(engine);
+    if (live->net == NULL) return;
+    if (live->ports[port].link != VN_NONE) set_port(live, port);
+    else if (port != live->sw->cpu_port || port == 0) drop(live); /* it has a port more */
+}
+
+static void live_flush(struct sw_engine *engine) { drop(live_of(engine)); }
+
+static void live_count(struct sw_engine *engine, uint16_t number, struct sw_port_stats *stats)
+{
+    const struct live *live = live_of(engine);
+    if (live->net == NULL || live->ports[number].link == VN_NONE) return;
+    const struct vn_link *link = vn_link_of(&live->net->context, live->ports[number].link);
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        stats->queue_packets[class] += link->classes[class].queue.packets;
+        stats->queue_dropped += link->refused[class];
+        stats->trimmed += vn_port_more(link)->trimmed[class];
+    }
+}
+
+static void live_end(struct sw_engine *engine)
+{
+    drop(live_of(engine));
+    free(engine);
+}
+
+/* ---- what Python calls ---- */
+
+/* Before the switch's program: this engine moves its packets, until it is destroyed. */
+int vn_live(struct sw_switch *sw)
+{
+    struct live *live = calloc(1, sizeof *live);
+    if (live == NULL) return -ENOMEM;
+    *live = (struct live){
+        .engine = {live_receive, live_run, live_next, live_set, live_flush, live_count, live_end},
+        .sw = sw,
+        .stored = SW_SMALL_FRAME,
+    };
+    for (uint32_t i = 0; i < SW_MAX_PORTS; i++) live->ports[i].link = VN_NONE;
+    int code = sw_set_engine(sw, &live->engine);
+    if (code != 0) free(live);
+    return code;
+}
+
+/* A port's classes share its rate by these weights (0: strict), from now on. */
+int vn_live_weights(struct sw_switch *sw, uint16_t number, const uint16_t weights[VN_CLASSES])
+{
+    if (number >= SW_MAX_PORTS) return -EINVAL;
+    sw_lock(sw);
+    struct live *live = live_of(sw->engine);
+    live->ports[number].weighted = true;
+    memcpy(live->ports[number].weights, weights, sizeof live->ports[number].weights);
+    live_set(sw->engine, number);
+    sw_unlock(sw);
+    return 0;
+}
+
+/* The order among packets of a class at the outputs: a scheduler's name. What is inside is lost. */
+int vn_live_scheduler(struct sw_switch *sw, const char *name)
+{
+    for (size_t i = 0; i < sizeof vn_schedulers / sizeof *vn_schedulers; i++) {
+        if (strcmp(vn_schedulers[i]->name, name) != 0) continue;
+        sw_lock(sw);
+        live_of(sw->engine)->scheduler = vn_schedulers[i]->name;
+        live_flush(sw->engine);
+        sw_unlock(sw);
+        return 0;
+    }
+    return -EINVAL;
+}

@@ -1,0 +1,57 @@
+"""A live switch whose packets the engine moves, by the machine's clock (csrc/live/live.c), in place
+of the switch's own queues: for what these haven't, as weights of classes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pcn.softswitch.embed.switch import NativeError, NativeSwitch
+from pcn.virtualnet.native import CLASSES, CSRC, Part, engine
+
+PART = Part(
+    CSRC / "live" / "live.c",
+    signatures={
+        "vn_live": (ctypes.c_int, []),
+        "vn_live_weights": (ctypes.c_int, [ctypes.c_uint16, ctypes.c_uint16 * CLASSES]),
+        "vn_live_scheduler": (ctypes.c_int, [ctypes.c_char_p]),
+    },
+)
+
+
+class EngineSwitch(NativeSwitch):
+    """As its base on the live clock. What is inside is lost where a program is loaded, as there,
+    and where a port is added.
+
+    `weights`: by port, one a class, by which these share the port's rate; 0: strict. `arbitration`:
+    the order among the packets of a class at an output, by a scheduler's name; None: that of their
+    arrival. Raises NativeError, BuildError."""
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        *,
+        weights: Mapping[int, Sequence[int]] | None = None,
+        arbitration: str | None = None,
+        **options: Any,
+    ) -> None:
+        moves = engine([PART])
+        super().__init__(library, **options)
+        try:
+            _check(moves.vn_live(self.handle), "the engine")
+            for port, of_port in (weights or {}).items():
+                raw = (ctypes.c_uint16 * CLASSES)(*of_port)
+                _check(moves.vn_live_weights(self.handle, port, raw), f"weights of port {port}")
+            if arbitration is not None:
+                code = moves.vn_live_scheduler(self.handle, arbitration.encode())
+                _check(code, f"arbitration {arbitration}: there is round_robin")
+        except NativeError:
+            self.close()
+            raise
+
+
+def _check(code: int, what: str) -> None:
+    if code < 0:
+        raise NativeError(-code, f"{what}: {os.strerror(-code)}")
