@@ -66,7 +66,7 @@ def lock_memory() -> None:
 
 
 def map_arrays() -> None:
-    """Gives each large array of this process pages of its own, which take no memory before they are
+    """Gives each large array of this process separate pages, which take no memory before they are
     used and go back when it is freed (mallopt(3)). glibc does so at first, and no longer once a
     larger block was freed: a program's registers, mostly never written, were 0.8 MB then."""
     with suppress(AttributeError):  # another C library

@@ -47,7 +47,7 @@ def scheme_in(file: Path) -> Scheme:
     """Returns the scheme of a C file. Raises SchemeError, PythonFileError."""
     python_file.require_allowed(file)
     if not file.is_file():
-        raise SchemeError(f"there is no file {file}")
+        raise SchemeError(f"no file {file}")
     library = load(file.stem, file, "", RP)
     try:
         declaration = _Scheme.in_dll(library, "reaction_point_scheme")

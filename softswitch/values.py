@@ -114,7 +114,7 @@ def parse_channel(text: str) -> tuple[int, tuple[int, int]]:
 
 
 def parse_weights(text: str) -> tuple[int, tuple[int, ...]]:
-    """PORT=CLASS:WEIGHT,...: a port, and a weight a class, 0 for those that it doesn't name."""
+    """Parses PORT=CLASS:WEIGHT,...: a port, and a weight a class, 0 where it has none."""
     match = re.fullmatch(r"(\d+)=((?:[0-7]:\d{1,5},)*[0-7]:\d{1,5})", text)
     pairs = [pair.split(":") for pair in match[2].split(",")] if match else []
     weights = {int(class_): int(weight) for class_, weight in pairs}

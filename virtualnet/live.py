@@ -46,12 +46,12 @@ class EngineSwitch(NativeSwitch):
                 _check(moves.vn_live_weights(self.handle, port, raw), f"weights of port {port}")
             if arbitration is not None:
                 code = moves.vn_live_scheduler(self.handle, arbitration.encode())
-                _check(code, f"arbitration {arbitration}: there is round_robin")
+                _check(code, f"arbitration {arbitration}; known: round_robin")
         except NativeError:
             self.close()
             raise
 
 
-def _check(code: int, what: str) -> None:
+def _check(code: int, subject: str) -> None:
     if code < 0:
-        raise NativeError(-code, f"{what}: {os.strerror(-code)}")
+        raise NativeError(-code, f"{subject}: {os.strerror(-code)}")

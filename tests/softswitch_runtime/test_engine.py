@@ -68,9 +68,9 @@ def in_virtual_time(
             at_ps = itertools.count(0, 10_000)
             for link, frames in zip(links, by_port, strict=False):
                 for sent in frames:
-                    kept = engine.vn_source_keep(net, sent, len(sent), len(sent))
+                    place = engine.vn_source_keep(net, sent, len(sent), len(sent))
                     time = (ctypes.c_uint64 * 1)(next(at_ps))
-                    code = engine.vn_source_frames(net, link + 1, 0, 1, time, kept, None, None)
+                    code = engine.vn_source_frames(net, link + 1, 0, 1, time, place, None, None)
                     assert code == 0, engine.vn_error(net)
             exchange = engine.vn_exchange_of(net).contents
             exchange.until_ps, exchange.budget = 0, 1

@@ -24,8 +24,10 @@ def test_runs_that_draw_have_ten_seeds_and_others_one() -> None:
         setting = tuple(value for name, value in run.keys.items() if name != "seed")
         plan = FIGURE.plan(run.scheme, run.seed, run.arguments)
         seeds[setting, draws(FIGURE, run, plan) != NOTHING].append(run.seed)
-    assert {tuple(found) for (_, drawn), found in seeds.items() if drawn} == {tuple(range(1, 11))}
-    assert {tuple(found) for (_, drawn), found in seeds.items() if not drawn} == {(1,)}
+    assert {tuple(numbers) for (_, drawn), numbers in seeds.items() if drawn} == {
+        tuple(range(1, 11))
+    }
+    assert {tuple(numbers) for (_, drawn), numbers in seeds.items() if not drawn} == {(1,)}
     assert len({setting for setting, _ in seeds}) == len(seeds) == 13
 
 
@@ -47,7 +49,7 @@ def test_rows_are_means_over_seeds_and_a_link_that_stays_empty_counts_to_the_end
         run_of_seed(2, None, 0.003, open=tenth),
     ]
     rows = {row.what.partition(" (met")[0]: row for row in FIGURE.checks(Outcomes(runs))}
-    measured = {what: row.measured for what, row in rows.items()}
+    measured = {name: row.measured for name, row in rows.items()}
     assert measured == {
         "QCN: the tree lasts": 0,
         "QCN: throughput is lost": pytest.approx(15),

@@ -53,7 +53,7 @@ struct edge {
     uint16_t port;
 };
 
-static struct edge *edge_of(struct vn_node *node) { return (struct edge *)(void *)node->own; }
+static struct edge *edge_of(struct vn_node *node) { return (struct edge *)(void *)node->state; }
 
 static uint64_t live_ps(const struct live *live, uint64_t ns)
 {

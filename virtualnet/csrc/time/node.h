@@ -1,5 +1,5 @@
 /* A node as the order of events sees it: its events, the channels that end at it, and its kind:
- * what that does with what arrives. What a kind keeps of a node is `own`; its file casts it.
+ * what that does with what arrives. What a kind keeps of a node is its `state`; its file casts it.
  *
  * A new kind is a file: a vn_node_kind, and a function that adds a node of it by vn_node_new
  * (links/build.h). */
