@@ -208,7 +208,7 @@ def test_options_of_the_engine_are_read() -> None:
     ("module", "words", "why"),
     [
         ("pcn.softswitch", [], "start `softswitch`"),
-        ("pcn.switch_command", ["--arbitration", "none"], "arbitration none: there is round_robin"),
+        ("pcn.switch_command", ["--arbitration", "none"], "arbitration none; known: round_robin"),
     ],
 )
 def test_command_reports_what_it_lacks(module: str, words: list[str], why: str) -> None:
