@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from pcn.base.errors import TopologyError as TopologyError, nearest
 from pcn.topologies import lossless, naming
@@ -39,6 +40,9 @@ from pcn.topologies.switch import (
     check_switch,
 )
 from pcn.topologies.trails import Hop, Trail, Trails
+
+if TYPE_CHECKING:
+    from pcn.topologies.flow_columns import FlowColumns
 
 # ECMP: do switches on a path choose by bits of the flow's hash of their own?
 EVEN, POLARISED = (
@@ -79,6 +83,18 @@ class Topology:
     @cached_property
     def _hosts(self) -> dict[str, Host]:
         return {host.name: host for host in self.hosts}
+
+    @cached_property
+    def host_places(self) -> dict[str, int]:
+        """The place of each host among `hosts`, by name."""
+        return {host.name: place for place, host in enumerate(self.hosts)}
+
+    @cached_property
+    def flow_columns(self) -> FlowColumns:
+        """The flows by columns, hosts by their places."""
+        from pcn.topologies.flow_columns import FlowColumns  # it needs NumPy
+
+        return FlowColumns.of(self.flows, self.host_places)
 
     @cached_property
     def _switches(self) -> dict[str, Switch]:

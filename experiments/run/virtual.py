@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from operator import attrgetter
@@ -36,6 +36,7 @@ from pcn.experiments.run.versions import versions
 from pcn.hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from pcn.hosts.switch_clock import unfit
 from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
+from pcn.topologies.flow_columns import FlowColumns
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.virtualnet import Deadlock, Lateness, LinkStats, Samples, Source
@@ -206,7 +207,7 @@ class _Run:
         self._single = self._recorder.singles | {
             flow.id for flow in topology.flows if not flow.group
         }
-        made_flows = network.add_flows(map(self._times, in_order(topology.flows)))
+        made_flows = self._add_flows()
         self._recorder.begin()
         for flow in made_flows if self._single else ():  # groups have no rates
             if not flow.spec.after:  # on_rate follows its start
@@ -225,17 +226,24 @@ class _Run:
         self._sample_counters()
         self._sample_flows()
 
-    def _times(self, flow: FlowSpec) -> tuple[FlowSpec, float, float | None]:
-        """Returns the flow with its start and its end in the network's time."""
-        plan, end_s = self._plan, None
-        start_s = flow.start_s if flow.after and not flow.after_s else flow.start_s - plan.start_s
-        if not (plan.until_complete or flow.duration_s):
-            end_s = (
-                plan.duration_s - plan.start_s
-                if flow.after
-                else start_s + (plan.duration_s - flow.start_s)
-            )
-        return flow, start_s, end_s
+    def _add_flows(self) -> Sequence[VirtualFlow]:
+        """Adds all flows, with their starts and ends in the network's time."""
+        plan, topology = self._plan, self._plan.topology
+        ordered = in_order(topology.flows)
+        columns = (
+            topology.flow_columns
+            if ordered is topology.flows
+            else FlowColumns.of(ordered, topology.host_places)
+        )
+        delayed = columns.waits & [not flow.after_s for flow in ordered]
+        start_s = np.where(delayed, columns.start_s, columns.start_s - plan.start_s)
+        end_s = np.full(len(columns), np.nan)
+        if not plan.until_complete:
+            ends_s = start_s + (plan.duration_s - columns.start_s)
+            ends_s[columns.waits] = plan.duration_s - plan.start_s
+            lasting = np.nan_to_num(columns.duration_s) != 0
+            end_s = np.where(lasting, np.nan, ends_s)
+        return self._network.add_columns(columns, start_s, end_s)
 
     def go(self, progress: RunProgress) -> None:
         length_s = self._plan.duration_s - self._plan.start_s
@@ -334,15 +342,16 @@ class _Run:
 
     def flow_records(self) -> Iterator[FlowRecord]:
         """Returns them by columns: there may be hundreds of thousands."""
-        flows, first_s, by_id = self._plan.topology.flows, self._plan.start_s, self._network.flows
-        rows = self._network.flow_stats()[[by_id[flow.id].index for flow in flows]]
+        flows, first_s, network = self._plan.topology.flows, self._plan.start_s, self._network
+        columns = self._plan.topology.flow_columns
+        indices = [*map(network.flows.place, columns.ids.tolist())]
+        rows = network.flow_stats()[indices]
         started_s, complete_s = (
             np.where(rows[name] == NEVER, np.nan, rows[name] / 1e12 + first_s)
             for name in ("start_ps", "complete_ps")
         )
-        start_s = np.array([flow.start_s for flow in flows])
-        waited = np.fromiter((bool(flow.after) for flow in flows), bool, len(flows))
-        start_s[waited] = np.where(np.isnan(started_s), self.end_s, started_s)[waited]
+        started_s = np.where(np.isnan(started_s), self.end_s, started_s)
+        start_s = np.where(columns.waits, started_s, columns.start_s)
         fct_s = [None if time_s != time_s else time_s for time_s in (complete_s - start_s).tolist()]
         names = ("sent", "sent_payload", "received", "received_payload", "marked_ce")
         return map(
@@ -353,7 +362,7 @@ class _Run:
             *(map(attrgetter(name), flows) for name in ("group", "duration_s")),
             fct_s,
             rows["marked_ue"].tolist(),
-            [by_id[flow.id].port for flow in flows],
+            network.flow_ports()[indices, 0].tolist(),
             rows["repeated"].tolist(),
             rows["timeouts"].tolist(),
         )
