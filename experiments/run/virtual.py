@@ -10,8 +10,10 @@ from dataclasses import replace
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcn.base import memory
 from pcn.controller import settings
@@ -39,7 +41,7 @@ from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.flow_columns import FlowColumns
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
-from pcn.virtualnet import Deadlock, Lateness, LinkStats, Samples, Source
+from pcn.virtualnet import Deadlock, Lateness, Samples, Source
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.parts import Transport
 from pcn.virtualnet.threads import commanded, threads_for
@@ -368,20 +370,25 @@ class _Run:
         )
 
     @cached_property
-    def _link_stats(self) -> dict[Endpoint, LinkStats]:
-        """After the run, of both directions of switches' links."""
-        ends = {
-            end
-            for port in self._ports
-            for end in (port, self._plan.topology.peer(port.node, port.port))
-        }
-        return {end: self._network.link_stats(end.node, end.port) for end in ends}
+    def _link_stats(self) -> NDArray[Any]:
+        """After the run, of the links that leave `_ports`: a row a port."""
+        return self._all_stats[[self._network.link(port.node, port.port) for port in self._ports]]
+
+    @cached_property
+    def _all_stats(self) -> NDArray[Any]:
+        return self._network.all_link_stats()
 
     def link_records(self) -> Iterable[tuple[str, LinkRecord]]:
-        for port in self._ports:
-            stats = self._link_stats[port]
-            name = self._plan.topology.link_name(port.node, port.port)
-            yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s, stats.pause_by_class)
+        stats, name_of = self._link_stats, self._plan.topology.link_name
+        names = (name_of(port.node, port.port) for port in self._ports)
+        by_class = map(tuple, stats["pause_by_class"].tolist())
+        columns = (
+            stats["pause"].tolist(),
+            stats["resume"].tolist(),
+            (stats["paused_ps"] / 1e12).tolist(),
+            by_class,
+        )
+        return zip(names, map(LinkRecord, *columns), strict=True)
 
     def read_switches(self) -> None:
         """After the run: what is read of the switches, of which each process has its own."""
@@ -421,12 +428,17 @@ class _Run:
     def inside(self) -> dict[str, int]:
         """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name;
         and what the engine counts at inputs and in output buffers."""
+        output = self._link_stats["output_bytes"].tolist()
+        # the other direction of a link has the next number, or the one before
+        peers = [self._network.link(port.node, port.port) ^ 1 for port in self._ports]
+        held = self._all_stats["held_bytes"][peers].tolist()
         counted: dict[str, int] = {}
-        for port in self._ports:
-            peer = self._plan.topology.peer(port.node, port.port)
-            counted[f"{port} output buffer"] = self._link_stats[port].output_bytes
-            counted[f"{port} ingress occupancy"] = self._link_stats[peer].held_bytes
-        return {name: value for name, value in counted.items() if value} | {
+        for port, waiting, inside in zip(self._ports, output, held, strict=True):
+            if waiting:
+                counted[f"{port} output buffer"] = waiting
+            if inside:
+                counted[f"{port} ingress occupancy"] = inside
+        return counted | {
             f"{name}:{cell // 8} class {cell % 8} {register}": value
             for name, of in self._cells.items()
             for register, cells in of.items()
@@ -436,11 +448,10 @@ class _Run:
     def refusing(self) -> dict[tuple[Endpoint, int], int]:
         """Returns how many packets each queue has refused, by port and class, of those that
         have."""
+        refused = self._link_stats["refused_by_class"]
         return {
-            (port, number): count
-            for port in self._ports
-            for number, count in enumerate(self._link_stats[port].refused_by_class)
-            if count
+            (self._ports[place], number): int(refused[place, number])
+            for place, number in np.argwhere(refused).tolist()
         }
 
     def notes(self) -> Iterator[str]:

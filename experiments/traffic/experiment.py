@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -176,7 +175,7 @@ class Traffic(Experiment):
             raise ExperimentError("there is no flow: give --set count=1000")
         if filled.get("span") is not None:
             filled["count"] = sum(flow.group != INCAST for flow in drawn)
-        topology = replace(topology, flows=tuple(flows.by_size(drawn)))
+        topology = topology.with_flows(tuple(flows.by_size(drawn)))
         for name in lossless.names(topology.flow_control):
             if name in filled:
                 filled[name] = topology.number(name)

@@ -4,7 +4,6 @@ VirtualNetwork.sample."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Protocol
 
 from pcn.hosts.virtual import native as rdma
@@ -98,8 +97,7 @@ class Sources:
     def of_group(self, source: Source, group: str) -> Source:
         """Returns the sum of a source over all flows of a group: of bytes sent, or of what is
         received."""
-        return replace(
-            source,
+        return source._replace(
             name=f"{source.name} of {group}",
             object=self._groups[group],
             number=rdma.OF_GROUP,
