@@ -69,5 +69,7 @@ class FlowColumns:
 
     def part(self, first: int, last: int) -> FlowColumns:
         """Returns the flows from the place `first` to before `last`, which share memory."""
+        if first == 0 and last >= len(self):
+            return self
         columns = {field.name: getattr(self, field.name) for field in fields(self)[:-2]}
         return replace(self, **{name: column[first:last] for name, column in columns.items()})

@@ -314,8 +314,8 @@ class Topology:
         return replace(self, links=tuple(link for link in self.links if link not in gone))
 
     def with_flows(self, flows: Sequence[FlowSpec]) -> Topology:
-        """Returns the topology with these flows in place of its own, and what is known of its
-        paths. Raises TopologyError."""
+        """Returns the topology with these flows in place of those that it has, and what is known
+        of its paths. Raises TopologyError."""
         topology = copy(self)
         object.__setattr__(topology, "flows", tuple(flows))
         vars(topology).pop("flow_columns", None)

@@ -160,7 +160,7 @@ def _end(held: Any, address: int) -> Any:
 
 
 class FlowList(Sequence[VirtualFlow]):
-    """Flows by their index, some of them or all: each is made when it is first asked for, as most
+    """Flows by their index, some of them or all: each is made when it is first read, as most
     runs never look at theirs."""
 
     def __init__(self, library: ctypes.CDLL, handle: int) -> None:
@@ -682,7 +682,7 @@ def _started_in_c(
     members: NDArray[np.int64],
     left_bytes: list[int] | None,
 ) -> tuple[Array, Array, NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Returns what RPs in C decide at their flows' start, as `_Decided` has it, but for
+    """Returns what RPs in C decide at their flows' start, as `_Decided` has it, without
     `wants_acks`. `place`: of each of the flows `members` among the RPs."""
     size, fields = rps.structs.size, _rp_fields(rps.structs.size)
     memory = np.frombuffer(memoryview(rps.structs.memory), np.uint8)

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -598,7 +599,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         lasting = ~waits & np.isnan(end_s)
         end_s = np.where(lasting, start_s + columns.duration_s, end_s)
         self._require_classes(columns)
-        holds = np.array([self.holds(host.name) for host in self.topology.hosts])
+        holds = self._hosts_here
         leaving, back = self._nics.of_flows(columns)
         here = holds[columns.src] | holds[columns.dst]
         groups = [
@@ -619,6 +620,11 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 "flows of several processes may share state"
             )
         return made
+
+    @cached_property
+    def _hosts_here(self) -> NDArray[np.bool_]:
+        """Whether this process has each host, in the topology's order."""
+        return np.array([self.holds(host.name) for host in self.topology.hosts], bool)
 
     def _require_classes(self, columns: FlowColumns) -> None:
         """Raises VirtualError for a flow of a class or a colour that it can't have."""
