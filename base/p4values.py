@@ -13,6 +13,8 @@ import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any
 
+from pcn.base import ipv4
+
 _MAC = re.compile(r"[0-9a-fA-F]{1,2}([:-])[0-9a-fA-F]{1,2}(\1[0-9a-fA-F]{1,2}){4}")
 _MOST_LETTERS = 20_000
 """Of a number in text: Python reads a decimal one in the square of its length."""
@@ -55,7 +57,7 @@ def integer(value: Any, width: int) -> int:
 
 def _read(text: str, width: int) -> int:
     if width == 32 and "." in text:
-        return int(IPv4Address(text))
+        return ipv4.number(text)
     if width == 128 and ":" in text:
         return int(IPv6Address(text))
     if width == 48 and _MAC.fullmatch(text):

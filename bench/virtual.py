@@ -214,8 +214,7 @@ def measure(
         topology, scheme, seed=seed, program=program, prefetch=prefetch, threads=threads
     ) as network:
         clock.append(time.process_time())
-        for flow in flows:
-            network.add_flow(flow)
+        network.add_flows((flow, None, None) for flow in flows)
         clock.append(time.process_time())
         began = time.perf_counter()
         network.run(until_s=duration_s)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address
 from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
+from pcn.base import ipv4
 from pcn.controller.control_plane import TableAction, TableActions, TableEntry, TableMatch
 from pcn.topologies import ecmp
 from pcn.topologies.model import POLARISED, Topology
@@ -117,7 +117,7 @@ def host_ways(
     networks, prefixes = list(routing.networks), list(routing.prefixes)
     for number in reversed(attached):
         place, hosts = slice(number, number + 1), blocks[number].hosts
-        networks[place] = [int(IPv4Address(host.ip)) for host in hosts]
+        networks[place] = [ipv4.number(host.ip) for host in hosts]
         prefixes[place] = [_ADDRESS_BITS] * len(hosts)
         routes[place] = to_host[number]
     reachable = [place for place, entry in enumerate(routes) if entry is not None]
@@ -158,7 +158,7 @@ def _join(
     if at == len(changes) or changes[at] >= end:
         prefix = ways.prefixes[start] if end - start == 1 else _ADDRESS_BITS - differ
         host_bits = _ADDRESS_BITS - prefix
-        address = str(IPv4Address(first >> host_bits << host_bits))
+        address = ipv4.text(first >> host_bits << host_bits)
         yield replace(ways.routes[start], address=address, prefix=prefix)
         return
     half = last >> (differ - 1) << (differ - 1)

@@ -91,6 +91,5 @@ def _new(
 ) -> ReactionPoint:
     values = [getattr(parameters, parameter.field) for parameter in describe(type(parameters))]
     code = Code(library, RP, values)
-    return CompiledReactionPoint(
-        code, constant, next(CompiledReactionPoint.structs(code, line_rate_bps))
-    )
+    structs = CompiledReactionPoint.structs(code, line_rate_bps)
+    return CompiledReactionPoint(code, constant, (structs, structs.address))

@@ -12,8 +12,10 @@ from typing import Literal
 
 MOST = 256
 """Ports of a flow."""
-_FIRST = 0xC000
+FIRST_PORT = 0xC000
 """Of the dynamic ports."""
+_DRAWN = 64
+"""Bytes of one digest."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +54,20 @@ class Paths:
 
     def ports_of(self, seed: int, src_ip: int, flow: int) -> tuple[int, ...]:
         """Returns the UDP source ports of a flow: the low byte is the place among them."""
-        key = b"ports/%d/%d/%d" % (seed, src_ip, flow)
-        drawn = b"".join(
-            hashlib.blake2b(key, digest_size=64, salt=b"%d" % i).digest() for i in range(MOST // 64)
-        )
-        same = self.ports == "counted"
         return tuple(
-            _FIRST | (drawn[0 if same else i] & 0x3F) << 8 | i for i in range(self.entropies)
+            FIRST_PORT | (byte & 0x3F) << 8 | i
+            for i, byte in enumerate(self.drawn(seed, src_ip, flow))
         )
+
+    def drawn(self, seed: int, src_ip: int, flow: int) -> bytes:
+        """Returns the byte of each port of a flow whose lower 6 bits are the port's upper ones."""
+        key = b"ports/%d/%d/%d" % (seed, src_ip, flow)
+        many = 1 if self.ports == "counted" else self.entropies
+        drawn = b"".join(
+            hashlib.blake2b(key, digest_size=64, salt=b"%d" % i).digest()
+            for i in range(-(-many // _DRAWN))
+        )
+        return drawn[:1] * self.entropies if many == 1 else drawn[:many]
 
 
 BY_FLOW = Paths()

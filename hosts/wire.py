@@ -19,7 +19,6 @@ it does that byte. An acknowledgement may have the telemetry of a packet behind 
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import struct
 import zlib
@@ -27,6 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pcn.base import ipv4
 from pcn.base.frames import MAX_FRAME as MAX_FRAME
 from pcn.topologies.ecn import COLOURS, GREEN
 
@@ -109,7 +109,7 @@ def parse_mac(text: str) -> bytes:
 def parse_ip(text: str) -> bytes:
     """Returns four bytes from `10.0.0.1`. Raises WireError."""
     try:
-        return ipaddress.IPv4Address(text).packed
+        return ipv4.octets(text)
     except ValueError as error:
         raise WireError(f"{text!r} is not an IPv4 address: write it like 10.0.0.1") from error
 

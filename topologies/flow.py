@@ -40,7 +40,8 @@ class FlowSpec:
 
     def __post_init__(self) -> None:
         try:
-            sum((self.start_s, self.size_bytes or 0, self.rate_bps or 0, self.duration_s or 0))
+            _ = 0 + self.start_s + (self.size_bytes or 0)
+            _ = 0 + (self.rate_bps or 0) + (self.duration_s or 0)
         except TypeError:
             names = ("start_s", "size_bytes", "rate_bps", "duration_s")
             raise number_needed(f"flow {self.id}", self, *names) from None

@@ -8,15 +8,18 @@ system's Python.
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from pcn.base import ipv4
 from pcn.base.errors import TopologyError as TopologyError, nearest
 from pcn.topologies import lossless, naming
 from pcn.topologies.buffers import OutputBuffer as OutputBuffer
@@ -39,6 +42,9 @@ from pcn.topologies.switch import (
     check_switch,
 )
 from pcn.topologies.trails import Hop, Trail, Trails
+
+if TYPE_CHECKING:
+    from pcn.topologies.flow_columns import FlowColumns
 
 # ECMP: do switches on a path choose by bits of the flow's hash of their own?
 EVEN, POLARISED = (
@@ -81,6 +87,18 @@ class Topology:
         return {host.name: host for host in self.hosts}
 
     @cached_property
+    def host_places(self) -> dict[str, int]:
+        """The place of each host among `hosts`, by name."""
+        return {host.name: place for place, host in enumerate(self.hosts)}
+
+    @cached_property
+    def flow_columns(self) -> FlowColumns:
+        """The flows by columns, hosts by their places."""
+        from pcn.topologies.flow_columns import FlowColumns  # it needs NumPy
+
+        return FlowColumns.of(self.flows, self.host_places)
+
+    @cached_property
     def _switches(self) -> dict[str, Switch]:
         return {switch.name: switch for switch in self.switches}
 
@@ -89,12 +107,32 @@ class Topology:
         return {end: link for link in self.links for end in (link.a, link.b)}
 
     @cached_property
+    def _links_at(self) -> dict[str, dict[int, Link]]:
+        """The links of each node by its ports, in order: `_at` without making an Endpoint."""
+        links: dict[str, dict[int, Link]] = {}
+        for end in sorted(self._at, key=attrgetter("port")):
+            links.setdefault(end.node, {})[end.port] = self._at[end]
+        return links
+
+    @cached_property
     def _peers(self) -> dict[str, dict[int, Endpoint]]:
         """What is at the far end of each port of each node, ports in order."""
-        peers: dict[str, dict[int, Endpoint]] = {}
-        for end in sorted(self._at, key=lambda end: end.port):
-            peers.setdefault(end.node, {})[end.port] = self._at[end].far_end(end.node)
-        return peers
+        return {
+            node: {port: link.far_end(node) for port, link in links.items()}
+            for node, links in self._links_at.items()
+        }
+
+    @cached_property
+    def _link_names(self) -> dict[str, dict[int, str]]:
+        """What `link_name` returns, by node and port."""
+        names: dict[str, dict[int, str]] = {}
+        for node, peers in self._peers.items():
+            cables = Counter(end.node for end in peers.values())
+            names[node] = {
+                port: f"{node}:{port}->{end}" if cables[end.node] > 1 else f"{node}->{end.node}"
+                for port, end in peers.items()
+            }
+        return names
 
     @cached_property
     def routing(self) -> Routing:
@@ -152,7 +190,7 @@ class Topology:
         return tuple(self._peers.get(node, ()))
 
     def link_at(self, node: str, port: int) -> Link:
-        link = self._at.get(Endpoint(node, port))
+        link = self._links_at.get(node, {}).get(port)
         if link is None:
             raise self.unknown_port(node, port)
         return link
@@ -171,15 +209,18 @@ class Topology:
 
     def peer(self, node: str, port: int) -> Endpoint:
         """Returns the far end of the link at this port."""
-        return self.link_at(node, port).far_end(node)
+        peer = self._peers.get(node, {}).get(port)
+        if peer is None:
+            raise self.unknown_port(node, port)
+        return peer
 
     def link_name(self, node: str, port: int) -> str:
         """Returns the name of the direction that leaves `node` by `port`: "s0->s1", or
         "t0:17->l0:1" if it has parallels."""
-        peer = self.peer(node, port)
-        if sum(end.node == peer.node for end in self._peers[node].values()) > 1:
-            return f"{Endpoint(node, port)}->{peer}"
-        return f"{node}->{peer.node}"
+        name = self._link_names.get(node, {}).get(port)
+        if name is None:
+            raise self.unknown_port(node, port)
+        return name
 
     def ways(self, switch: str) -> dict[Place, Ways]:
         """Returns how a switch reaches each place that it isn't of. Raises TopologyError where it
@@ -272,6 +313,15 @@ class Topology:
             gone |= links
         return replace(self, links=tuple(link for link in self.links if link not in gone))
 
+    def with_flows(self, flows: Sequence[FlowSpec]) -> Topology:
+        """Returns the topology with these flows in place of those that it has, and what is known
+        of its paths. Raises TopologyError."""
+        topology = copy(self)
+        object.__setattr__(topology, "flows", tuple(flows))
+        vars(topology).pop("flow_columns", None)
+        _validate_flows(topology)
+        return topology
+
     def contending_flows(self) -> int:
         """Returns the most flows that share a link, in one direction, of those that last: how many
         of a size are there at a time is known after a run. 0 where the topology has none."""
@@ -312,10 +362,9 @@ def _validate(topology: Topology) -> None:
     _unique("address", [host.ip for host in topology.hosts])
     _unique("MAC", [host.mac for host in topology.hosts])
     _unique("device id", [str(switch.device_id) for switch in topology.switches])
-    _unique("flow id", [flow.id for flow in topology.flows])
     for host in topology.hosts:
         try:
-            ipaddress.IPv4Address(host.ip)
+            ipv4.octets(host.ip)
         except ValueError as error:
             raise TopologyError(f"{host.name}: {error}") from None
         if not _MAC.match(host.mac):
@@ -328,7 +377,12 @@ def _validate(topology: Topology) -> None:
         raise TopologyError(f"{topology.name}: {error}") from None
     _validate_flow_control(topology)
     _validate_links(topology, set(names))
-    hosts = {host.name for host in topology.hosts}
+    _validate_flows(topology)
+
+
+def _validate_flows(topology: Topology) -> None:
+    _unique("flow id", [flow.id for flow in topology.flows])
+    hosts = topology.host_places
     for flow in topology.flows:
         for end in (flow.src, flow.dst):
             if end not in hosts:

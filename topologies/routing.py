@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
+from pcn.base import ipv4
 from pcn.topologies.paths import Block, Paths, Place, Ways, blocks
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Routing:
         """All hosts, by prefixes of their addresses that lie at one place each, in order."""
         return tuple(
             blocks(
-                (int(IPv4Address(host.ip)), self.paths.place(name), host)
+                (ipv4.number(host.ip), self.paths.place(name), host)
                 for name, host in self._hosts.items()
             )
         )

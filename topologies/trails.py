@@ -3,6 +3,7 @@ alike, few differ."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,6 +68,11 @@ class Trails:
                 key = end.node, end.hop, end.back, self._paths.place(host)
                 self._alike[host] = numbers.setdefault(key, len(numbers))
         self._between: dict[tuple[int | None, int | None], Trail] = {}
+
+    def alike(self) -> dict[str, int]:
+        """Returns a number for each host: `between` depends on the numbers of both alone."""
+        single = itertools.count(len(self._alike))
+        return {host: self._alike.get(host, next(single)) for host in self._ends}
 
     def between(self, src: str, dst: str) -> Trail:
         """Returns the links from host to host; equal ones are one object. Raises TopologyError if

@@ -154,12 +154,6 @@ class Deadlock(ctypes.Structure):
     _fields_ = [("members", _u32), ("circle", _u32), ("since_ps", _u64), ("held_bytes", _u64)]
 
 
-class SourceSpec(ctypes.Structure):
-    """struct vn_source_spec."""
-
-    _fields_ = [(name, _u32) for name in ("source", "object", "number", "index")]
-
-
 class Totals(ctypes.Structure):
     """struct vn_totals."""
 
@@ -273,11 +267,11 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_disturb": (_int, [_u32, _u32, ctypes.POINTER(Disturbance)]),
     "vn_packet_out": (_int, [_u32, _text, _u32]),
     "vn_trace": (_int, [_u32]),
-    "vn_link_stats": (_int, [_u32, ctypes.POINTER(LinkStats)]),
+    "vn_link_stats": (_int, [_u32, ctypes.c_void_p]),
     "vn_deadlock": (_int, [ctypes.POINTER(Deadlock), ctypes.POINTER(_u32)]),
     "vn_add_sampler": (
         _i64,
-        [_u64, _u64, ctypes.POINTER(SourceSpec), _u32, _u64, _bool],
+        [_u64, _u64, ctypes.c_void_p, _u32, _u64, _bool],
     ),
     "vn_samples": (
         _u64,

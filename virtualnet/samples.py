@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from pcn.virtualnet.native import SourceSpec
 
 if TYPE_CHECKING:
     from pcn.virtualnet.parts import Part
 
 
-@dataclass(frozen=True, slots=True)  # a large network samples more than a million
-class Source:
+class Source(NamedTuple):  # a large network samples more than a million
     """A value of the network: made by the methods of VirtualNetwork."""
 
     name: str
     source: int
     object: int
     number: int = 0
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]  # tuples have a method of that name
 
-    def spec(self) -> SourceSpec:
-        return SourceSpec(self.source, self.object, self.number, self.index)
+
+def specs(sources: Sequence[Source]) -> npt.NDArray[np.uint32]:
+    """Returns them as the engine has them: a struct vn_source_spec a row."""
+    return np.array([source[1:] for source in sources], np.uint32).reshape(-1, 4)
 
 
 class Samples:

@@ -18,10 +18,11 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from weakref import WeakSet
 
 import numpy as np
+import numpy.typing as npt
 
 from pcn.base import owner_only
 from pcn.softswitch.cache.objects import BuildError
@@ -39,7 +40,7 @@ from pcn.virtualnet.pace import Lateness, Pace
 from pcn.virtualnet.parts import Part
 from pcn.virtualnet.pfc_log import PfcLog
 from pcn.virtualnet.ports import Ports, scheduler_parts
-from pcn.virtualnet.samples import Samples, Source
+from pcn.virtualnet.samples import Samples, Source, specs
 from pcn.virtualnet.shared_buffers import SharedBuffers
 from pcn.virtualnet.sources import LinkSources
 from pcn.virtualnet.threads import ThreadStats
@@ -106,7 +107,8 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     _handle: int | None = None
     _pace: Pace | None = None
     _part: Part | None = None
-    _all_link_stats: dict[int, native.LinkStats] | None = None
+    _link_rows: npt.NDArray[Any] | None = None
+    """Of all processes, once they were gathered."""
 
     def __init__(
         self,
@@ -398,18 +400,17 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         Raises VirtualError."""
         if most is not None and (most < 2 or most % 2):
             raise VirtualError(f"{most} samples at most: an even number from 2 on is possible")
-        specs = (native.SourceSpec * len(sources))(*(source.spec() for source in sources))
         first = picoseconds(self.now_s if from_s is None else from_s)
         here = list(range(len(sources)))
         if self._part is not None:
             here = self._part.own_places(map(self._owner_of, sources))
-            specs = (native.SourceSpec * len(here))(*(sources[i].spec() for i in here))
+        rows = specs(sources)[here]
         sampler = self._check(
             self._library.vn_add_sampler(
                 self._changing(),
                 first,
                 picoseconds(every_s),
-                specs,
+                rows.ctypes.data,
                 len(here),
                 most or 0,
                 largest,
@@ -532,11 +533,23 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def link_stats(self, node: str, port: int) -> LinkStats:
         """Returns the statistics of the direction that leaves `node` by `port`."""
         link = self._links[Endpoint(node, port)]
-        if self._all_link_stats is not None:
-            return counted(LinkStats, self._all_link_stats[link])
+        if self._link_rows is not None:
+            row = self._link_rows[link].tobytes()
+            return counted(LinkStats, native.LinkStats.from_buffer_copy(row))
         raw = native.LinkStats()
         self._library.vn_link_stats(self._alive(), link, ctypes.byref(raw))
         return counted(LinkStats, raw)
+
+    def all_link_stats(self) -> npt.NDArray[Any]:
+        """Returns the statistics of all directions of links: a row each of LinkStats' fields as the
+        engine has them (times in ps), by the numbers of `link`."""
+        if self._link_rows is not None:
+            return self._link_rows
+        handle, read = self._alive(), self._library.vn_link_stats
+        rows = np.zeros(len(self._links), np.dtype(native.LinkStats))
+        for link in range(rows.size):
+            read(handle, link, rows.ctypes.data + link * rows.itemsize)
+        return rows
 
     def deadlock(self) -> Deadlock | None:
         """Returns the present deadlock, if any: by PFC or credits of the switches themselves. It is
@@ -618,10 +631,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             for name in rows.dtype.names:
                 combine = np.maximum if name in ("held_max", "held_limit") else np.add
                 of_links[name][links] = combine(of_links[name][links], rows[name])
-        self._all_link_stats = {
-            link: native.LinkStats.from_buffer_copy(row.tobytes())
-            for link, row in enumerate(of_links)
-        }
+        self._link_rows = of_links
 
     def _owner_of(self, source: Source) -> int | None:
         """Returns the process that samples a source; None: each has a part of the sum."""

@@ -18,6 +18,10 @@ _GROUP_ROWS = 2**20
 """Of a file, which are made in memory at once."""
 
 
+_Pair = tuple[Array, Array]
+"""Times, and a value each."""
+
+
 class _Column:
     """Values that came many at once, in arrays, then those that came one by one: a large network
     has a million columns, most of one array."""
@@ -93,7 +97,10 @@ class Series:
         column = self._columns.get((entity, metric))
         if column is None:
             return np.empty(0), np.empty(0)
-        arrays = column.settled()
+        return self._in_order(column.settled())
+
+    def _in_order(self, arrays: tuple[_Pair, ...]) -> _Pair:
+        """Returns the times and values of a column, by time."""
         times, values = (
             arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
         )
@@ -124,11 +131,11 @@ class Series:
 
         parquet.write_groups(file, map(self._rows, self._groups()))
 
-    def _rows(self, columns: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        """Returns the rows of these columns, as columns of a table."""
+    def _rows(self, group: tuple[list[tuple[str, str]], list[_Pair]]) -> dict[str, Any]:
+        """Returns the rows of a group, as columns of a table."""
         from pcn.experiments.data import parquet
 
-        data = [self.get(*key) for key in columns]
+        columns, data = group
         lengths = [times.size for times, _ in data]
         names = {
             name: parquet.labels(uniques, np.repeat(np.array(places, np.int32), lengths))
@@ -143,19 +150,22 @@ class Series:
         )
         return {"time_s": times, **names, "value": values}
 
-    def _groups(self) -> Iterator[list[tuple[str, str]]]:
-        """Yields all columns in order, as many at a time as have some 2^20 rows together: one
-        group of rows of the file, and of memory."""
+    def _groups(self) -> Iterator[tuple[list[tuple[str, str]], list[_Pair]]]:
+        """Yields all columns in order with their data, as many at a time as have some 2^20 rows
+        together: one group of rows of the file, and of memory."""
         columns: list[tuple[str, str]] = []
+        data: list[_Pair] = []
         rows = 0
         for key in sorted(self._columns):
-            size = sum(times.size for times, _ in self._columns[key].settled())
+            pair = self._in_order(self._columns[key].settled())
+            size = pair[0].size
             if columns and rows + size > _GROUP_ROWS:
-                yield columns
-                columns, rows = [], 0
+                yield columns, data
+                columns, data, rows = [], [], 0
             columns.append(key)
+            data.append(pair)
             rows += size
-        yield columns
+        yield columns, data
 
     @classmethod
     def read(cls, path: Path, most: int | None = None) -> Series:

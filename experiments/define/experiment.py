@@ -167,9 +167,9 @@ class Experiment:
         the end."""
         return Outcome(run.keys, {})
 
-    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
-        """Returns what a run's result has as Parquet beside its series: columns, by the table's
-        name."""
+    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, Any]]:
+        """Returns what a run's result has as Parquet beside its series: columns, lists or arrays,
+        by the table's name."""
         return {}
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:

@@ -15,6 +15,7 @@ from pcn.experiments.data.recording import FlowRecord, Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.outcomes import Curve
 from pcn.hosts.algorithms import find_scheme
+from pcn.topologies.flow_columns import FlowColumns
 from pcn.topologies.model import Topology, TopologyError
 from pcn.topologies.trails import Trail
 
@@ -212,6 +213,20 @@ class EmptyPaths:
         if cached is None:
             cached = self._found[id(trail)] = trail, EmptyPath.along(trail)
         return cached[1]
+
+    def of_flows(self, flows: FlowColumns) -> tuple[NDArray[np.int64], list[EmptyPath]]:
+        """Returns the number of each flow's path, and the paths by number."""
+        hosts = self._topology.hosts
+        number = np.arange(len(hosts))
+        if not self._spread:
+            alike = self._topology.trails.alike()
+            number = np.array([alike[host.name] for host in hosts], np.int64)
+        pairs = number[flows.src] * (number.max() + 1) + number[flows.dst]
+        _, firsts, which = np.unique(pairs, return_index=True, return_inverse=True)
+        paths = [self.between(flow.src, flow.dst) for flow in map(flows.specs.__getitem__, firsts)]
+        by_id = {id(path): path for path in paths}
+        numbers = {path: i for i, path in enumerate(by_id)}
+        return np.array([numbers[id(path)] for path in paths])[which], [*by_id.values()]
 
 
 def empty_fct_s(

@@ -185,10 +185,7 @@ def _name(name: Any) -> str:
 
 def digest(rows: Iterable[tuple[object, ...]]) -> str:
     """Returns a digest (16 hex digits) of flows."""
-    sha = hashlib.sha256()
-    for row in rows:
-        sha.update(repr(row).encode())
-    return sha.hexdigest()[:16]
+    return hashlib.sha256("".join(map(repr, rows)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -125,8 +125,7 @@ class Recorder:
     def _logs(self) -> Logs:
         network = self._network
         ids = np.zeros(len(network.flows), np.uint32)
-        for number, flow in network.flows.items():
-            ids[flow.index] = number
+        ids[[*network.flows.places.values()]] = [*network.flows.places]
         sent, hops, lines, causes = (
             network.explain_entries(log) for log in (LOG_SENT, LOG_HOP, LOG_LINE, LOG_CAUSE)
         )
@@ -141,7 +140,7 @@ class Recorder:
 
     def _parts(self) -> Parts:
         network = self._network
-        indices = [network.flows[flow.id].index for flow in self._plan.topology.flows]
+        indices = [network.flows.place(flow.id) for flow in self._plan.topology.flows]
         rows = network.explained()[indices]
         complete = rows["complete_ps"] != 0
         fct_ps = np.where(complete, rows["complete_ps"] - rows["start_ps"], 0)

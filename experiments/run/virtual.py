@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcn.base import memory
 from pcn.controller import settings
@@ -36,9 +38,10 @@ from pcn.experiments.run.versions import versions
 from pcn.hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from pcn.hosts.switch_clock import unfit
 from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
+from pcn.topologies.flow_columns import FlowColumns
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
-from pcn.virtualnet import Deadlock, Lateness, LinkStats, Samples, Source
+from pcn.virtualnet import Deadlock, Lateness, Samples, Source
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.parts import Transport
 from pcn.virtualnet.threads import commanded, threads_for
@@ -206,7 +209,7 @@ class _Run:
         self._single = self._recorder.singles | {
             flow.id for flow in topology.flows if not flow.group
         }
-        made_flows = network.add_flows(map(self._times, in_order(topology.flows)))
+        made_flows = self._add_flows()
         self._recorder.begin()
         for flow in made_flows if self._single else ():  # groups have no rates
             if not flow.spec.after:  # on_rate follows its start
@@ -225,17 +228,24 @@ class _Run:
         self._sample_counters()
         self._sample_flows()
 
-    def _times(self, flow: FlowSpec) -> tuple[FlowSpec, float, float | None]:
-        """Returns the flow with its start and its end in the network's time."""
-        plan, end_s = self._plan, None
-        start_s = flow.start_s if flow.after and not flow.after_s else flow.start_s - plan.start_s
-        if not (plan.until_complete or flow.duration_s):
-            end_s = (
-                plan.duration_s - plan.start_s
-                if flow.after
-                else start_s + (plan.duration_s - flow.start_s)
-            )
-        return flow, start_s, end_s
+    def _add_flows(self) -> Sequence[VirtualFlow]:
+        """Adds all flows, with their starts and ends in the network's time."""
+        plan, topology = self._plan, self._plan.topology
+        ordered = in_order(topology.flows)
+        columns = (
+            topology.flow_columns
+            if ordered is topology.flows
+            else FlowColumns.of(ordered, topology.host_places)
+        )
+        delayed = columns.waits & [not flow.after_s for flow in ordered]
+        start_s = np.where(delayed, columns.start_s, columns.start_s - plan.start_s)
+        end_s = np.full(len(columns), np.nan)
+        if not plan.until_complete:
+            ends_s = start_s + (plan.duration_s - columns.start_s)
+            ends_s[columns.waits] = plan.duration_s - plan.start_s
+            lasting = np.nan_to_num(columns.duration_s) != 0
+            end_s = np.where(lasting, np.nan, ends_s)
+        return self._network.add_columns(columns, start_s, end_s)
 
     def go(self, progress: RunProgress) -> None:
         length_s = self._plan.duration_s - self._plan.start_s
@@ -334,15 +344,16 @@ class _Run:
 
     def flow_records(self) -> Iterator[FlowRecord]:
         """Returns them by columns: there may be hundreds of thousands."""
-        flows, first_s, by_id = self._plan.topology.flows, self._plan.start_s, self._network.flows
-        rows = self._network.flow_stats()[[by_id[flow.id].index for flow in flows]]
+        flows, first_s, network = self._plan.topology.flows, self._plan.start_s, self._network
+        columns = self._plan.topology.flow_columns
+        indices = [*map(network.flows.place, columns.ids.tolist())]
+        rows = network.flow_stats()[indices]
         started_s, complete_s = (
             np.where(rows[name] == NEVER, np.nan, rows[name] / 1e12 + first_s)
             for name in ("start_ps", "complete_ps")
         )
-        start_s = np.array([flow.start_s for flow in flows])
-        waited = np.fromiter((bool(flow.after) for flow in flows), bool, len(flows))
-        start_s[waited] = np.where(np.isnan(started_s), self.end_s, started_s)[waited]
+        started_s = np.where(np.isnan(started_s), self.end_s, started_s)
+        start_s = np.where(columns.waits, started_s, columns.start_s)
         fct_s = [None if time_s != time_s else time_s for time_s in (complete_s - start_s).tolist()]
         names = ("sent", "sent_payload", "received", "received_payload", "marked_ce")
         return map(
@@ -353,26 +364,31 @@ class _Run:
             *(map(attrgetter(name), flows) for name in ("group", "duration_s")),
             fct_s,
             rows["marked_ue"].tolist(),
-            [by_id[flow.id].port for flow in flows],
+            network.flow_ports()[indices, 0].tolist(),
             rows["repeated"].tolist(),
             rows["timeouts"].tolist(),
         )
 
     @cached_property
-    def _link_stats(self) -> dict[Endpoint, LinkStats]:
-        """After the run, of both directions of switches' links."""
-        ends = {
-            end
-            for port in self._ports
-            for end in (port, self._plan.topology.peer(port.node, port.port))
-        }
-        return {end: self._network.link_stats(end.node, end.port) for end in ends}
+    def _link_stats(self) -> NDArray[Any]:
+        """After the run, of the links that leave `_ports`: a row a port."""
+        return self._all_stats[[self._network.link(port.node, port.port) for port in self._ports]]
+
+    @cached_property
+    def _all_stats(self) -> NDArray[Any]:
+        return self._network.all_link_stats()
 
     def link_records(self) -> Iterable[tuple[str, LinkRecord]]:
-        for port in self._ports:
-            stats = self._link_stats[port]
-            name = self._plan.topology.link_name(port.node, port.port)
-            yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s, stats.pause_by_class)
+        stats, name_of = self._link_stats, self._plan.topology.link_name
+        names = (name_of(port.node, port.port) for port in self._ports)
+        by_class = map(tuple, stats["pause_by_class"].tolist())
+        columns = (
+            stats["pause"].tolist(),
+            stats["resume"].tolist(),
+            (stats["paused_ps"] / 1e12).tolist(),
+            by_class,
+        )
+        return zip(names, map(LinkRecord, *columns), strict=True)
 
     def read_switches(self) -> None:
         """After the run: what is read of the switches, of which each process has its own."""
@@ -412,12 +428,17 @@ class _Run:
     def inside(self) -> dict[str, int]:
         """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name;
         and what the engine counts at inputs and in output buffers."""
+        output = self._link_stats["output_bytes"].tolist()
+        # the other direction of a link has the next number, or the one before
+        peers = [self._network.link(port.node, port.port) ^ 1 for port in self._ports]
+        held = self._all_stats["held_bytes"][peers].tolist()
         counted: dict[str, int] = {}
-        for port in self._ports:
-            peer = self._plan.topology.peer(port.node, port.port)
-            counted[f"{port} output buffer"] = self._link_stats[port].output_bytes
-            counted[f"{port} ingress occupancy"] = self._link_stats[peer].held_bytes
-        return {name: value for name, value in counted.items() if value} | {
+        for port, waiting, inside in zip(self._ports, output, held, strict=True):
+            if waiting:
+                counted[f"{port} output buffer"] = waiting
+            if inside:
+                counted[f"{port} ingress occupancy"] = inside
+        return counted | {
             f"{name}:{cell // 8} class {cell % 8} {register}": value
             for name, of in self._cells.items()
             for register, cells in of.items()
@@ -427,11 +448,10 @@ class _Run:
     def refusing(self) -> dict[tuple[Endpoint, int], int]:
         """Returns how many packets each queue has refused, by port and class, of those that
         have."""
+        refused = self._link_stats["refused_by_class"]
         return {
-            (port, number): count
-            for port in self._ports
-            for number, count in enumerate(self._link_stats[port].refused_by_class)
-            if count
+            (self._ports[place], number): int(refused[place, number])
+            for place, number in np.argwhere(refused).tolist()
         }
 
     def notes(self) -> Iterator[str]:

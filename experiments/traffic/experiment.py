@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter, Value, complete
@@ -176,13 +176,13 @@ class Traffic(Experiment):
             raise ExperimentError("no flow: give --set count=1000")
         if filled.get("span") is not None:
             filled["count"] = sum(flow.group != INCAST for flow in drawn)
-        topology = replace(topology, flows=tuple(flows.by_size(drawn)))
+        topology = topology.with_flows(tuple(flows.by_size(drawn)))
         for name in lossless.names(topology.flow_control):
             if name in filled:
                 filled[name] = topology.number(name)
         given_s = filled["duration"]
-        received = _bytes_by(drawn, "dst")
-        busiest_s = _busiest_s((_bytes_by(drawn, "src"), received), topology, payload)
+        sent, received = _bytes_by_host(topology)
+        busiest_s = _busiest_s((sent, received), topology, payload)
         duration_s = _expected_s(drawn, topology, busiest_s) if given_s is None else float(given_s)
         if self.spec.collective and given_s is None:
             duration_s = max(duration_s, 2 * collective.least_s(drawn, topology, payload))
@@ -264,7 +264,7 @@ class Traffic(Experiment):
             run.keys, numbers, samples=by_size.samples(self.spec, plan, recording).to_json()
         )
 
-    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
+    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, Any]]:
         return {"flows": flows.table(plan, recording)}
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
@@ -309,11 +309,16 @@ def _busiest_s(
     )
 
 
-def _bytes_by(drawn: list[FlowSpec], end: str) -> dict[str, int]:
-    sums: dict[str, int] = {}
-    for name, flow in zip(map(attrgetter(end), drawn), drawn, strict=True):
-        sums[name] = sums.get(name, 0) + (flow.size_bytes or 0)
-    return sums
+def _bytes_by_host(topology: Topology) -> tuple[dict[str, int], dict[str, int]]:
+    """Returns what each host that sends sends, and what each that receives receives."""
+    columns = topology.flow_columns
+    sizes = np.maximum(columns.sizes, 0)  # NO_SIZE is below
+    sums = []
+    for places in (columns.src, columns.dst):
+        by_host = np.bincount(places, sizes)  # floats: a file's sums may need more than 64 bits
+        hosts = np.flatnonzero(np.bincount(places)).tolist()
+        sums.append({topology.hosts[place].name: int(by_host[place]) for place in hosts})
+    return sums[0], sums[1]
 
 
 def _busiest(received: Mapping[str, int], topology: Topology) -> list[Endpoint]:

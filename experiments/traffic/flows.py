@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ class Ended:
 def kinds(plan: Plan) -> list[str]:
     """Returns the groups of flows: by size, and those of a collective operation and of in-casts if
     there are any."""
-    groups = {flow.group for flow in plan.topology.flows}
+    groups = plan.topology.flow_columns.groups
     return [
         *(name for name, _ in SIZES),
         *(name for name in (collective.GROUP, INCAST) if name in groups),
@@ -119,21 +120,15 @@ def ended(plan: Plan, recording: Recording) -> Ended:
 
 
 def _ended(plan: Plan, recording: Recording) -> Ended:
-    specs = plan.topology.flows
-    paths = recording_numbers.EmptyPaths.of(plan)
-    numbers: dict[int, int] = {}
-    taken = [paths.between(spec.src, spec.dst) for spec in specs]
-    which = np.array([numbers.setdefault(id(path), len(numbers)) for path in taken])
-    bytes_ = np.array([spec.size_bytes for spec in specs], dtype=np.int64)
-    least = np.empty(len(specs))
-    for number in numbers.values():
+    columns = plan.topology.flow_columns
+    which, paths = recording_numbers.EmptyPaths.of(plan).of_flows(columns)
+    least = np.empty(len(columns))
+    for number, path in enumerate(paths):
         mask = which == number
-        least[mask] = taken[int(np.argmax(mask))].fcts_s(bytes_[mask], plan.payload_bytes)
-    times = np.array(
-        [np.nan if record.fct_s is None else record.fct_s for record in recording.flows]
-    )
+        least[mask] = path.fcts_s(columns.sizes[mask], plan.payload_bytes)
+    times = np.array([record.fct_s for record in recording.flows], float)  # None is NaN
     starts = np.array([record.start_s for record in recording.flows])
-    return Ended(np.array([spec.group for spec in specs]), starts, times, times / least)
+    return Ended(np.array(columns.groups)[columns.group], starts, times, times / least)
 
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
@@ -248,34 +243,38 @@ def pause_by_class(recording: Recording) -> list[int]:
     return [sum(column) for column in zip(*counts, strict=True)]
 
 
-def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
+def table(plan: Plan, recording: Recording) -> dict[str, Any]:
     """Returns the columns of flows.parquet: a row a flow."""
     of = ended(plan, recording)
-    specs, records = plan.topology.flows, recording.flows
-    started = [
-        record.start_s if record.sent_packets or not spec.after else None
-        for spec, record in zip(specs, records, strict=True)
-    ]
+    specs, flows = plan.topology.flows, plan.topology.flow_columns
+
+    def counts(name: str) -> NDArray[np.int64]:
+        return np.array([*map(attrgetter(name), recording.flows)], np.int64)
+
+    sent = counts("sent_packets")
     return {
-        "id": [spec.id for spec in specs],
+        "id": flows.ids,
         "src": [spec.src for spec in specs],
         "dst": [spec.dst for spec in specs],
-        "start_s": started,
-        "size_bytes": [spec.size_bytes for spec in specs],
+        "start_s": _known(np.where((sent > 0) | ~flows.waits, of.start_s, np.nan)),
+        "size_bytes": flows.sizes,
         "size": [spec.group for spec in specs],
-        "class": [spec.traffic_class for spec in specs],
-        "finished": (~np.isnan(of.fct_s)).tolist(),
+        "class": flows.traffic_class,
+        "finished": ~np.isnan(of.fct_s),
         "fct_s": _known(of.fct_s),
         "slowdown": _known(of.slowdown),
-        "sent_packets": [flow.sent_packets for flow in recording.flows],
-        "src_port": [flow.src_port for flow in recording.flows],
-        "received_packets": [flow.received_packets for flow in recording.flows],
-        "marked_packets": [flow.marked_packets for flow in recording.flows],
-        "repeated_packets": [flow.repeated_packets for flow in recording.flows],
-        "timeouts": [flow.timeouts for flow in recording.flows],
+        "sent_packets": sent,
+        "src_port": counts("src_port"),
+        "received_packets": counts("received_packets"),
+        "marked_packets": counts("marked_packets"),
+        "repeated_packets": counts("repeated_packets"),
+        "timeouts": counts("timeouts"),
         **(recording.recorded.parts.columns() if recording.recorded.parts else {}),
     }
 
 
-def _known(values: Array) -> list[float | None]:
+def _known(values: Array) -> Array | list[float | None]:
+    """Returns the values, None in place of NaN."""
+    if not np.isnan(values).any():
+        return values
     return [None if value != value else value for value in values.tolist()]

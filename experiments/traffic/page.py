@@ -45,7 +45,8 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
         _, values = completions.of(size)
         ordered = np.sort(values[~np.isnan(values)])
         if ordered.size:
-            shown = np.unique(np.linspace(0, ordered.size - 1, _POINTS).round().astype(int))
+            shown = np.linspace(0, ordered.size - 1, _POINTS).round().astype(int)
+            shown = shown[np.diff(shown, prepend=-1) > 0]
             lines.append(
                 Line(
                     size_class(size),

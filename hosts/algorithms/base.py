@@ -327,8 +327,16 @@ def c_file(end: type[ReactionPoint | NotificationPoint]) -> Path | None:
     return Path(inspect.getfile(end)).parent / name if name else None
 
 
+PHASE_BYTES = 6
+
+
 def window_phase(spread: float, seed: int, src_ip: int, flow: int) -> float:
     """Returns how far into a window of its NP a flow's first packet comes, windows: the same in
     every clock. `spread`: the NP's `phase_spread`."""
-    key = b"%d/%d/%d" % (seed, src_ip, flow)
-    return spread * int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big") / (1 << 48)
+    drawn = int.from_bytes(phase_drawn(seed, src_ip, flow), "big")
+    return spread * drawn / (1 << 8 * PHASE_BYTES)
+
+
+def phase_drawn(seed: int, src_ip: int, flow: int) -> bytes:
+    """Returns that part of a window with a `spread` of 1, as a number of PHASE_BYTES digits."""
+    return hashlib.blake2b(b"%d/%d/%d" % (seed, src_ip, flow), digest_size=PHASE_BYTES).digest()

@@ -8,17 +8,19 @@ NP; the engine of virtual time calls their functions itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from ..algorithms.base import NotificationPoint, ReactionPoint, c_file
 from ..algorithms.parameters import describe
 from ..algorithms.scheme import Configured, SchemeError
-from .code import Code, Interface, code_path, load
+from .code import Code, EndsInC, Interface, code_path, load
 from .np import NP, CompiledNotificationPoint
 from .rp import RP, CompiledReactionPoint
 
-__all__ = ["NP", "RP", "Code", "CompiledNotificationPoint", "CompiledReactionPoint", "Ends", "load"]
+__all__ = [
+    "NP", "RP", "Code", "CompiledNotificationPoint", "CompiledReactionPoint", "Ends", "EndsInC",
+    "load",
+]  # fmt: skip
 
 
 class Ends:
@@ -29,26 +31,24 @@ class Ends:
         self.configured = configured
         self._code: dict[type, Code | None] = {}
         # One Python text's RP by line rate, and one NP, serve all flows that have theirs in C.
-        self._rps: dict[float, Iterator[ReactionPoint]] = {}
-        self._nps: Iterator[NotificationPoint] | None = None
+        self._rps: dict[float, tuple[Code, ReactionPoint]] = {}
+        self._np: tuple[Code, NotificationPoint] | None = None
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
         """Returns the RP of a flow that starts now on a NIC of this rate."""
-        rps = self._rps.get(line_rate_bps)
-        if rps is None:
+        if line_rate_bps not in self._rps:
             specification = self.configured.new_rp(line_rate_bps)
             code = self.code(type(specification), RP)
             if code is None:
                 return specification
-            structs = CompiledReactionPoint.structs(code, line_rate_bps)
-            rps = self._rps[line_rate_bps] = map(
-                partial(CompiledReactionPoint, code, specification), structs
-            )
-        return next(rps)
+            self._rps[line_rate_bps] = code, specification
+        code, specification = self._rps[line_rate_bps]
+        structs = CompiledReactionPoint.structs(code, line_rate_bps)
+        return CompiledReactionPoint(code, specification, (structs, structs.address))
 
     def new_np(self) -> NotificationPoint:
         """Returns the NP of a flow whose first packet has arrived."""
-        if self._nps is None:
+        if self._np is None:
             specification = self.configured.new_np()
             code = self.code(type(specification), NP)
             if code is None:
@@ -58,9 +58,10 @@ class Ends:
                     f"{self.configured.scheme.name}: its NP in C grants, so it needs on_demand and "
                     "on_turn"
                 )
-            structs = CompiledNotificationPoint.structs(code, specification)
-            self._nps = map(partial(CompiledNotificationPoint, code, specification), structs)
-        return next(self._nps)
+            self._np = code, specification
+        code, specification = self._np
+        structs = CompiledNotificationPoint.structs(code, specification)
+        return CompiledNotificationPoint(code, specification, (structs, structs.address))
 
     def code(
         self, end: type[ReactionPoint | NotificationPoint], interface: Interface

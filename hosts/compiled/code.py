@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from ctypes import c_double, c_uint64
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pcn.softswitch.cache.objects import BuildError, build, digest, load as load_object
 
+from ..algorithms.base import NotificationPoint, ReactionPoint
 from ..algorithms.scheme import SchemeError
 from ..native import CSRC, FLAGS
-
-_CHUNK = 64
-"""Structs in a piece of memory."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,16 @@ class Interface:
     mirrored: tuple[tuple[str, type[ctypes.Structure]], ...]
 
 
+class Structs:
+    """Equal structs of many flows in one piece of memory, that have begun: an object of ctypes for
+    each takes more than the struct. `address` is the first one's, `size` the bytes of each."""
+
+    def __init__(self, model: bytes, n: int) -> None:
+        self.memory = ctypes.create_string_buffer(model * n, len(model) * n)
+        self.address, self.size, self.n = ctypes.addressof(self.memory), len(model), n
+
+
+_End = TypeVar("_End", bound=ReactionPoint | NotificationPoint)
 Held = tuple[object, int]
 """What a flow's struct lives as long as, and its address."""
 
@@ -57,19 +65,29 @@ class Code:
         # NULL is false
         self.functions = {name: function for name, function in handlers.items() if function}
 
-    def structs(self, *fields: float) -> Iterator[Held]:
-        """Yields equal ones without end, that have begun. Many are in one piece of memory, as an
-        object of ctypes each takes more than the struct. `fields`: behind the table and the
-        parameters."""
+    def structs(self, *fields: float) -> Structs:
+        """Returns that of a flow. `fields`: behind the table and the parameters."""
         first = self._struct(*self._start, *fields)
         if "begin" in self.functions:
             self.functions["begin"](ctypes.addressof(first))
-        content = bytes(first)[: self._bytes] * _CHUNK
-        while True:
-            chunk = ctypes.create_string_buffer(content, len(content))
-            address = ctypes.addressof(chunk)
-            for place in range(address, address + len(content), self._bytes):
-                yield chunk, place
+        return Structs(bytes(first)[: self._bytes], 1)
+
+    def copies(self, address: int, n: int) -> Structs:
+        """Returns those of `n` flows, as the one of this address is now."""
+        return Structs(ctypes.string_at(address, self._bytes), n)
+
+
+class EndsInC(Generic[_End]):
+    """RPs or NPs of many flows, all in C. Their structs live as long as this, or any of its
+    ends."""
+
+    def __init__(self, new: Callable[[Held], _End], code: Code, structs: Structs) -> None:
+        """`new`: makes an end of its struct."""
+        self._new, self.code, self.structs = new, code, structs
+
+    def at(self, address: int) -> _End:
+        """Returns the one whose struct has this address."""
+        return self._new((self.structs, address))
 
 
 def specified(name: str) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from ctypes import c_bool, c_double, c_int, c_uint64, c_void_p
+from functools import partial
 
 from ..algorithms.base import Cnp, Demand, Mark, NotificationPoint, Turn, Window
-from .code import Code, Held, Interface, specified
+from .code import Code, EndsInC, Held, Interface, Structs, specified
 
 _OWN_DOUBLES = 4
 
@@ -79,16 +79,21 @@ class CompiledNotificationPoint(NotificationPoint):
     grants = specified("grants")
 
     def __init__(self, code: Code, specification: NotificationPoint, held: Held) -> None:
-        """`held`: one of the `structs`."""
+        """`held`: of one of the `structs`."""
         self._code, self._specification = code, specification
         self._chunk, self.address = held
 
     @staticmethod
-    def structs(code: Code, specification: NotificationPoint) -> Iterator[Held]:
-        """Yields those of flows with such NPs, without end."""
+    def structs(code: Code, specification: NotificationPoint) -> Structs:
+        """Returns that of a flow with such an NP."""
         return code.structs(
             specification.marked_from_s, specification.pace_bytes, specification.turn
         )
+
+    def like(self, n: int) -> EndsInC[CompiledNotificationPoint]:
+        """Returns those of `n` flows, as this one is now."""
+        new = partial(CompiledNotificationPoint, self._code, self._specification)
+        return EndsInC(new, self._code, self._code.copies(self.address, n))
 
     @property
     def wants_marked(self) -> bool:

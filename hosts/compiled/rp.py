@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterator
 from ctypes import (
     c_bool,
     c_char_p,
@@ -16,11 +15,12 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
 from ..algorithms.base import Ack, Cnm, Cnp, Grant, Loss, ReactionPoint, Telemetry
-from .code import Code, Held, Interface, specified
+from .code import Code, EndsInC, Held, Interface, Structs, specified
 
 NEVER = 2**64 - 1
 _OWN_DOUBLES, _LOGGED, _MOST_HOPS = 24, 8, 5
@@ -140,16 +140,21 @@ class CompiledReactionPoint(ReactionPoint):
     needs_rec_rate = specified("needs_rec_rate")
 
     def __init__(self, code: Code, specification: ReactionPoint, held: Held) -> None:
-        """`held`: one of the `structs`."""
+        """`held`: of one of the `structs`."""
         self._code, self._specification = code, specification
         self._chunk, self.address = held
         self._view: _Raw | None = None
         self._logged: list[tuple[str, c_double]] | None = None
 
     @staticmethod
-    def structs(code: Code, line_rate_bps: float) -> Iterator[Held]:
-        """Yields those of flows on NICs of this rate, without end."""
+    def structs(code: Code, line_rate_bps: float) -> Structs:
+        """Returns that of a flow on a NIC of this rate."""
         return code.structs(line_rate_bps, 0, line_rate_bps, math.inf, math.inf, NEVER, NEVER, 0)
+
+    def like(self, n: int) -> EndsInC[CompiledReactionPoint]:
+        """Returns those of `n` flows, as this one is now."""
+        new = partial(CompiledReactionPoint, self._code, self._specification)
+        return EndsInC(new, self._code, self._code.copies(self.address, n))
 
     @property
     def _raw(self) -> _Raw:

@@ -18,7 +18,7 @@ from pcn.virtualnet.native import MOST_THREADS, NEVER
 from pcn.virtualnet.times import picoseconds
 
 if TYPE_CHECKING:
-    from pcn.hosts.virtual.flows import VirtualFlow
+    from pcn.hosts.virtual.flows import FlowList, VirtualFlows
     from pcn.topologies.model import Endpoint
 
 _ORDER = {
@@ -34,10 +34,10 @@ class Explanations:
     """Of a network that has flows."""
 
     if TYPE_CHECKING:
-        flows: dict[int, VirtualFlow]
+        flows: VirtualFlows
         _library: ctypes.CDLL
         _links: dict[Endpoint, int]
-        _by_index: list[VirtualFlow]
+        _by_index: FlowList
 
         def _check(self, result: int) -> int: ...
         def _alive(self) -> int: ...
@@ -58,7 +58,7 @@ class Explanations:
         VirtualError."""
         chosen = bytearray(len(self._by_index))
         for number in flows:
-            chosen[self.flows[number].index] = 1
+            chosen[self.flows.place(number)] = 1
         links = bytearray(len(self._links))
         for port in ports:
             links[self._links[port]] = 1
@@ -89,10 +89,11 @@ class Explanations:
                     | (windows != rows["parts_ps"][:, rdma.PARTS.index("window")])
                 )
             )
+            number = self._by_index.spec(int(wrong[0])).id
             raise VirtualError(
-                f"flow {self._by_index[wrong[0]].spec.id}: its parts don't sum to its completion "
-                "time, as its packets overtook each other: ports or paths of flows can't change in "
-                "a run that explains them"
+                f"flow {number}: its parts don't sum to its completion time, as its packets "
+                "overtook each other: ports or paths of flows can't change in a run that explains "
+                "them"
             )
         self._check(result)
         self._check(self._library.vn_explain_whole(self._alive()))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Hashable
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pcn.base.errors import error_text
 from pcn.hosts import wire
@@ -16,20 +21,27 @@ from pcn.hosts.algorithms import (
     NotificationPoint,
     ReactionPoint,
     SchemeError,
-    window_phase,
 )
-from pcn.hosts.algorithms.base import check_rate, check_window
-from pcn.hosts.compiled import CompiledNotificationPoint, CompiledReactionPoint, Ends
-from pcn.hosts.paths import BY_FLOW, Paths
+from pcn.hosts.algorithms.base import PHASE_BYTES, check_rate, check_window, phase_drawn
+from pcn.hosts.compiled import (
+    RP,
+    CompiledNotificationPoint,
+    CompiledReactionPoint,
+    Ends,
+    EndsInC,
+)
+from pcn.hosts.paths import BY_FLOW, FIRST_PORT, Paths
 from pcn.hosts.reliability import LOSSLESS, Reliability, Repeats
 from pcn.hosts.virtual import native
-from pcn.hosts.virtual.nics import Nic
+from pcn.hosts.virtual.nics import NicColumns
+from pcn.topologies.flow_columns import NO_SIZE, FlowColumns
 from pcn.topologies.lossless import CONTROL_CLASS
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import NEVER
-from pcn.virtualnet.times import LONGEST_S, picoseconds
+from pcn.virtualnet.times import LONGEST_S, in_picoseconds, picoseconds
 
+Array = NDArray[np.float64]
 MAX_PAYLOAD = 9000
 _ANY = wire.Ends(bytes(6), bytes(6), bytes(4), bytes(4))
 """The ends in templates: the engine writes each flow's."""
@@ -111,6 +123,141 @@ class VirtualFlow:
         )  # fmt: skip
 
 
+class FlowBatch:
+    """Flows that were made together: what the engine needs of them (`native.FLOW_CONFIG`), and of
+    each what its RP and NP live in: themselves, or EndsInC with their structs. `keeps`: what the
+    configurations point to. `in_python`: the first flow, by its place, that has methods in Python
+    which a run calls; None: none has."""
+
+    def __init__(self, columns: FlowColumns, ports: NDArray[np.int32]) -> None:
+        """`ports`: those of both ends, a row a flow."""
+        self.columns, self.ports = columns, ports
+        self.configs = np.zeros(len(columns), native.FLOW_CONFIG)
+        self.rps: list[object] = [None] * len(columns)
+        self.nps: list[object] = [None] * len(columns)
+        self.keeps: list[object] = []
+        self.in_python: int | None = None
+
+    def added(self) -> None:
+        """Once the engine has them: leaves of the configurations what `rp` and `np` need."""
+        self._rp_at, self._np_at = (self.configs[name].copy() for name in ("compiled", "np_in_c"))
+        self.configs = np.zeros(0, native.FLOW_CONFIG)
+        self.keeps.clear()
+
+    def rp(self, place: int) -> ReactionPoint:
+        """Returns that of a flow that the engine has, by its place."""
+        rp: ReactionPoint = _end(self.rps[place], int(self._rp_at[place]))
+        return rp
+
+    def np(self, place: int) -> NotificationPoint:
+        """Returns that of a flow that the engine has, by its place."""
+        np_: NotificationPoint = _end(self.nps[place], int(self._np_at[place]))
+        return np_
+
+
+def _end(held: Any, address: int) -> Any:
+    return held.at(address) if isinstance(held, EndsInC) else held
+
+
+class FlowList(Sequence[VirtualFlow]):
+    """Flows by their index, some of them or all: each is made when it is first read, as most
+    runs never look at theirs."""
+
+    def __init__(self, library: ctypes.CDLL, handle: int) -> None:
+        self._library, self._handle = library, handle
+        self._batches: list[FlowBatch] = []
+        self._starts: list[int] = []
+        self._counts: list[int] = []
+        self._flows: dict[int, VirtualFlow] = {}
+        self._places = range(0)
+
+    def add(self, batch: FlowBatch, n: int) -> None:
+        """Appends the first `n` of these."""
+        if n:
+            first = len(self._places)
+            self._starts.append(first)
+            self._counts.append(n)
+            self._batches.append(batch)
+            self._places = range(first + n)
+
+    def spec(self, index: int) -> FlowSpec:
+        """Returns that of a flow of all."""
+        batch, place = self._at(index)
+        return batch.columns.specs[place]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> VirtualFlow: ...
+    @overload
+    def __getitem__(self, place: slice) -> FlowList: ...
+    def __getitem__(self, place: int | slice) -> VirtualFlow | FlowList:
+        if isinstance(place, slice):
+            some = copy(self)
+            some._places = self._places[place]
+            return some
+        index = self._places[place]
+        flow = self._flows.get(index)
+        if flow is None:
+            batch, at = self._at(index)
+            src_port, dst_port = batch.ports[at].tolist()
+            flow = self._flows[index] = VirtualFlow(
+                self._library, self._handle, index, batch.columns.specs[at], (src_port, dst_port),
+                batch.rp(at), batch.np(at),
+            )  # fmt: skip
+        return flow
+
+    def _at(self, index: int) -> tuple[FlowBatch, int]:
+        which = bisect_right(self._starts, index) - 1
+        return self._batches[which], index - self._starts[which]
+
+    def columns(self) -> Iterator[FlowColumns]:
+        """Yields those of all flows, in their order."""
+        for batch, n in zip(self._batches, self._counts, strict=True):
+            yield batch.columns.part(0, n)
+
+    def ports(self) -> NDArray[np.int32]:
+        """Returns by which ports data leaves senders now, CNPs and ACKs receivers: a row a flow of
+        all."""
+        parts = [batch.ports[:n] for batch, n in zip(self._batches, self._counts, strict=True)]
+        ports = np.concatenate([np.zeros((0, 2), np.int32), *parts])
+        for index, flow in self._flows.items():
+            ports[index] = flow.port, flow.back_port
+        return ports
+
+
+class VirtualFlows(Mapping[int, VirtualFlow]):
+    """Flows by their numbers, in the order in which they were added. `places`: the index of each in
+    `by_index`."""
+
+    def __init__(self, by_index: FlowList, unknown: Callable[[int], Exception]) -> None:
+        self._by_index, self._unknown = by_index, unknown
+        self.places: dict[int, int] = {}
+
+    def __getitem__(self, number: int) -> VirtualFlow:
+        return self._by_index[self.place(number)]
+
+    def place(self, number: int) -> int:
+        """Returns a flow's index. Raises what `unknown` makes of a number that no flow has."""
+        place = self.places.get(number)
+        if place is None:
+            raise self._unknown(number)
+        return place
+
+    def get(self, number: int, default: Any = None) -> Any:
+        return self[number] if number in self.places else default
+
+    def __contains__(self, number: object) -> bool:
+        return number in self.places
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
 class _Decided(NamedTuple):
     """What an RP decides at its flow's start; NEVER: no timer, no counter of bytes."""
 
@@ -139,22 +286,28 @@ def _started(rp: ReactionPoint, now_s: float) -> _Decided:
 
 
 class _Alike(NamedTuple):
-    """What flows have in common that differ by their ends, sizes and times. `keeps`: what its key
-    has the ids of."""
+    """What flows have in common that differ by their ends, sizes and times."""
 
     kind: native.FlowKind
-    address: int
-    period_ps: int
-    spread: float
-    decided: _Decided
+    phase_spread: float
     paths: Paths
-    sprays: bool
-    keeps: object
 
 
-FlowParts = tuple[bytes, tuple[int, int], ReactionPoint, NotificationPoint, object]
-"""Of a flow: what the engine needs, its ports, its two ends, and what the first points to. A named
-one takes six times as long to make."""
+class Wanted(NamedTuple):
+    """Flows to be made, and of each: its NICs by their places in `nics`; its start, s, NaN: it
+    waits for others; its end, s, NaN: its bytes alone end it; its group's number; whether this
+    process has an end of it. `paths` None: the RP's."""
+
+    columns: FlowColumns
+    nics: NicColumns
+    leaving: NDArray[np.int32]
+    back: NDArray[np.int32]
+    start_s: Array
+    end_s: Array
+    group: NDArray[np.uint32]
+    here: NDArray[np.bool_]
+    reliability: Mapping[int, Reliability]
+    paths: Paths | None
 
 
 class FlowMaker:
@@ -177,112 +330,213 @@ class FlowMaker:
         self._paths = paths
         self._notification_class = notification_class
         self._kinds: dict[Hashable, tuple[native.FlowKind, Reliability, Paths]] = {}
-        self._decided: dict[float, _Decided] = {}
-        """By line rate, of RPs in C that don't react to the start: all decide alike."""
-        self._elsewhere: dict[Hashable, FlowParts] = {}
-        """By `_likeness`."""
-        self._alike: dict[Hashable, _Alike] = {}
-        """Likewise; of such RPs, with NPs in C: they have attributes of one Python text."""
 
-    def make(
-        self,
-        src: Nic,
-        dst: Nic,
-        spec: FlowSpec,
-        start_s: float | None,
-        end_s: float | None = None,
-        group: int = native.NO_GROUP,
-        reliability: Reliability | None = None,
-        paths: Paths | None = None,
-    ) -> FlowParts:
-        """Makes a flow. `start_s` None: it waits for others; `end_s` None: its bytes alone end it;
-        `reliability`, `paths` None: the RP's. Raises VirtualError."""
+    def make(self, wanted: Wanted) -> FlowBatch:
+        """Raises VirtualError, which names the first flow that can't be."""
+        columns, nics = wanted.columns, wanted.nics
+        self._check(columns)
+        batch = FlowBatch(
+            columns, np.stack((nics.port[wanted.leaving], nics.port[wanted.back]), axis=1)
+        )
+        alike: list[_Alike] = []
+        of = np.zeros(len(columns), np.int64)
+        """Of each flow its place in `alike`."""
+        rates = nics.rate_bps[wanted.leaving]
+        for rate_bps in dict.fromkeys(rates.tolist()):
+            members = np.flatnonzero(rates == rate_bps)
+            spec = columns.specs[members[0]]
+            try:
+                rp, np_ = self._ends.new_rp(rate_bps), self._ends.new_np()
+            except SchemeError as error:
+                raise VirtualError(f"flow {spec.id}: {error}") from error
+            together = isinstance(rp, CompiledReactionPoint) and (
+                isinstance(np_, CompiledNotificationPoint) or type(np_) is NotificationPoint
+            )
+            begin = self._begin_together if together else self._begin_each
+            begin(batch, wanted, rate_bps, members, rp, np_, alike, of)
+        self._fill(batch, wanted, alike, of)
+        return batch
+
+    def _check(self, columns: FlowColumns) -> None:
+        specs = columns.specs
         if not 1 <= self._payload_bytes <= MAX_PAYLOAD:
             raise VirtualError(
-                f"flow {spec.id}: a payload of {self._payload_bytes} bytes: 1 to {MAX_PAYLOAD} are "
-                "possible"
+                f"flow {specs[0].id}: a payload of {self._payload_bytes} bytes: 1 to {MAX_PAYLOAD} "
+                "are possible"
             )
-        if not 0 <= spec.id < wire.FLOWS:
-            raise VirtualError(f"flow {spec.id}: numbers of flows are from 0 to {wire.FLOWS - 1}")
-        try:
-            rp, np = self._ends.new_rp(src.rate_bps), self._ends.new_np()
+        wrong = (columns.ids < 0) | (columns.ids >= wire.FLOWS)
+        if wrong.any():
+            raise VirtualError(
+                f"flow {columns.ids[np.argmax(wrong)]}: numbers of flows are from 0 to "
+                f"{wire.FLOWS - 1}"
+            )
+
+    def _begin_together(
+        self,
+        batch: FlowBatch,
+        wanted: Wanted,
+        rate_bps: float,
+        members: NDArray[np.int64],
+        rp: ReactionPoint,
+        np_: NotificationPoint,
+        alike: list[_Alike],
+        of: NDArray[np.int64],
+    ) -> None:
+        """Has RPs in C begin, and NPs that are in C or none, of flows on NICs of one rate. Those of
+        flows between hosts of other processes do nothing: they share one struct."""
+        assert isinstance(rp, CompiledReactionPoint)
+        columns, configs, here = batch.columns, batch.configs, wanted.here[members]
+        place = np.where(here, np.cumsum(here) - 1, here.sum())
+        n = int(here.sum()) + (not here.all())
+        rps = rp.like(n)
+        decided = _started_in_c(
+            rps, place, wanted, members, self._left_bytes(np_, columns, members)
+        )
+        rate, window, timer_ps, due, demand = decided
+        _check_start(columns, members, rate, window)
+        configs["compiled"][members] = rps.structs.address + place * rps.structs.size
+        if isinstance(np_, CompiledNotificationPoint):
+            in_c = np_.like(n)
+            configs["np_in_c"][members] = in_c.structs.address + place * in_c.structs.size
+            nps: object = in_c
+        else:
+            nps = np_
+        for at in members.tolist():
+            batch.rps[at], batch.nps[at] = rps, nps
+        for name, values in (
+            ("rate_bps", rate), ("window_bytes", window), ("timer_ps", timer_ps),
+            ("due_bytes", due), ("demand_bytes", demand),
+        ):  # fmt: skip
+            configs[name][members] = values
+        acks = (window < math.inf) | (rp.segment_bytes is not None)
+        size = columns.sizes[members]
+        rest = np.where(size == NO_SIZE, NO_SIZE, size % self._payload_bytes)
+        # classes and colours were checked: each fits into its digit
+        key = ((rest * 8 + columns.traffic_class[members]) * 8 + columns.colour[members]) * 2 + acks
+        _, firsts, which = np.unique(key, return_index=True, return_inverse=True)
+        order = np.argsort(firsts)
+        numbers = np.empty(order.size, np.int64)
+        numbers[order] = np.arange(order.size) + len(alike)
+        of[members] = numbers[which]
+        for first in firsts[order].tolist():
+            spec = columns.specs[members[first]]
+            alike.append(self._new_alike(rp, np_, bool(acks[first]), spec, wanted))
+
+    def _left_bytes(
+        self, np_: NotificationPoint, columns: FlowColumns, members: NDArray[np.int64]
+    ) -> list[int] | None:
+        """Returns all that each flow has to send, in frames, if its NP grants; NEVER: no end."""
+        if not np_.grants:
+            return None
+        left = (self._frames_bytes(columns.specs[at]) for at in members.tolist())
+        return [NEVER if size is None else size for size in left]
+
+    def _begin_each(
+        self,
+        batch: FlowBatch,
+        wanted: Wanted,
+        rate_bps: float,
+        members: NDArray[np.int64],
+        rp: ReactionPoint,
+        np_: NotificationPoint,
+        alike: list[_Alike],
+        of: NDArray[np.int64],
+    ) -> None:
+        """Has ends in Python begin, each by itself. Flows between hosts of other processes have the
+        ends of the first one that is alike, which do nothing."""
+        columns, configs = batch.columns, batch.configs
+        elsewhere: dict[Hashable, int] = {}
+        new: tuple[ReactionPoint, NotificationPoint] | None = (rp, np_)
+        for at in members.tolist():
+            spec, start_s = columns.specs[at], float(wanted.start_s[at])
+            rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
+            key = rest, spec.traffic_class, spec.colour
+            if not wanted.here[at] and key in elsewhere:
+                first_at = elsewhere[key]
+                configs[at], of[at] = configs[first_at], of[first_at]
+                batch.rps[at], batch.nps[at] = batch.rps[first_at], batch.nps[first_at]
+                continue
+            rp, np_ = new or (self._ends.new_rp(rate_bps), self._ends.new_np())
+            new = None
             # One that starts later is another: what it requests of the flow, an RP decides at its
             # start.
-            first = rp if start_s is not None else self._ends.new_rp(src.rate_bps)
-        except SchemeError as error:
-            raise VirtualError(f"flow {spec.id}: {error}") from error
-        key = self._likeness(src, spec, reliability, paths)
-        alike = self._alike.get(key)
-        if alike is None:
-            decided = self._start(rp, first, np, src.rate_bps, spec, start_s or 0.0)
-            alike = self._new_alike(rp, np, decided, spec, reliability, paths)
-            if _decides_alike(rp) and isinstance(np, CompiledNotificationPoint):
-                self._alike[key] = alike
-        decided = alike.decided
-        src_ip = int.from_bytes(src.ip, "big")
-        ports = alike.paths.ports_of(self._seed, src_ip, spec.id) if alike.sprays else ()
-        room = (ctypes.c_uint16 * len(ports))(*ports) if ports else None
-        phase_ps = (
-            int(window_phase(alike.spread, self._seed, src_ip, spec.id) * alike.period_ps)
-            if alike.period_ps
-            else 0
-        )
-        most_bps = math.inf if spec.rate_bps is None else spec.rate_bps  # the application's limit
-        config = native.FLOW_CONFIG.pack(
-            alike.address,
-            ctypes.addressof(room) if room else 0,
-            rp.address if isinstance(rp, CompiledReactionPoint) else 0,
-            np.address if isinstance(np, CompiledNotificationPoint) else 0,
-            0 if spec.size_bytes is None else -(-spec.size_bytes // self._payload_bytes),
-            NEVER if start_s is None else picoseconds(start_s),
-            NEVER if end_s is None else picoseconds(end_s),
-            phase_ps,
-            NEVER if start_s is None else decided.timer_ps,
-            decided.due_bytes,
-            decided.demand_bytes,
-            decided.rate_bps if decided.rate_bps < most_bps else most_bps,
-            most_bps,
-            decided.window_bytes,
-            src.link,
-            dst.link,
-            group,
-            spec.id,
-            len(ports),
-            src.mac,
-            dst.mac,
-        )
-        return config, (src.end.port, dst.end.port), rp, np, room
+            waits = start_s != start_s
+            first = self._ends.new_rp(rate_bps) if waits else rp
+            if np_.grants:
+                rp.left_bytes = first.left_bytes = self._frames_bytes(spec)
+            try:
+                decided = _started(first, 0.0 if waits else start_s)
+            except Exception as error:
+                raise VirtualError(
+                    f"flow {spec.id}: its RP begins wrongly: {error_text(error)}"
+                ) from error
+            if isinstance(rp, CompiledReactionPoint):
+                configs["compiled"][at] = rp.address
+            if isinstance(np_, CompiledNotificationPoint):
+                configs["np_in_c"][at] = np_.address
+            for name in ("rate_bps", "window_bytes", "timer_ps", "due_bytes", "demand_bytes"):
+                configs[name][at] = getattr(decided, name)
+            batch.rps[at], batch.nps[at] = rp, np_
+            of[at] = len(alike)
+            alike.append(self._new_alike(rp, np_, decided.wants_acks, spec, wanted))
+            if not wanted.here[at]:
+                elsewhere[key] = at
+            elif batch.in_python is None and calls_python(rp, np_):
+                batch.in_python = at
 
-    def elsewhere(
+    def _fill(
+        self, batch: FlowBatch, wanted: Wanted, alike: list[_Alike], of: NDArray[np.int64]
+    ) -> None:
+        """Writes what doesn't depend on ends."""
+        columns, configs, nics = batch.columns, batch.configs, wanted.nics
+        batch.keeps.append([item.kind for item in alike])
+        addresses = [ctypes.addressof(item.kind) for item in alike]
+        configs["kind"] = np.array(addresses, np.uint64)[of]
+        sizes, waits = columns.sizes, np.isnan(wanted.start_s)
+        configs["packets"] = np.where(sizes == NO_SIZE, 0, -(-sizes // self._payload_bytes))
+        configs["start_ps"] = in_picoseconds(wanted.start_s, waits)
+        configs["end_ps"] = in_picoseconds(wanted.end_s, np.isnan(wanted.end_s))
+        configs["timer_ps"][waits] = NEVER
+        configs["limit_bps"] = columns.limit_bps  # the application's
+        np.minimum(configs["rate_bps"], columns.limit_bps, out=configs["rate_bps"])
+        for end, nic in (("src", wanted.leaving), ("dst", wanted.back)):
+            configs[f"{end}_mac"] = nics.mac[nic]
+        configs["port"], configs["back_port"] = nics.link[wanted.leaving], nics.link[wanted.back]
+        configs["group"], configs["number"] = wanted.group, columns.ids
+        src_ip = nics.ip[wanted.leaving]
+        period_ps = np.array([item.kind.period_ps for item in alike], np.uint64)[of]
+        spread = np.array([item.phase_spread for item in alike])[of]
+        phased = (period_ps > 0) & wanted.here
+        numbers = zip(src_ip[phased].tolist(), columns.ids[phased].tolist(), strict=True)
+        drawn = b"".join([phase_drawn(self._seed, *number) for number in numbers])
+        digits = np.frombuffer(drawn, np.uint8).reshape(-1, PHASE_BYTES)
+        phases = digits @ (256.0 ** -np.arange(1, PHASE_BYTES + 1))  # exact: 48 bits of a float's
+        configs["phase_ps"][phased] = spread[phased] * phases * period_ps[phased]
+        self._spray(batch, wanted, alike, of, src_ip)
+
+    def _spray(
         self,
-        src: Nic,
-        dst: Nic,
-        spec: FlowSpec,
-        start_s: float | None,
-        end_s: float | None = None,
-        group: int = native.NO_GROUP,
-        reliability: Reliability | None = None,
-        paths: Paths | None = None,
-    ) -> FlowParts:
-        """Returns what `make` does, of a flow between hosts of other processes: it has the ends of
-        the first such flow that is alike, which do nothing."""
-        key = self._likeness(src, spec, reliability, paths)
-        if key not in self._elsewhere:
-            first = self.make(src, dst, spec, start_s, end_s, group, reliability, paths)
-            self._elsewhere[key] = first
-            return first
-        config, _, rp, np, keeps = self._elsewhere[key]
-        fields = list(native.FLOW_CONFIG.unpack(config))
-        fields[_PLACE_OF_START] = NEVER if start_s is None else picoseconds(start_s)
-        fields[_PLACE_OF_LINKS : _PLACE_OF_LINKS + 4] = src.link, dst.link, group, spec.id
-        return native.FLOW_CONFIG.pack(*fields), (src.end.port, dst.end.port), rp, np, keeps
-
-    def _likeness(
-        self, src: Nic, spec: FlowSpec, reliability: Reliability | None, paths: Paths | None
-    ) -> Hashable:
-        """Returns what flows have in common that differ in their hosts and times alone."""
-        rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
-        return src.rate_bps, rest, spec.traffic_class, spec.colour, id(reliability), id(paths)
+        batch: FlowBatch,
+        wanted: Wanted,
+        alike: list[_Alike],
+        of: NDArray[np.int64],
+        src_ip: NDArray[np.int64],
+    ) -> None:
+        """Writes the UDP source ports of flows of several paths."""
+        for paths in {id(item.paths): item.paths for item in alike}.values():
+            if not paths.sprays:
+                continue
+            takes = np.array([item.paths is paths for item in alike])[of]
+            batch.configs["n_ports"][takes] = paths.entropies
+            takes &= wanted.here
+            numbers = zip(src_ip[takes].tolist(), batch.columns.ids[takes].tolist(), strict=True)
+            drawn = b"".join(paths.drawn(self._seed, *number) for number in numbers)
+            upper = np.frombuffer(drawn, np.uint8).reshape(-1, paths.entropies).astype(np.uint16)
+            ports = FIRST_PORT | (upper & 0x3F) << 8 | np.arange(paths.entropies, dtype=np.uint16)
+            batch.keeps.append(ports)
+            batch.configs["ports"][takes] = (
+                ports.ctypes.data + np.arange(len(ports)) * ports.strides[0]
+            )
 
     def _frames_bytes(self, spec: FlowSpec) -> int | None:
         """Returns all that a flow whose NP grants has to send, in frames; None: it has no end."""
@@ -292,64 +546,29 @@ class FlowMaker:
         frames_bytes = whole * wire.data_bytes(self._payload_bytes, credit=True)
         return frames_bytes + (wire.data_bytes(rest, credit=True) if rest else 0)
 
-    def _start(
-        self,
-        rp: ReactionPoint,
-        first: ReactionPoint,
-        np: NotificationPoint,
-        rate_bps: float,
-        spec: FlowSpec,
-        start_s: float,
-    ) -> _Decided:
-        """Returns what `first`, which starts, decides for `rp`. Raises VirtualError."""
-        decided = self._decided.get(rate_bps)
-        if decided is None:
-            if np.grants:
-                rp.left_bytes = first.left_bytes = self._frames_bytes(spec)
-            try:
-                decided = _started(first, start_s)
-            except Exception as error:
-                raise VirtualError(
-                    f"flow {spec.id}: its RP begins wrongly: {error_text(error)}"
-                ) from error
-            if _decides_alike(first):
-                self._decided[rate_bps] = decided
-        return decided
-
     def _new_alike(
         self,
         rp: ReactionPoint,
-        np: NotificationPoint,
-        decided: _Decided,
+        np_: NotificationPoint,
+        wants_acks: bool,
         spec: FlowSpec,
-        given_reliability: Reliability | None,
-        given_paths: Paths | None,
+        wanted: Wanted,
     ) -> _Alike:
         """Raises VirtualError."""
-        reliability = given_reliability or rp.reliability or LOSSLESS
-        paths = given_paths or self._paths or rp.paths or BY_FLOW
+        reliability = wanted.reliability.get(spec.traffic_class) or rp.reliability or LOSSLESS
+        paths = wanted.paths or self._paths or rp.paths or BY_FLOW
         if paths.sprays and rp.wants_telemetry:
             raise VirtualError(
                 f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from "
                 "packet to packet, so packets of a flow need one path: leave its several paths out"
             )
-        if np.grants and rp.wants_telemetry:
+        if np_.grants and rp.wants_telemetry:
             raise VirtualError(
                 f"flow {spec.id}: packets have room for telemetry, or for a demand of an NP that "
                 "grants"
             )
-        kind = self._kind(spec, rp, np, decided.wants_acks, reliability, paths)
-        keeps = given_reliability, given_paths
-        return _Alike(
-            kind,
-            ctypes.addressof(kind),
-            kind.period_ps,
-            np.phase_spread,
-            decided,
-            paths,
-            paths.sprays,
-            keeps,
-        )
+        kind = self._kind(spec, rp, np_, wants_acks, reliability, paths)
+        return _Alike(kind, np_.phase_spread, paths)
 
     def _kind(
         self,
@@ -360,24 +579,50 @@ class FlowMaker:
         reliability: Reliability,
         paths: Paths,
     ) -> native.FlowKind:
-        rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
+        rest = None if spec.size_bytes is None else spec.size_bytes % self._payload_bytes
         key = (
-            rest, spec.traffic_class, spec.colour, rp.segment_bytes, rp.exact_marks,
-            rp.wants_telemetry,
+            spec.traffic_class, spec.colour, rp.segment_bytes, rp.exact_marks, rp.wants_telemetry,
             rp.needs_rec_rate, wants_acks, np.grants, np.period_s, type(np), id(reliability),
             id(paths),
         )  # fmt: skip
-        cached = self._kinds.get(key)
-        if cached is None:
-            try:
-                kind = self._new_kind(spec, rp, np, wants_acks, reliability, paths)
-            except wire.WireError as error:
-                raise VirtualError(f"flow {spec.id}: {error}") from None
-            cached = self._kinds[key] = kind, reliability, paths  # which keep their ids so
-        return cached[0]
+        if (rest, key) in self._kinds:
+            return self._kinds[rest, key][0]
+        try:
+            headers = self._headers(spec, rp, np, reliability)
+            endless = self._kinds.get((None, key))
+            if endless is None:
+                kind = self._new_kind(headers, spec, rp, np, wants_acks, reliability, paths)
+                # which keep their ids so
+                endless = self._kinds[None, key] = kind, reliability, paths
+            if rest is None:
+                return endless[0]
+            kind = native.FlowKind.from_buffer_copy(endless[0])
+            kind.last_payload_bytes = last_bytes = rest or self._payload_bytes
+            kind.last_frame_bytes = wire.data_bytes(last_bytes, rp.wants_telemetry, np.grants)
+            kind.last = _template(headers(last_bytes, last=True))
+        except wire.WireError as error:
+            raise VirtualError(f"flow {spec.id}: {error}") from None
+        self._kinds[rest, key] = kind, reliability, paths
+        return kind
+
+    def _headers(
+        self,
+        spec: FlowSpec,
+        rp: ReactionPoint,
+        np: NotificationPoint,
+        reliability: Reliability,
+    ) -> Callable[..., bytes]:
+        """Returns `wire.data_headers` with what a flow's packets have in common. Raises
+        WireError."""
+        return partial(
+            wire.data_headers, _ANY, 0, dscp=wire.data_dscp(spec.traffic_class, spec.colour),
+            reliable=reliability.repeats is not Repeats.NOTHING or rp.exact_marks,
+            telemetry=bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry), credit=np.grants,
+        )  # fmt: skip
 
     def _new_kind(
         self,
+        headers: Callable[..., bytes],
         spec: FlowSpec,
         rp: ReactionPoint,
         np: NotificationPoint,
@@ -385,22 +630,15 @@ class FlowMaker:
         reliability: Reliability,
         paths: Paths,
     ) -> native.FlowKind:
-        """Raises WireError."""
-        payload_bytes, last_bytes = self._payload_bytes, self._payload_bytes
+        """Returns that of a flow without an end. Raises WireError."""
+        payload_bytes = self._payload_bytes
         repeats = reliability.repeats is not Repeats.NOTHING
         if rp.segment_bytes is not None:
             every = max(1, round(rp.segment_bytes / payload_bytes))
         else:
             every = 1 if repeats else 0
         telemetry = bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry)
-        headers = partial(
-            wire.data_headers, _ANY, 0, dscp=wire.data_dscp(spec.traffic_class, spec.colour),
-            reliable=repeats or rp.exact_marks, telemetry=telemetry, credit=np.grants,
-        )  # fmt: skip
-        data = last = headers(payload_bytes)
-        if spec.size_bytes is not None:
-            last_bytes = spec.size_bytes % payload_bytes or payload_bytes
-            last = headers(last_bytes, last=True)
+        data = _template(headers(payload_bytes))
         # Among data they are Not-ECT unless they echo a mark: a switch would mark them for a queue
         # that isn't their flow's.
         notification_class = (
@@ -414,14 +652,15 @@ class FlowMaker:
         ack = (
             wire.ack_start(_ANY, 0, *marking, telemetry=telemetry) if wants_acks or repeats else b""
         )
+        frame_bytes = wire.data_bytes(payload_bytes, rp.wants_telemetry, np.grants)
         return native.FlowKind(
             priority=spec.traffic_class,
             cnp_bytes=wire.CNP_BYTES,
             ack_bytes=wire.ack_bytes(rp.wants_telemetry),
-            frame_bytes=wire.data_bytes(payload_bytes, rp.wants_telemetry, np.grants),
-            last_frame_bytes=wire.data_bytes(last_bytes, rp.wants_telemetry, np.grants),
+            frame_bytes=frame_bytes,
+            last_frame_bytes=frame_bytes,
             payload_bytes=payload_bytes,
-            last_payload_bytes=last_bytes,
+            last_payload_bytes=payload_bytes,
             every=every,
             reliability=reliability.repeats,
             exact_marks=rp.exact_marks,
@@ -433,15 +672,71 @@ class FlowMaker:
             needs_rec_rate=rp.needs_rec_rate,
             wants_marked=_wants_marked(np) and not np.grants,
             grants=np.grants,
-            data=_template(data),
-            last=_template(last),
+            data=data,
+            last=data,
             cnp=_template(wire.cnp_start(_ANY, 0, *marking, credit=np.grants)),
             ack=_template(ack),
         )
 
 
-_PLACE_OF_START, _PLACE_OF_LINKS = 5, 14
-"""In native.FLOW_CONFIG."""
+def _started_in_c(
+    rps: EndsInC[CompiledReactionPoint],
+    place: NDArray[np.int64],
+    wanted: Wanted,
+    members: NDArray[np.int64],
+    left_bytes: list[int] | None,
+) -> tuple[Array, Array, NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+    """Returns what RPs in C decide at their flows' start, as `_Decided` has it, without
+    `wants_acks`. `place`: of each of the flows `members` among the RPs."""
+    size, fields = rps.structs.size, _rp_fields(rps.structs.size)
+    memory = np.frombuffer(memoryview(rps.structs.memory), np.uint8)
+    structs = memory.view(fields)
+    if left_bytes is not None:
+        structs["left_bytes"][place] = left_bytes
+    decided = structs[place]
+    on_start = rps.code.functions.get("on_start")
+    if on_start is not None:
+        start_s = wanted.start_s[members]
+        # A flow that waits starts later: what it requests, another RP decides now.
+        for at in np.flatnonzero(~np.isnan(start_s)).tolist():
+            on_start(rps.structs.address + int(place[at]) * size, start_s[at])
+        waiting = np.flatnonzero(np.isnan(start_s))
+        others = memory.reshape(-1, size)[place[waiting]]  # whole: fields alone aren't all
+        for at in range(waiting.size):
+            on_start(others.ctypes.data + at * size, 0.0)
+        decided = structs[place]
+        decided[waiting] = others.view(fields)[:, 0]
+    timer_s = decided["timer_s"]
+    return (
+        decided["rate_bps"], decided["window_bytes"], in_picoseconds(timer_s, timer_s >= LONGEST_S),
+        decided["due_bytes"], decided["demand_bytes"],
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _rp_fields(size: int) -> np.dtype[np.void]:
+    """Returns the fields of an RP's struct of this many bytes that all RPs have."""
+    names = ("rate_bps", "window_bytes", "timer_s", "due_bytes", "left_bytes", "demand_bytes")
+    kinds = {"due_bytes": np.uint64, "left_bytes": np.uint64, "demand_bytes": np.uint64}
+    offsets = [getattr(RP.mirrored[0][1], name).offset for name in names]
+    formats = [kinds.get(name, np.float64) for name in names]
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+
+
+def _check_start(
+    columns: FlowColumns, members: NDArray[np.int64], rate_bps: Array, window_bytes: Array
+) -> None:
+    """Raises VirtualError for the first flow whose RP can't begin like this."""
+    wrong = ~((rate_bps > 0) & (rate_bps < math.inf) & (window_bytes > 0))
+    if not wrong.any():
+        return
+    at = int(np.argmax(wrong))
+    try:
+        check_rate(float(rate_bps[at]))
+        check_window(float(window_bytes[at]))
+    except ValueError as error:
+        number = columns.ids[members[at]]
+        raise VirtualError(f"flow {number}: its RP begins wrongly: {error_text(error)}") from error
 
 
 _RP_EVENTS = (
@@ -458,11 +753,6 @@ def calls_python(rp: ReactionPoint, np: NotificationPoint) -> bool:
     return not (rp_silent or isinstance(rp, CompiledReactionPoint)) or not (
         np_silent or isinstance(np, CompiledNotificationPoint)
     )
-
-
-def _decides_alike(rp: ReactionPoint) -> bool:
-    """Returns whether flows of one line rate begin alike."""
-    return isinstance(rp, CompiledReactionPoint) and not rp.reacts_to_start
 
 
 def _wants_marked(np: NotificationPoint) -> bool:

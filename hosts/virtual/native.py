@@ -4,8 +4,9 @@ it."""
 from __future__ import annotations
 
 import ctypes
-import struct
 from typing import Final
+
+import numpy as np
 
 from pcn.hosts.native import CSRC as HOST_CSRC
 from pcn.virtualnet import native
@@ -70,7 +71,22 @@ class FlowKind(ctypes.Structure):
     ]
 
 
-FLOW_CONFIG = struct.Struct("@4P7Q3d5I6s6s")
+FLOW_CONFIG = np.dtype(
+    [
+        *((name, np.uint64) for name in ("kind", "ports", "compiled", "np_in_c")),
+        *(
+            (name, np.uint64)
+            for name in (
+                "packets", "start_ps", "end_ps", "phase_ps", "timer_ps", "due_bytes",
+                "demand_bytes",
+            )
+        ),
+        *((name, np.float64) for name in ("rate_bps", "limit_bps", "window_bytes")),
+        *((name, np.uint32) for name in ("port", "back_port", "group", "number", "n_ports")),
+        ("src_mac", np.uint8, 6),
+        ("dst_mac", np.uint8, 6),
+    ]
+)  # fmt: skip
 """struct vn_flow_config."""
 
 
@@ -108,7 +124,7 @@ RDMA = native.Part(
     signatures={
         "vn_rdma": (_int, [_object] * 3),
         "vn_rdma_calls": (None, [_object] * 4),
-        "vn_add_flows": (_u32, [ctypes.c_char_p, _u32, _object, _object]),
+        "vn_add_flows": (_u32, [ctypes.c_void_p, _u32, _object, _object]),
         "vn_flow_after": (_int, [_u32, _u32, _u64, _u64, _u64]),
         "vn_flow_bytes": (_u32, []),
         "vn_stop_flow": (_int, [_u32]),

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -45,7 +46,15 @@ from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability
 from pcn.hosts.virtual.explain import Explanations
-from pcn.hosts.virtual.flows import FlowMaker, FlowParts, VirtualFlow, calls_python
+from pcn.hosts.virtual.flows import (
+    Array,
+    FlowList,
+    FlowMaker,
+    FlowBatch,
+    VirtualFlow,
+    VirtualFlows,
+    Wanted,
+)
 from pcn.hosts.virtual.latency import BUCKETS, Latency
 from pcn.hosts.virtual.memory import Memory
 from pcn.hosts.virtual.native import (
@@ -62,12 +71,12 @@ from pcn.hosts.virtual.reroute import Reroute
 from pcn.hosts.virtual.sources import Sources
 from pcn.topologies import headroom, queue_depth
 from pcn.topologies.ecn import COLOURS, GREEN
+from pcn.topologies.flow_columns import FlowColumns
 from pcn.topologies.lossless import CONTROL_CLASS, CREDITS
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.topologies.routing import Routing
 from pcn.virtualnet import native
 from pcn.virtualnet.errors import VirtualError
-from pcn.virtualnet.named import Named
 from pcn.virtualnet.parts import Part, Transport
 from pcn.virtualnet.samples import Source
 from pcn.virtualnet.switch import LoadedProgram, VirtualSwitch, load, room_for
@@ -78,7 +87,7 @@ _T = TypeVar("_T")
 _CLASSES = (Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop, Demand, Grant)
 _MARKS = tuple(map(Mark, range(4)))
 _TURNS = tuple(Turn)
-_TOGETHER = 4096
+_TOGETHER = 1 << 15
 """Flows that one call adds: what it needs of each is freed then."""
 _PORT_MAC = 0x02_50_43_4E_00_00
 
@@ -156,7 +165,6 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
     ) -> None:
         self.topology = topology
         self.scheme = scheme
-        self.flows: dict[int, VirtualFlow] = Named(self._unknown_flow)
         self.switches: dict[str, InProcessSwitch] = {}
         self.on_rate: Callable[[VirtualFlow, float], None] | None = None
         """Called after an RP's event: the flow, and simulated seconds. Other nodes are up to two
@@ -175,7 +183,6 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self.switch_tick_s = self._tick_ns / 1e9
         self._maker = FlowMaker(scheme, seed, payload_bytes, in_c, paths, notification_class)
         self._reliability = reliability
-        self._by_index: list[VirtualFlow] = []
         self._groups: dict[str, int] = {}
         self._reroute: Reroute | None = None
         self._all_flow_stats: NDArray[Any] | None = None
@@ -238,6 +245,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 parts=parts(explain),
                 part=part,
             )
+            self._by_index = FlowList(self._library, self._alive())
+            self.flows = VirtualFlows(self._by_index, self._unknown_flow)
             for virtual_switch in virtual_switches.values():
                 virtual_switch.join(self)
             if explain:
@@ -288,14 +297,29 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self,
         flows: Iterable[tuple[FlowSpec, float | None, float | None]],
         paths: Paths | None = None,
-    ) -> list[VirtualFlow]:
+    ) -> Sequence[VirtualFlow]:
         """Returns flows in their order, each as `add_flow` has it with a start and an end. Raises
         VirtualError; flows before the one that it names may be there then."""
-        added: list[VirtualFlow] = []
-        rest = iter(flows)
+        first, rest = len(self._by_index), iter(flows)
         while part := list(islice(rest, _TOGETHER)):
-            added += self._add_together(part, paths)
-        return added
+            specs = [spec for spec, _, _ in part]
+            start_s = [spec.start_s if start is None else start for spec, start, _ in part]
+            end_s = [math.nan if end is None else end for _, _, end in part]
+            columns = FlowColumns.of(specs, self.topology.host_places)
+            self.add_columns(columns, np.array(start_s, float), np.array(end_s, float), paths)
+        return self._by_index[first:]
+
+    def add_columns(
+        self, columns: FlowColumns, start_s: Array, end_s: Array, paths: Paths | None = None
+    ) -> Sequence[VirtualFlow]:
+        """Returns flows as `add_flows` does, of which there may be hundreds of thousands; hosts are
+        by their places in the topology. `end_s`: NaN: the spec's duration later. Raises
+        VirtualError."""
+        before = len(self._by_index)
+        for first in range(0, len(columns), _TOGETHER):
+            part = slice(first, first + _TOGETHER)
+            self._add_together(columns.part(first, part.stop), start_s[part], end_s[part], paths)
+        return self._by_index[before:]
 
     def _unknown_flow(self, number: int) -> VirtualError:
         return VirtualError(f"no flow {number}; {nearest(str(number), map(str, self.flows))}")
@@ -359,6 +383,11 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self._check(self._library.vn_flow_stats(self._alive(), 0, rows.size, rows.ctypes.data))
         return rows
 
+    def flow_ports(self) -> NDArray[np.int32]:
+        """Returns by which ports flows' data leaves their senders now, CNPs and ACKs their
+        receivers: a row of two each, in the order in which they were added."""
+        return self._by_index.ports()
+
     def log_paths(self) -> None:
         """Logs from now on by which port each flow's data first leaves each switch."""
         self._only_in_one("paths are logged at all switches of a flow")
@@ -376,7 +405,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 if end.node == self.flows[number].spec.src:
                     self.set_ports(number, end.port)
                     continue
-                index = self.flows[number].index
+                index = self.flows.place(number)
                 try:
                     self._check(
                         self._library.vn_set_path(self._changing(), index, self._links[end])
@@ -451,14 +480,17 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         if part is None:
             return True
         rows = self.flow_stats()
-        here = [
-            i for i, flow in enumerate(self._by_index)
-            if part.holds(flow.spec.src) or part.holds(flow.spec.dst) or rows["lost"][i]
-        ]  # fmt: skip
+        owners = np.array([part.owner(host.name) for host in self.topology.hosts])
+        flows = [*self._by_index.columns()]
+        senders, receivers = (
+            owners[np.concatenate([getattr(of, end) for of in flows] or [[]]).astype(int)]
+            for end in ("src", "dst")
+        )
+        here = np.flatnonzero(
+            (senders == part.number) | (receivers == part.number) | (rows["lost"] > 0)
+        )
         gathered = part.gather((here, rows[here]))
         if gathered:
-            senders = np.array([part.owner(flow.spec.src) for flow in self._by_index])
-            receivers = np.array([part.owner(flow.spec.dst) for flow in self._by_index])
             self._all_flow_stats = _both_ends(len(rows), gathered, senders, receivers)
         return super().gather()
 
@@ -481,64 +513,71 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             return super()._owner_of(source)
         if source.number == OF_GROUP:
             return None
-        spec = self._by_index[source.object].spec
+        spec = self._by_index.spec(source.object)
         return self._part.owner(spec.src if source.source in SENDER_SOURCES else spec.dst)
 
     # ---- inside ----
 
     def _add_together(
-        self, flows: Sequence[tuple[FlowSpec, float | None, float | None]], paths: Paths | None
-    ) -> list[VirtualFlow]:
-        handle, n, now_s = self._changing(), 0, self.now_s
-        keep: list[object] = []
-        configs: list[bytes] = []
-        new: list[VirtualFlow] = []
+        self, columns: FlowColumns, start_s: Array, end_s: Array, paths: Paths | None
+    ) -> None:
+        handle, first, n = self._changing(), len(self._by_index), 0
+        places = dict(zip(columns.ids.tolist(), range(first, first + len(columns)), strict=True))
+        self._require_new(columns, places)
+        self.flows.places |= places  # those behind may wait for them
         try:
-            for spec, start_s, end_s in flows:
-                start_s = spec.start_s if start_s is None else start_s
-                config, ports, rp, np_, keeps = self._make(spec, now_s, start_s, end_s, paths)
-                virtual_flow = VirtualFlow(
-                    self._library, handle, len(self._by_index) + len(new), spec, ports, rp, np_
-                )
-                self.flows[spec.id] = virtual_flow  # the next ones may wait for it
-                configs.append(config)
-                keep.append(keeps)
-                new.append(virtual_flow)
-            rps, nps = [flow.rp for flow in new], [flow.np for flow in new]
-            n = self._library.vn_add_flows(handle, b"".join(configs), len(new), rps, nps)
-            if n < len(new):
+            batch = self._make(columns, first, start_s, end_s, paths)
+            n = self._library.vn_add_flows(
+                handle, batch.configs.ctypes.data, len(columns), batch.rps, batch.nps
+            )
+            batch.added()
+            self._by_index.add(batch, n)
+            if n < len(columns):
                 raise VirtualError(self._library.vn_error(handle).decode())
         finally:
-            self._by_index += new[:n]
-            for flow in new[n:]:
-                del self.flows[flow.spec.id]
-            if n < len(flows):
-                groups = {flow.spec.group for flow in self._by_index}
+            if n < len(columns):
+                for number in columns.ids[n:].tolist():
+                    del self.flows.places[number]
+                groups = {
+                    part.groups[group]
+                    for part in self._by_index.columns()
+                    for group in np.unique(part.group).tolist()
+                }
                 self._groups = {
                     name: number for name, number in self._groups.items() if name in groups
                 }
-        for flow, (spec, start_s, _) in zip(new, flows, strict=True):
-            if not spec.after:
-                continue
-            if not self.holds(spec.src):
-                continue
-            start_ps = picoseconds(spec.start_s if start_s is None else start_s)
-            delays_s, least_ps = spec.after_s, start_ps if spec.after_s else 0
-            acknowledged = frozenset(spec.acknowledged)
-            for place, predecessor in enumerate(spec.after):
-                delay_ps = picoseconds(delays_s[place]) if delays_s else start_ps
-                index = self.flows[predecessor].index
-                back_ps = (
-                    self._back_ps(self.flows[predecessor].spec)
-                    if predecessor in acknowledged
-                    else native.NEVER
+        for at in np.flatnonzero(columns.waits).tolist():
+            self._wait(columns.specs[at], first + at, picoseconds(float(start_s[at])))
+
+    def _wait(self, spec: FlowSpec, index: int, start_ps: int) -> None:
+        """Has a flow that is there start after others."""
+        if not self.holds(spec.src):
+            return
+        delays_s, least_ps = spec.after_s, start_ps if spec.after_s else 0
+        acknowledged = frozenset(spec.acknowledged)
+        for place, predecessor in enumerate(spec.after):
+            delay_ps = picoseconds(delays_s[place]) if delays_s else start_ps
+            before = self.flows.place(predecessor)
+            back_ps = (
+                self._back_ps(self._by_index.spec(before))
+                if predecessor in acknowledged
+                else native.NEVER
+            )
+            self._check(
+                self._library.vn_flow_after(
+                    self._handle, index, before, delay_ps, back_ps, least_ps
                 )
-                self._check(
-                    self._library.vn_flow_after(
-                        handle, flow.index, index, delay_ps, back_ps, least_ps
-                    )
-                )
-        return new
+            )
+
+    def _require_new(self, columns: FlowColumns, places: Mapping[int, int]) -> None:
+        """Raises VirtualError for the first flow whose number another one has."""
+        if len(places) == len(columns) and self.flows.places.keys().isdisjoint(places):
+            return
+        seen = set(self.flows.places)
+        for number in columns.ids.tolist():
+            if number in seen:
+                raise VirtualError(f"flow {number} is there already")
+            seen.add(number)
 
     def _back_ps(self, spec: FlowSpec) -> int:
         """Returns how long an acknowledgement takes from a flow's receiver where nothing waits."""
@@ -548,48 +587,64 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         )
 
     def _make(
-        self, spec: FlowSpec, now_s: float, start_s: float, end_s: float | None, paths: Paths | None
-    ) -> FlowParts:
-        if spec.id in self.flows:
-            raise VirtualError(f"flow {spec.id} is there already")
-        if spec.after:
-            self._require_waiting(spec, start_s)
-        elif start_s < now_s:
-            raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
-        elif end_s is None and spec.duration_s is not None:
-            end_s = start_s + spec.duration_s
-        if not 0 <= spec.traffic_class < native.CLASSES:
-            raise VirtualError(
-                f"flow {spec.id}: class {spec.traffic_class}: 0 to {native.CLASSES - 1} are "
-                "possible"
+        self, columns: FlowColumns, first: int, start_s: Array, end_s: Array, paths: Paths | None
+    ) -> FlowBatch:
+        """`first`: the index of the first one. Raises VirtualError."""
+        specs, waits = columns.specs, columns.waits
+        for at in np.flatnonzero(waits).tolist():
+            self._require_waiting(columns, at, first, float(start_s[at]))
+        if (over := ~waits & (start_s < self.now_s)).any():
+            at = int(np.argmax(over))
+            raise VirtualError(f"flow {specs[at].id} starts at {start_s[at]:g} s, which is over")
+        lasting = ~waits & np.isnan(end_s)
+        end_s = np.where(lasting, start_s + columns.duration_s, end_s)
+        self._require_classes(columns)
+        holds = self._hosts_here
+        leaving, back = self._nics.of_flows(columns)
+        here = holds[columns.src] | holds[columns.dst]
+        groups = [
+            self._groups.setdefault(name, len(self._groups)) if name else NO_GROUP
+            for name in (columns.groups[group] for group in dict.fromkeys(columns.group.tolist()))
+        ]
+        numbers = np.zeros(len(columns.groups), np.uint32)
+        numbers[[*dict.fromkeys(columns.group.tolist())]] = groups
+        batch = self._maker.make(
+            Wanted(
+                columns, self._nics.columns, leaving, back, np.where(waits, np.nan, start_s),
+                end_s, numbers[columns.group], here, self._reliability, paths,
             )
-        if spec.colour != GREEN and not (spec.colour in COLOURS and 0 < spec.traffic_class < 5):
-            raise VirtualError(
-                f"flow {spec.id}: {spec.colour} in class {spec.traffic_class}: classes 1 to 4 have "
-                "colours"
-            )
-        if why := without_signal(self.topology, self.scheme.scheme, spec.traffic_class):
-            raise VirtualError(f"flow {spec.id}: {why}")
-        here = self.holds(spec.src) or self.holds(spec.dst)
-        make = self._maker.make if here else self._maker.elsewhere
-        flow = make(
-            *self._nics.between(spec.src, spec.dst, spec.id),
-            spec,
-            None if spec.after else start_s,
-            end_s,
-            self._groups.setdefault(spec.group, len(self._groups)) if spec.group else NO_GROUP,
-            self._reliability.get(spec.traffic_class),
-            paths,
-        )
-        if self._part is not None and here and calls_python(*flow[2:4]):
+        )  # fmt: skip
+        if self._part is not None and batch.in_python is not None:
             self._only_in_one(
-                f"flow {spec.id}: {self.scheme.scheme.name} runs in Python, where flows of several "
-                "processes may share state"
+                f"flow {specs[batch.in_python].id}: {self.scheme.scheme.name} runs in Python, where "
+                "flows of several processes may share state"
             )
-        return flow
+        return batch
 
-    def _require_waiting(self, spec: FlowSpec, delay_s: float) -> None:
-        """Raises VirtualError where a flow can't wait for those of its `after`."""
+    @cached_property
+    def _hosts_here(self) -> NDArray[np.bool_]:
+        """Whether this process has each host, in the topology's order."""
+        return np.array([self.holds(host.name) for host in self.topology.hosts], bool)
+
+    def _require_classes(self, columns: FlowColumns) -> None:
+        """Raises VirtualError for a flow of a class or a colour that it can't have."""
+        pairs = columns.traffic_class * len(columns.colours) + columns.colour
+        for first in sorted(np.unique(pairs, return_index=True)[1].tolist()):
+            spec = columns.specs[first]
+            traffic_class, colour = spec.traffic_class, spec.colour
+            why = ""
+            if not 0 <= traffic_class < native.CLASSES:
+                why = f"class {traffic_class}: 0 to {native.CLASSES - 1} are possible"
+            elif colour != GREEN and not (colour in COLOURS and 0 < traffic_class < 5):
+                why = f"{colour} in class {traffic_class}: classes 1 to 4 have colours"
+            why = why or without_signal(self.topology, self.scheme.scheme, traffic_class)
+            if why:
+                raise VirtualError(f"flow {spec.id}: {why}")
+
+    def _require_waiting(self, columns: FlowColumns, at: int, first: int, delay_s: float) -> None:
+        """Raises VirtualError where a flow can't wait for those of its `after`; `first`: the index
+        of the first one of `columns`."""
+        spec, index = columns.specs[at], first + at
         if spec.duration_s is not None:
             raise VirtualError(f"flow {spec.id} waits for others: it has a size, and no duration")
         for one_s in (delay_s, *spec.after_s):
@@ -598,31 +653,28 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                     f"flow {spec.id} starts {one_s:g} s after others: 0 or later is possible"
                 )
         for predecessor in spec.after:
-            flow = self.flows.get(predecessor)
-            if flow is None:
+            before = self.flows.places.get(predecessor, index)
+            if before >= index:
                 raise VirtualError(
                     f"flow {spec.id} waits for flow {predecessor}: add that one before it"
                 )
-            ends = [flow.spec.dst, *[flow.spec.src] * (predecessor in spec.acknowledged)]
+            there = before < len(self._by_index)
+            earlier = self._by_index.spec(before) if there else columns.specs[before - first]
+            ends = [earlier.dst, *[earlier.src] * (predecessor in spec.acknowledged)]
             for end in ends:
                 if self._part and self._part.owner(end) != self._part.owner(spec.src):
                     self._only_in_one(
                         f"flow {spec.id} of {spec.src} starts when flow {predecessor} is over at "
                         f"{end}, in another process: no link's delay is between them"
                     )
-            if flow.spec.size_bytes is None or self._has_arrived(flow):
+            arrived = there and self.now_s > 0 and self.holds(other.dst)
+            if other.size_bytes is None or (
+                arrived and self._by_index[before].stats().complete_s is not None
+            ):
                 raise VirtualError(
                     f"flow {spec.id} waits for flow {predecessor}, which has arrived, or "
                     "never does whole"
                 )
-
-    def _has_arrived(self, flow: VirtualFlow) -> bool:
-        """Returns it of a flow that is there, or that is added together with another."""
-        return (
-            self.holds(flow.spec.dst)
-            and flow.index < len(self._by_index)
-            and flow.stats().complete_s is not None
-        )
 
     def _prepare(self) -> None:
         self._check(self._library.vn_rdma(self._handle, _CLASSES, _MARKS, _TURNS))
@@ -648,7 +700,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         if self._exchange.reason != native.CALLBACK:
             return super()._raiser(error)
         end = "NP" if self._exchange.np else "RP"
-        return f"{end} of flow {self._by_index[self._exchange.flow].spec.id}"
+        return f"{end} of flow {self._by_index.spec(self._exchange.flow).id}"
 
     def _configure(self, pfc: bool) -> None:
         """Programs the switches by the scheme's plan."""

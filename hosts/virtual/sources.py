@@ -4,11 +4,10 @@ VirtualNetwork.sample."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Protocol
 
 from pcn.hosts.virtual import native as rdma
-from pcn.hosts.virtual.flows import VirtualFlow
+from pcn.hosts.virtual.flows import VirtualFlows
 from pcn.softswitch.embed.switch import Array, Register
 from pcn.topologies.model import Topology
 from pcn.virtualnet import native
@@ -28,7 +27,7 @@ class Sources:
     name."""
 
     topology: Topology
-    flows: dict[int, VirtualFlow]
+    flows: VirtualFlows
     _groups: dict[str, int]
     switches: Mapping[str, _Cells]
     _nodes: dict[str, int]
@@ -65,41 +64,40 @@ class Sources:
 
     def flow_rate(self, flow: int) -> Source:
         """Returns what the NIC paces the flow at, bit/s of frames; 0 once it has ended."""
-        return Source(f"flow {flow} rate", rdma.FLOW_RATE, self.flows[flow].index)
+        return Source(f"flow {flow} rate", rdma.FLOW_RATE, self.flows.place(flow))
 
     def flow_sent(self, flow: int) -> Source:
         """Returns the bytes of the flow's frames that have started to leave."""
-        return Source(f"flow {flow} sent", rdma.FLOW_SENT_BYTES, self.flows[flow].index)
+        return Source(f"flow {flow} sent", rdma.FLOW_SENT_BYTES, self.flows.place(flow))
 
     def flow_window(self, flow: int) -> Source:
         """Returns the flow's window, bytes of frames; infinite if it has none."""
-        return Source(f"flow {flow} window", rdma.FLOW_WINDOW, self.flows[flow].index)
+        return Source(f"flow {flow} window", rdma.FLOW_WINDOW, self.flows.place(flow))
 
     def flow_in_flight(self, flow: int) -> Source:
         """Returns the bytes of the flow's frames that have started and aren't acknowledged; 0 where
         no packet requests it."""
-        return Source(f"flow {flow} in flight", rdma.FLOW_IN_FLIGHT, self.flows[flow].index)
+        return Source(f"flow {flow} in flight", rdma.FLOW_IN_FLIGHT, self.flows.place(flow))
 
     def flow_received(self, flow: int) -> Source:
         """Returns the payload of the flow that has arrived."""
-        return Source(f"flow {flow} received", rdma.FLOW_RECEIVED_PAYLOAD, self.flows[flow].index)
+        return Source(f"flow {flow} received", rdma.FLOW_RECEIVED_PAYLOAD, self.flows.place(flow))
 
     def flow_received_packets(self, flow: int) -> Source:
-        return Source(f"flow {flow} packets", rdma.FLOW_RECEIVED_PACKETS, self.flows[flow].index)
+        return Source(f"flow {flow} packets", rdma.FLOW_RECEIVED_PACKETS, self.flows.place(flow))
 
     def flow_marked_packets(self, flow: int) -> Source:
         """Returns the packets of the flow that have arrived marked CE."""
-        return Source(f"flow {flow} marked", rdma.FLOW_MARKED_PACKETS, self.flows[flow].index)
+        return Source(f"flow {flow} marked", rdma.FLOW_MARKED_PACKETS, self.flows.place(flow))
 
     def flow_marked_ue_packets(self, flow: int) -> Source:
         """Returns the packets of the flow that have arrived marked UE."""
-        return Source(f"flow {flow} marked UE", rdma.FLOW_MARKED_UE_PACKETS, self.flows[flow].index)
+        return Source(f"flow {flow} marked UE", rdma.FLOW_MARKED_UE_PACKETS, self.flows.place(flow))
 
     def of_group(self, source: Source, group: str) -> Source:
         """Returns the sum of a source over all flows of a group: of bytes sent, or of what is
         received."""
-        return replace(
-            source,
+        return source._replace(
             name=f"{source.name} of {group}",
             object=self._groups[group],
             number=rdma.OF_GROUP,

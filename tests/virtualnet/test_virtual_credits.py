@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+import numpy as np
 import pytest
 from credit_packets import (
     AHEAD,
@@ -33,6 +34,7 @@ from pcn.hosts.virtual.flows import FlowMaker, VirtualFlow
 from pcn.lab.launch import NetworkError, launch_spec
 from pcn.lab.preflight import require_startable
 from pcn.lab.target import target as find_target
+from pcn.topologies.flow_columns import FlowColumns
 from pcn.topologies.model import (
     FIFO,
     ROUND_ROBIN,
@@ -188,9 +190,10 @@ def add_flow(
     class."""
     maker, network._maker = network._maker, FlowMaker(network.scheme, 1, payload_bytes)
     if priority is not None:
-        network._make(spec, network.now_s, spec.start_s, None, None)
-        ((kind, *_),) = network._maker._kinds.values()
-        kind.priority = priority
+        columns = FlowColumns.of([spec], network.topology.host_places)
+        network._make(columns, 0, np.array([spec.start_s]), np.array([np.nan]), None)
+        for kind, *_ in network._maker._kinds.values():
+            kind.priority = priority
     flow = network.add_flow(spec, network.now_s)
     network._maker = maker
     return flow

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING
 
 from pcn.topologies import extras
 from pcn.topologies.model import Topology
 from pcn.topologies.picture.svg import svg
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _DPI = 100
@@ -27,6 +30,8 @@ _INK, _EDGE, _FILLS = "#0f172a", "#334155", {"host": "#eaf2ec", "switch": "#f4f6
 def png(topology: Topology) -> bytes:
     """Raises MissingExtraError."""
     extras.require("figures")
+    from xml.etree import ElementTree
+
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import FancyBboxPatch, PathPatch

@@ -18,7 +18,7 @@ int vn_rdma(struct vn_context *, PyObject *classes, PyObject *marks, PyObject *t
  * now_s, window, cnp); on_rate after each method of an RP, with (flow, now_s). on_failure, where
  * the run survives (vn_survive), with (flow, now_s, of_np, error) for what an RP or NP raised, or
  * what was called after it: that RP's flow is stopped, that NP isn't called any more. `flow` is the
- * item of the list `flows` at the flow's index. */
+ * item of the sequence `flows` at the flow's index; an NP in C is its attribute np then. */
 void vn_rdma_calls(struct vn_context *, PyObject *flows, PyObject *on_window, PyObject *on_rate,
                    PyObject *on_failure);
 
@@ -56,7 +56,7 @@ struct vn_flow_config {
     const struct vn_flow_kind *kind;
     /* UDP source ports of a flow with several paths, n_ports; 0 or 1: it has one */
     const uint16_t *ports;
-    /* struct reaction_point, of an RP in C, in memory of the RP given beside it; NULL: the RP runs
+    /* struct reaction_point, of an RP in C, in memory of what is given beside it; NULL: the RP runs
      * in Python */
     void *compiled;
     void *np_in_c; /* struct notification_point, likewise */
@@ -77,7 +77,8 @@ struct vn_flow_config {
 };
 _Static_assert(sizeof(struct vn_flow_config) == 144,
                "hosts/virtual/native.py packs it field by field");
-/* Flows that start now or later, and lists of their algorithms. Returns how many are added, in
+/* Flows that start now or later, and lists of what their algorithms live in: an RP or NP in Python
+ * itself, what has the memory of one in C. Returns how many are added, in
  * order: the first ones; where that isn't all, vn_error has the reason. A flow's index is the
  * number of those before it. */
 uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32_t n, PyObject *rps,

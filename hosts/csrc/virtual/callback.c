@@ -32,10 +32,11 @@ static bool ends_alone(struct vn_context *context, const struct vn_callback *cal
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
     if (traceback != NULL) PyException_SetTraceback(value, traceback);
-    PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
+    PyObject *flow_object = PySequence_GetItem(python->flows, callback->flow);
     bool ok = flow_object != NULL && vn_succeeded(PyObject_CallFunctionObjArgs(
                                          python->on_failure, flow_object, now,
                                          of_np ? &_Py_TrueStruct : &_Py_FalseStruct, value, NULL));
+    Py_DecRef(flow_object);
     Py_DecRef(type);
     Py_DecRef(value);
     Py_DecRef(traceback);

@@ -26,6 +26,7 @@ enum vn_name {
     VN_SENT_BYTES,
     VN_DUE_BYTES,
     VN_MARKED_FROM_S,
+    VN_NP,
     VN_MARK,
     VN_REC_RATE_BPS,
     VN_LEFT_BYTES,

@@ -59,14 +59,26 @@ static bool on_window(struct vn_context *context, const struct vn_callback *call
     const struct vn_python *python = &vn_rdma_of(context)->python;
     PyObject *window = window_of(context, callback);
     if (window == NULL) return false;
-    PyObject *cnp = PyObject_CallMethodObjArgs(vn_flow_at(context, callback->flow)->np,
-                                               python->names[VN_ON_WINDOW], window, NULL);
-    bool ok = cnp != NULL && send_cnp(context, callback->flow, cnp);
-    if (ok && python->on_window != &_Py_NoneStruct) {
-        PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
-        ok = flow_object != NULL && vn_succeeded(PyObject_CallFunctionObjArgs(
-                                        python->on_window, flow_object, now, window, cnp, NULL));
+    const struct vn_flow *flow = vn_flow_at(context, callback->flow);
+    PyObject *flow_object = NULL, *np = flow->np, *cnp = NULL;
+    bool ok = true;
+    if (python->on_window != &_Py_NoneStruct) {
+        flow_object = PySequence_GetItem(python->flows, callback->flow);
+        ok = flow_object != NULL;
     }
+    /* of an NP in C, `np` is what keeps its struct alive */
+    if (flow->np_in_c != NULL) {
+        np = ok ? PyObject_GetAttr(flow_object, python->names[VN_NP]) : NULL;
+        ok = np != NULL;
+    }
+    if (ok) cnp = PyObject_CallMethodObjArgs(np, python->names[VN_ON_WINDOW], window, NULL);
+    ok = cnp != NULL && send_cnp(context, callback->flow, cnp);
+    if (ok && flow_object != NULL) {
+        ok = vn_succeeded(
+            PyObject_CallFunctionObjArgs(python->on_window, flow_object, now, window, cnp, NULL));
+    }
+    if (flow->np_in_c != NULL) Py_DecRef(np);
+    Py_DecRef(flow_object);
     Py_DecRef(window);
     Py_DecRef(cnp);
     return ok;

@@ -9,6 +9,7 @@
 #include "virtual/flow.h"
 
 static const char *const NAMES[VN_NAMES] = {
+    [VN_NP] = "np",
     [VN_ON_WINDOW] = "on_window",
     [VN_ON_MARKED] = "on_marked",
     [VN_ON_START] = "on_start",

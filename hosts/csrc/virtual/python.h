@@ -29,6 +29,7 @@ int PyErr_ExceptionMatches(PyObject *);
 int PyException_SetTraceback(PyObject *, PyObject *);
 void PyErr_SetString(PyObject *, const char *);
 
+PyObject *PySequence_GetItem(PyObject *, ptrdiff_t);
 /* borrowed reference */
 PyObject *PyList_GetItem(PyObject *, ptrdiff_t), *PyTuple_GetItem(PyObject *, ptrdiff_t);
 PyObject *PyType_GenericAlloc(PyObject *, ptrdiff_t);

@@ -288,9 +288,10 @@ bool vn_rp_call(struct vn_context *context, const struct vn_callback *callback, 
             ok = possible(&decision, flow->windowed) && vn_to_ps(flow->compiled->timer_s, &ps);
     }
     if (ok && python->on_rate != &_Py_NoneStruct) {
-        PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
+        PyObject *flow_object = PySequence_GetItem(python->flows, callback->flow);
         ok = flow_object != NULL &&
              vn_succeeded(PyObject_CallFunctionObjArgs(python->on_rate, flow_object, now, NULL));
+        Py_DecRef(flow_object);
     }
     if (ok) apply(context, callback->flow, &decision);
     return ok;
