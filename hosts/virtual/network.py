@@ -48,9 +48,9 @@ from pcn.hosts.reliability import Reliability
 from pcn.hosts.virtual.explain import Explanations
 from pcn.hosts.virtual.flows import (
     Array,
+    FlowBatch,
     FlowList,
     FlowMaker,
-    FlowBatch,
     VirtualFlow,
     VirtualFlows,
     Wanted,
@@ -616,8 +616,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         )  # fmt: skip
         if self._part is not None and batch.in_python is not None:
             self._only_in_one(
-                f"flow {specs[batch.in_python].id}: {self.scheme.scheme.name} runs in Python, where "
-                "flows of several processes may share state"
+                f"flow {specs[batch.in_python].id}: {self.scheme.scheme.name} runs in Python, "
+                "where flows of several processes may share state"
             )
         return batch
 
@@ -667,8 +667,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                         f"flow {spec.id} of {spec.src} starts when flow {predecessor} is over at "
                         f"{end}, in another process: no link's delay is between them"
                     )
-            arrived = there and self.now_s > 0 and self.holds(other.dst)
-            if other.size_bytes is None or (
+            arrived = there and self.now_s > 0 and self.holds(earlier.dst)
+            if earlier.size_bytes is None or (
                 arrived and self._by_index[before].stats().complete_s is not None
             ):
                 raise VirtualError(
