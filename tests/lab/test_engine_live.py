@@ -25,7 +25,7 @@ SCHEME = "pfc"
 
 
 def weighted() -> Topology:
-    """Two hosts at line rate to a third, each in a class of its own."""
+    """Two hosts at line rate to a third, each in a separate class."""
     topology = star(senders=2)
     switches = tuple(
         replace(switch, schedules=(Schedule(WEIGHTS),)) for switch in topology.switches
