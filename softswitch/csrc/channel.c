@@ -55,7 +55,7 @@ bool sw_channel_room(const struct sw_channel *channel)
 {
     uint64_t waiting = channel->put - __atomic_load_n(&channel->taken, __ATOMIC_ACQUIRE);
     /* the end of the ring may be left out */
-    return SW_CHANNEL_BYTES - waiting >= 3 * (uint64_t)(LONGEST + 16);
+    return SW_CHANNEL_BYTES - waiting >= 2 * (uint64_t)(LONGEST + 16);
 }
 
 uint8_t *sw_channel_begin(struct sw_channel *channel)

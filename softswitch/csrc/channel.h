@@ -37,7 +37,7 @@ void sw_channel_free(struct sw_channel *);
 struct sw_channel *sw_channels_map(int fd);
 void sw_channels_unmap(struct sw_channel *);
 
-/* Whether a frame of any length fits, and another one that has started already. */
+/* Whether a frame of any length fits. */
 bool sw_channel_room(const struct sw_channel *);
 /* With room: where the next frame is written ... */
 uint8_t *sw_channel_begin(struct sw_channel *);

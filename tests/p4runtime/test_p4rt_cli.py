@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from p4rt_client import Client
-from p4rt_process import COMMAND, Process
+from p4rt_process import BY_ENGINE, COMMAND, Process
 from p4rt_switch import PROGRAMS, Program
 
 from pcn.base import packed
@@ -128,6 +128,7 @@ def test_a_program_from_the_command_line(switch_process: Process, tmp_path: Path
     assert "cannot write" in line
 
 
+@pytest.mark.skipif(BY_ENGINE, reason="the engine's package loads more")
 def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a program that the cache has: what takes long to import, and a client's program needs,
     or nothing does."""
