@@ -39,7 +39,8 @@ class FlowColumns:
 
     @classmethod
     def of(cls, specs: Sequence[FlowSpec], places: Mapping[str, int]) -> FlowColumns:
-        """`places`: of hosts by name. Raises OverflowError for numbers beyond 64 bits."""
+        """Returns columns of flows; `places`: of hosts by name. Raises OverflowError for numbers
+        beyond 64 bits."""
         groups: dict[str, int] = {}
         colours: dict[str, int] = {}
         group = [groups.setdefault(flow.group, len(groups)) for flow in specs]

@@ -589,7 +589,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
     def _make(
         self, columns: FlowColumns, first: int, start_s: Array, end_s: Array, paths: Paths | None
     ) -> FlowBatch:
-        """`first`: the index of the first one. Raises VirtualError."""
+        """Returns flows to be added, `first` being the index of the first. Raises VirtualError."""
         specs, waits = columns.specs, columns.waits
         for at in np.flatnonzero(waits).tolist():
             self._require_waiting(columns, at, first, float(start_s[at]))

@@ -346,7 +346,7 @@ def test_a_topology_with_it_can_be_written_and_read() -> None:
 
 def test_what_can_not_be() -> None:
     with pytest.raises(
-        TopologyError, match="star: flow control 'fc': there is 'pfc' and 'credits'"
+        TopologyError, match="star: flow control 'fc': choose from 'pfc' and 'credits'"
     ):
         replace(star(2), flow_control="fc")
     with pytest.raises(
