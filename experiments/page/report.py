@@ -29,6 +29,7 @@ from pcn.experiments.data.parts import PART_TEXTS
 from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
+from pcn.experiments.define.draws import NOTHING
 from pcn.experiments.define.looks import flow_colours, label
 from pcn.experiments.define.tables import Table, aligned_rows, with_unit
 from pcn.experiments.draw.palette import DARK, LIGHT, dot
@@ -343,6 +344,12 @@ def _seeds(results: Sequence[Result]) -> str:
     """Returns the sentence below the numbers of single runs, on their intervals."""
     seeds = sorted({result.plan.seed for result in results})
     several = ", a run each" if len(results) > 1 else ""
+    if all(result.clock == "virtual" and result.decided == NOTHING for result in results):
+        return (
+            "The runs have no chance in them: with other seeds each gives the same numbers."
+            if several
+            else "The run has no chance in it: with another seed it gives the same numbers."
+        )
     return (
         f"Seed {', '.join(map(str, seeds))}{several}: one run has no interval. `pcn sweep "
         f"{results[0].experiment.name} --seeds 1:5`, with this run's options, gives the numbers "

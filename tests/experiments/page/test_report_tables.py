@@ -63,13 +63,24 @@ def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str) -> None:
     assert scheme_title(scheme).partition(":")[0] == label(scheme)
 
 
-@pytest.mark.parametrize("name", ["one", "both"])
+@pytest.mark.parametrize(("name", "scenario"), [("many", "dumbbell"), ("over", "victim")])
 def test_page_of_single_runs_names_the_way_to_an_interval(
-    pages: dict[str, Path], name: str
+    pages: dict[str, Path], name: str, scenario: str
+) -> None:
+    """Of runs that have chance in them, as one on the machine's clock has."""
+    text = pages[name].read_text(encoding="utf-8")
+    named = f"one run has no interval. <code>pcn sweep {scenario} --seeds 1:5</code>"
+    assert text.count(named) == 1
+    assert "no chance in" not in text
+
+
+@pytest.mark.parametrize(("name", "subject"), [("one", "The run has"), ("both", "The runs have")])
+def test_page_of_runs_whose_seed_decides_nothing_advises_no_sweep(
+    pages: dict[str, Path], name: str, subject: str
 ) -> None:
     text = pages[name].read_text(encoding="utf-8")
-    named = "one run has no interval. <code>pcn sweep victim --seeds 1:5</code>"
-    assert text.count(named) == 1
+    assert text.count(f"{subject} no chance in ") == 1
+    assert "pcn sweep" not in text
 
 
 LIMITS = """
