@@ -299,7 +299,7 @@ def notes(groups: Sequence[Group]) -> list[str]:
                 f"make likely ({test}, 95%: of a hundred numbers that don't differ it marks five). "
                 f"Below a mean stands its difference from {first.name}'s, with a 95% interval."
             )
-    if any(change.value and change.p is None for each in changes.values() for change in each):
+    if any(change.value and change.p is None for members in changes.values() for change in members):
         lines.append(_UNTESTABLE)
     if untested := [group.name for group in groups if len(group.runs) < 2]:
         lines.append(

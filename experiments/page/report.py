@@ -159,14 +159,18 @@ def render(
     # The same network with another load needs no second drawing
     loads = [] if replayed or not _is_same_network(results) else _loads(pictures_of[0], results)
     headlines = first.failures.attempt("headlines", lambda: _headlines(results)) or []
+    data = plots.data(results)
+    replayed_data = data["replay"]
     page = {
         "title": first.experiment.title,
         "source": first.experiment.source,
         "clock_text": _clock_text(results),
         "script": script("known.js", "charts.js", "report.js"),
-        "data": plots.as_json({**plots.data(results), "loads": loads}),
+        "data": plots.as_json({**data, "loads": loads}),
         "views": [view.title for view in charts[0].views] if charts else [],
         "replayed": replayed,
+        "drawn_at": f"{replayed_data['times'][replayed_data['opens']]:.2f} ms" if replayed else "",
+        "trees": _trees(results, replay.largest_trees(replayed_data)),
         "drawings": pictures_of[:1] if loads else pictures_of,
         "seeds": _seeds(results),
         # a network by its tiers has them in its drawing
@@ -338,6 +342,25 @@ def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
         [round(max(load.get(port, 0.0) for port in ports), 3) for ports in lines]
         for load in map(utilisation, results)
     ]
+
+
+def _trees(results: Sequence[Result], trees: Sequence[replay.Tree | None]) -> list[str]:
+    """Returns a sentence a run: when its congestion tree is largest, and where it starts."""
+    sentences = []
+    for result, tree in zip(results, trees, strict=False):
+        name = f"{result.name}: " if len(results) > 1 else ""
+        if tree is None:
+            sentences.append(f"{name}PAUSE holds no link at any of the moments.")
+            continue
+        roots = ", ".join(
+            f"{port}, where {format_value('size', float(f'{waiting * 1e3:.3g}'))} wait"
+            for port, waiting in tree.roots.items()
+        )
+        sentences.append(
+            f"{name}the congestion tree is largest at {tree.time_ms:.2f} ms: PAUSE holds "
+            f"{tree.held} link{'s' * (tree.held > 1)}" + f"; root {roots}" * bool(roots) + "."
+        )
+    return [sentence[0].upper() + sentence[1:] for sentence in sentences]
 
 
 def _seeds(results: Sequence[Result]) -> str:

@@ -15,6 +15,7 @@ from pcn.experiments.papers.pcn.scenarios.victim_measures import (
     SMOOTH_S,
     Measures,
     measure,
+    pauses,
 )
 from pcn.experiments.papers.pcn.scenarios.victim_setting import (
     BURSTS,
@@ -35,7 +36,7 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
     tree = _ms(measures.tree_s) if measures.tree_s else "none"
     return [
         Headline(
-            "congestion tree: time with PAUSE to S0, H0 or H1",
+            "time with PAUSE to S0, H0 or H1: the tree beyond the bursting hosts",
             tree,
             _paper(TREE.get(plan.scheme), plan) or _NONE.get(plan.scheme, ""),
         ),
@@ -77,7 +78,7 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
     """Returns (figure that it belongs to, paragraph)."""
     measures = measure(plan, recording)
     return [
-        _pause(plan, measures),
+        _pause(plan, recording, measures),
         _throughput(measures),
         *_rates(plan, measures),
         _marked(plan, recording, measures),
@@ -150,9 +151,19 @@ def _reading(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _pause(plan: Plan, measures: Measures) -> tuple[str, str]:
+def _pause(plan: Plan, recording: Recording, measures: Measures) -> tuple[str, str]:
     if not measures.pause_trunk and not measures.pause_senders:
-        return "pause", "No PAUSE went from S1 to S0, and none to H0 or H1: no tree."
+        bursting = pauses(
+            recording,
+            [name for name in recording.links if name.startswith("s1->h")],
+            plan.duration_s,
+        )
+        reach = (
+            f"the tree ends at the bursting hosts, to which S1 sent {bursting:,}."
+            if bursting
+            else "no tree."
+        )
+        return "pause", f"No PAUSE went from S1 to S0, and none to H0 or H1: {reach}"
     spread = (
         f"S0 in turn sent {measures.pause_senders:,} to H0 and H1, over {_ms(measures.spread_s)}: "
         "F0's sender is stopped though F0's own way is free."
