@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -41,6 +42,7 @@ from pcn.experiments.results.judged_run import Result, by_scheme
 from pcn.experiments.results.summary import goodput_bps
 from pcn.experiments.results.utilisation import utilisation
 from pcn.hosts.algorithms import known_scheme
+from pcn.hosts.algorithms.base import ReactionPoint
 from pcn.softswitch.cache.objects import BuildError, cache_dir, digest, keep, read_intact
 from pcn.topologies import extras, lossless
 from pcn.topologies.model import Topology
@@ -173,6 +175,7 @@ def render(
         "trees": _trees(results, replay.largest_trees(replayed_data)),
         "drawings": pictures_of[:1] if loads else pictures_of,
         "seeds": _seeds(results),
+        "explain": _explain(first),
         # a network by its tiers has them in its drawing
         "load_steps": [
             (f"{below:.0%} to {most:.0%}", colour) for below, (most, colour) in _load_steps()
@@ -292,7 +295,25 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         ],
         "versions": [*sorted(recording.versions.items()), *result.provenance.items()],
         "notes": recording.notes,
+        "unheeded": _unheeded(result),
     }
+
+
+def _unheeded(result: Result) -> str:
+    """Returns why packets are marked with a scheme whose senders react to none; empty: they do, or
+    nothing is marked."""
+    scheme = known_scheme(result.plan.scheme)
+    if scheme is None or not any(flow.marked_packets for flow in result.recording.flows):
+        return ""
+    if any(
+        getattr(scheme.reaction_point, name, None) is not getattr(ReactionPoint, name)
+        for name in ("on_cnp", "on_ack")
+    ):
+        return ""
+    return (
+        f"{result.name}: the switches' program ({scheme.program}) marks, and receivers count the "
+        "marks, but no sender reacts to them."
+    )
 
 
 def _printed(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -342,6 +363,15 @@ def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
         [round(max(load.get(port, 0.0) for port in ports), 3) for ports in lines]
         for load in map(utilisation, results)
     ]
+
+
+def _explain(result: Result) -> str:
+    """Returns how flows of a run are explained; empty where they aren't."""
+    options = plots.page_of(result).explain
+    if not options or result.clock != "virtual":
+        return ""
+    command = f"`pcn explain {shlex.quote(result.folder or '.')} {options}`"
+    return f"Why flows were slow: {command}, in the folder of this page."
 
 
 def _trees(results: Sequence[Result], trees: Sequence[replay.Tree | None]) -> list[str]:

@@ -83,6 +83,20 @@ def test_page_of_runs_whose_seed_decides_nothing_advises_no_sweep(
     assert "pcn sweep" not in text
 
 
+def test_victim_s_page_and_command_end_with_the_way_to_explain_it(tmp_path: Path) -> None:
+    """And the command explains F0. Marks with PFC alone, to which no sender reacts, have a note."""
+    place, settings = tmp_path / "run", ["--set", "duration=4ms"]
+    words = ["run", "victim", "--clock", "virtual", "--scheme", "pfc,pcn", *settings]
+    done = forks.run("pcn", *words, "--out", str(place))
+    command = f"pcn explain {place / 'pfc'} --flow 0"
+    assert f"Why flows were slow: {command}\n" in done.stdout
+    assert forks.run(*command.split()).stdout.rstrip().endswith("(VICTIM).")
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert "slow: <code>pcn explain pfc --flow 0</code>, in the folder of this page." in page
+    assert page.count("but no sender reacts to them") == 1
+    assert "PFC alone: the switches&#39; program (pcn) marks, and receivers count" in page
+
+
 LIMITS = """
 [...document.querySelectorAll('#flows table')].map(table => [...table.querySelectorAll('tbody tr')]
     .map(row => row.querySelector('[data-name="its own limiter"]'))

@@ -45,8 +45,10 @@ TEXTS = {
     "f0_burst_bps": NumberText("F0's rate during the bursts", "more"),
     "f0_last_third_bps": NumberText("F0's rate in the last third of the bursts"),
     "f1_burst_bps": NumberText("F1's rate during the bursts", "more"),
-    "f0_lost_burst_bytes": NumberText("what F0 lost during the bursts, of what it could have had"),
-    "f0_lost_bytes": NumberText("what F0 lost in all, of what it could have had", "less"),
+    "f0_lost_burst_bytes": NumberText(
+        "what F0 lost during the bursts, of the ideal or its limiter's rate"
+    ),
+    "f0_lost_bytes": NumberText("what F0 lost in all, of the ideal or its limiter's rate", "less"),
     "trunk_after": NumberText("used share of the link from S0 to S1 after the bursts"),
     "full_s": NumberText("time until the link from S0 to S1 is full again", "less"),
     "shared_s": NumberText("time until F0 and F1 have their fair shares again", "less"),
