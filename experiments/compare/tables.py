@@ -138,8 +138,8 @@ class _Tests:
 
     @property
     def has_constants(self) -> bool:
-        """Whether a number is the same in all seeds of two groups."""
-        return len(self._holds) < len(self._changes)
+        """Whether a number that differs is the same in all seeds of both groups."""
+        return any(change.value and change.p is None for change in self._changes.values())
 
     def verdict(self, first: Group, second: Group, name: str) -> str:
         """Returns whether two groups differ by more than chance."""
@@ -154,15 +154,10 @@ class _Tests:
         if key is None:
             return "not tested: one seed"
         if key not in self._holds:
-            return equal_in_seeds(first, second)
+            return f"equal in all {_seed_counts((first, second))} seeds"
         if not self._changes[key].beyond:
             return "no"
         return "yes" if self._holds[key] else f"by itself; not among {self.number}"
-
-
-def equal_in_seeds(*groups: Group) -> str:
-    """Returns what stands in place of a test where each group has one value in all seeds."""
-    return f"equal in all {_seed_counts(groups)} seeds"
 
 
 def _seed_counts(groups: Iterable[Group]) -> str:

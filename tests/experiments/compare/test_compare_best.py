@@ -67,6 +67,8 @@ def test_numbers_without_spread_are_not_tested() -> None:
     table = tables.best([*steady, varied])
     assert table.rows[0][6:] == ["equal in all 5 seeds", "–"]
     assert "all 2 comparisons of two runs in 1 row" in table.notes[0]
+    equal = [group(run, *[1.1] * 5, number=name) for run in "ab"]
+    assert not any("Equal in all" in note for note in tables.best([*equal, varied]).notes)
     assert [cell.endswith(tables.MARK) for cell in tables.numbers([*steady, varied]).rows[0]] == [
         *(False, False, False, True)
     ]
