@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from pcn.experiments.compare.groups import Group, difference, different_settings, pairs, texts_of
+from pcn.experiments.compare.groups import Group, difference, different_settings, texts_of
 from pcn.experiments.define import flows_by_size, intervals
 from pcn.experiments.define.intervals import Difference
 from pcn.experiments.define.number_texts import NumberText, named, unit_of, value_text
@@ -34,6 +34,10 @@ _SLOWDOWN = (
 _OF_CUT = (
     f"{CUT}: the t-test's interval begins below -100%. No such number is negative, so it is cut "
     "there, and covers as often; more seeds would narrow it."
+)
+_UNTESTABLE = (
+    "Equal in all seeds: each side has one value in all of its seeds, so a difference isn't by "
+    "chance, and isn't testable; it has no interval."
 )
 _COMMON = {
     "duration_ms": NumberText("length of the run"),
@@ -122,13 +126,20 @@ class _Tests:
             for first, second in combinations(groups, 2)
             if (change := difference(first, second, name)) is not None
         }
-        holds = intervals.holm([change.p for change in self._changes.values()])
-        self._holds = dict(zip(self._changes, holds, strict=True))
-        self.paired = {change.paired for change in self._changes.values()}
+        chances = {key: change.p for key, change in self._changes.items() if change.p is not None}
+        holds = intervals.holm(list(chances.values()))
+        self._holds = dict(zip(chances, holds, strict=True))
+        self.paired = {self._changes[key].paired for key in chances}
 
     @property
     def number(self) -> int:
-        return len(self._changes)
+        """How many are tested."""
+        return len(self._holds)
+
+    @property
+    def has_constants(self) -> bool:
+        """Whether a number that differs is the same in all seeds of both groups."""
+        return any(change.value and change.p is None for change in self._changes.values())
 
     def verdict(self, first: Group, second: Group, name: str) -> str:
         """Returns whether two groups differ by more than chance."""
@@ -142,9 +153,15 @@ class _Tests:
         )
         if key is None:
             return "not tested: one seed"
+        if key not in self._holds:
+            return f"equal in all {_seed_counts((first, second))} seeds"
         if not self._changes[key].beyond:
             return "no"
         return "yes" if self._holds[key] else f"by itself; not among {self.number}"
+
+
+def _seed_counts(groups: Iterable[Group]) -> str:
+    return " or ".join(map(str, sorted({len(group.runs) for group in groups})))
 
 
 def _missing(groups: Sequence[Group], name: str) -> str:
@@ -190,6 +207,9 @@ def _how(groups: Sequence[Group], tests: _Tests) -> list[str]:
         for paired, text in ((True, "paired, seed by seed"), (False, "unpaired, Welch's"))
         if paired in tests.paired
     ]
+    untestable = [_UNTESTABLE] * tests.has_constants
+    if not kinds and untestable:
+        return untestable
     if not kinds:
         names = {run.scenario for group in groups for run in group.runs}
         name = names.pop() if len(names) == 1 else "EXPERIMENT"
@@ -197,7 +217,6 @@ def _how(groups: Sequence[Group], tests: _Tests) -> list[str]:
             "One seed shows no difference beyond chance: "
             f"`pcn sweep {name or 'EXPERIMENT'} --seeds 1:5` runs several."
         ]
-    seeds = " or ".join(map(str, sorted({len(group.runs) for group in groups})))
     among = (
         f"all {tests.number} comparisons of two runs in {tests.rows} row" + "s" * (tests.rows > 1)
         if tests.number > 1
@@ -206,9 +225,10 @@ def _how(groups: Sequence[Group], tests: _Tests) -> list[str]:
     return [
         f"Beyond chance: yes, and {MARK}, hold for {among} together, so for the choice of the best "
         "as well (Holm's correction, 5%); by itself: only if no other were made.",
-        f"Means over {seeds} seeds" + f"; in brackets {note}." * bool(note),
+        f"Means over {_seed_counts(groups)} seeds" + f"; in brackets {note}." * bool(note),
         "Differences in percent of the other's mean, each with its 95% interval by a t-test "
         f"({', '.join(kinds)}).",
+        *untestable,
     ]
 
 
@@ -239,7 +259,11 @@ def numbers(groups: Sequence[Group]) -> Table:
 
 def notes(groups: Sequence[Group]) -> list[str]:
     """Returns what intervals are, and which test marks what."""
-    note = interval_note(len(group.runs) for group in groups)
+    names = [name for name in _names(groups) if not _equal(groups, name)]
+    spread = any(
+        not intervals.is_constant(group.values(name) or ()) for group in groups for name in names
+    )
+    note = interval_note(len(group.runs) for group in groups) if spread else ""
     lines = (
         [
             f"Means over the seeds, also of each seed's percentiles (tables by size have those of "
@@ -248,19 +272,30 @@ def notes(groups: Sequence[Group]) -> list[str]:
         if note
         else []
     )
-    first, others = groups[0], groups[1:]
-    tested = [group for group in others if len(group.runs) > 1 and len(first.runs) > 1]
+    first = groups[0]
+    changes = {
+        group.name: [
+            change for name in names if (change := difference(first, group, name)) is not None
+        ]
+        for group in groups[1:]
+    }
     for paired, test in (
         (True, "paired t-test, as equal seeds have equal flows here"),
         (False, "Welch's t-test, unpaired, as their runs haven't the same flows seed by seed"),
     ):
-        names = [group.name for group in tested if pairs(first, group) is paired]
-        if names:
+        tested = [
+            name
+            for name, members in changes.items()
+            if any(change.p is not None and change.paired is paired for change in members)
+        ]
+        if tested:
             lines.append(
-                f"{MARK} in {', '.join(names)}: differs from {first.name} by more than the seeds "
+                f"{MARK} in {', '.join(tested)}: differs from {first.name} by more than the seeds "
                 f"make likely ({test}, 95%: of a hundred numbers that don't differ it marks five). "
                 f"Below a mean stands its difference from {first.name}'s, with a 95% interval."
             )
+    if any(change.value and change.p is None for members in changes.values() for change in members):
+        lines.append(_UNTESTABLE)
     if untested := [group.name for group in groups if len(group.runs) < 2]:
         lines.append(
             f"{', '.join(untested)}: one seed, so nothing shows whether a difference is more than "
@@ -286,8 +321,9 @@ def unknown(groups: Sequence[Group]) -> list[str]:
 
 def as_csv(groups: Sequence[Group]) -> str:
     """Returns a row a number and group. `interval`: bootstrap, or range of the seeds;
-    `difference_*`: from the first group, relative, with a 95% interval by `test`; `beyond_spread`
-    is empty where one seed leaves it open. `flows`: of those numbers that are of flows of all seeds
+    `difference_*`: from the first group, relative, with a 95% interval by `test`, which is "equal
+    in all seeds" where there is nothing to test; `beyond_spread` is empty there, and where one seed
+    leaves it open. `flows`: of those numbers that are of flows of all seeds
     together."""
     text = io.StringIO()
     table = csv.DictWriter(text, _COLUMNS, restval="", lineterminator="\n")
@@ -349,6 +385,7 @@ _COLUMNS = (
     "relative_difference",
     "difference_low", "difference_high", "test", "beyond_spread",
 )  # fmt: skip
+_NO_TEST = "equal in all seeds"
 _TEXTS = ("number", "runs", "interval", "test")
 _COUNTS = ("seeds", "flows")
 
@@ -359,7 +396,7 @@ def _row(first: Group, group: Group, name: str) -> dict[str, object]:
         return {}
     mean = statistics.fmean(values)
     row: dict[str, object] = {"mean": mean, **_interval(intervals.of_mean(values))}
-    if len(values) > 1:
+    if not intervals.is_constant(values):
         row["standard_error"] = statistics.stdev(values) / len(values) ** 0.5
     below = first.mean(name)
     if below is None or group is first:
@@ -367,6 +404,8 @@ def _row(first: Group, group: Group, name: str) -> dict[str, object]:
     if below:
         row["relative_difference"] = mean / below - 1
     if (change := difference(first, group, name)) is not None:
+        if change.p is None:
+            return row | {"test": _NO_TEST}
         row["test"] = "paired" if change.paired else "welch"
         row["beyond_spread"] = str(change.beyond).lower()
         if below:
@@ -376,7 +415,7 @@ def _row(first: Group, group: Group, name: str) -> dict[str, object]:
 
 
 def _interval(interval: intervals.Interval | None) -> dict[str, object]:
-    if interval is None:
+    if interval is None or interval.is_point:
         return {}
     return {
         "low": interval.low,
@@ -440,7 +479,7 @@ def _cell(groups: Sequence[Group], group: Group, name: str) -> str:
 def _mean_text(groups: Sequence[Group], group: Group, name: str) -> str:
     values, text_of = group.values(name) or [], _in_unit(groups, name)[1]
     text, interval = text_of(statistics.fmean(values)), intervals.of_mean(values)
-    if interval is not None and interval.low < interval.high:
+    if interval is not None and not interval.is_point:
         text += f" [{text_of(interval.low)}, {text_of(interval.high)}]"
     return text
 

@@ -87,6 +87,8 @@ class RunPage:
     them."""
     flows: Callable[[Plan, Recording], Sequence[Table]] | None = None
     """Of one run: the few ports and flows that stand out; empty: there is nothing to show."""
+    explain: str = ""
+    """Options of `pcn explain` for its slow flows; empty: no command is named."""
 
 
 class Experiment:

@@ -260,7 +260,7 @@ def cell(estimate: Estimate | None) -> str:
     if estimate is None:
         return "–"
     interval = estimate.interval
-    if interval is None:
+    if interval is None or interval.is_point:
         return number_text(estimate.value, digits=4)
     return (
         f"{number_text(estimate.value)} [{number_text(interval.low)}, {number_text(interval.high)}]"

@@ -40,6 +40,11 @@ class Interval:
     high: float
     bootstrap: bool
 
+    @property
+    def is_point(self) -> bool:
+        """Whether it has no width: means of equal values differ in their last digit at most."""
+        return math.isclose(self.low, self.high, rel_tol=1e-12)
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -50,13 +55,19 @@ class Difference:
     low: float
     high: float
     paired: bool
-    p: float
-    """How likely one as large would be by chance alone."""
+    p: float | None
+    """How likely one as large would be by chance alone. None where each group has one value in all
+    of its seeds: there was no chance in it, so no test, and the interval has no width."""
 
     @property
     def beyond(self) -> bool:
-        """Whether it is more than the seeds make likely."""
-        return self.low > 0 or self.high < 0
+        """Whether a test has it as more than the seeds make likely."""
+        return self.p is not None and (self.low > 0 or self.high < 0)
+
+
+def is_constant(values: Sequence[float]) -> bool:
+    """Returns whether all seeds have the same value."""
+    return len(set(values)) <= 1
 
 
 @lru_cache(maxsize=16)
@@ -84,10 +95,13 @@ def of_mean(values: Sequence[float]) -> Interval | None:
 
 def difference(first: Sequence[float], second: Sequence[float], paired: bool) -> Difference | None:
     """Returns by how much the second values' mean is larger. `paired`: values of one place belong
-    together. None where a group has one value. Values without any spread differ beyond it, where
-    they differ."""
+    together. None where a group has one value. Of two groups without any spread nothing is
+    tested."""
     if len(first) < 2 or len(second) < 2:
         return None
+    if is_constant(first) and is_constant(second):
+        value = second[0] - first[0]
+        return Difference(value, value, value, paired, None)
     value = statistics.fmean(second) - statistics.fmean(first)
     if paired:
         differences = [b - a for a, b in zip(first, second, strict=True)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,7 @@ from pcn.experiments.data.parts import PART_TEXTS
 from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
+from pcn.experiments.define.draws import NOTHING
 from pcn.experiments.define.looks import flow_colours, label
 from pcn.experiments.define.tables import Table, aligned_rows, with_unit
 from pcn.experiments.draw.palette import DARK, LIGHT, dot
@@ -40,6 +42,7 @@ from pcn.experiments.results.judged_run import Result, by_scheme
 from pcn.experiments.results.summary import goodput_bps
 from pcn.experiments.results.utilisation import utilisation
 from pcn.hosts.algorithms import known_scheme
+from pcn.hosts.algorithms.base import ReactionPoint
 from pcn.softswitch.cache.objects import BuildError, cache_dir, digest, keep, read_intact
 from pcn.topologies import extras, lossless
 from pcn.topologies.model import Topology
@@ -158,16 +161,21 @@ def render(
     # The same network with another load needs no second drawing
     loads = [] if replayed or not _is_same_network(results) else _loads(pictures_of[0], results)
     headlines = first.failures.attempt("headlines", lambda: _headlines(results)) or []
+    data = plots.data(results)
+    replayed_data = data["replay"]
     page = {
         "title": first.experiment.title,
         "source": first.experiment.source,
         "clock_text": _clock_text(results),
         "script": script("known.js", "charts.js", "report.js"),
-        "data": plots.as_json({**plots.data(results), "loads": loads}),
+        "data": plots.as_json({**data, "loads": loads}),
         "views": [view.title for view in charts[0].views] if charts else [],
         "replayed": replayed,
+        "drawn_at": f"{replayed_data['times'][replayed_data['opens']]:.2f} ms" if replayed else "",
+        "trees": _trees(results, replay.largest_trees(replayed_data)),
         "drawings": pictures_of[:1] if loads else pictures_of,
         "seeds": _seeds(results),
+        "explain": _explain(first),
         # a network by its tiers has them in its drawing
         "load_steps": [
             (f"{below:.0%} to {most:.0%}", colour) for below, (most, colour) in _load_steps()
@@ -287,7 +295,25 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         ],
         "versions": [*sorted(recording.versions.items()), *result.provenance.items()],
         "notes": recording.notes,
+        "unheeded": _unheeded(result),
     }
+
+
+def _unheeded(result: Result) -> str:
+    """Returns why packets are marked with a scheme whose senders react to none; empty: they do, or
+    nothing is marked."""
+    scheme = known_scheme(result.plan.scheme)
+    if scheme is None or not any(flow.marked_packets for flow in result.recording.flows):
+        return ""
+    if any(
+        getattr(scheme.reaction_point, name, None) is not getattr(ReactionPoint, name)
+        for name in ("on_cnp", "on_ack")
+    ):
+        return ""
+    return (
+        f"{result.name}: the switches' program ({scheme.program}) marks, and receivers count the "
+        "marks, but no sender reacts to them."
+    )
 
 
 def _printed(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -339,10 +365,44 @@ def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
     ]
 
 
+def _explain(result: Result) -> str:
+    """Returns how flows of a run are explained; empty where they aren't."""
+    options = plots.page_of(result).explain
+    if not options or result.clock != "virtual":
+        return ""
+    command = f"`pcn explain {shlex.quote(result.folder or '.')} {options}`"
+    return f"Why flows were slow: {command}, in the folder of this page."
+
+
+def _trees(results: Sequence[Result], trees: Sequence[replay.Tree | None]) -> list[str]:
+    """Returns a sentence a run: when its congestion tree is largest, and where it starts."""
+    sentences = []
+    for result, tree in zip(results, trees, strict=False):
+        name = f"{result.name}: " if len(results) > 1 else ""
+        if tree is None:
+            sentences.append(f"{name}PAUSE holds no link at any of the moments.")
+            continue
+        roots = ", ".join(
+            f"{port}, where {format_value('size', float(f'{waiting * 1e3:.3g}'))} wait"
+            for port, waiting in tree.roots.items()
+        )
+        sentences.append(
+            f"{name}the congestion tree is largest at {tree.time_ms:.2f} ms: PAUSE holds "
+            f"{tree.held} link{'s' * (tree.held > 1)}" + f"; root {roots}" * bool(roots) + "."
+        )
+    return [sentence[0].upper() + sentence[1:] for sentence in sentences]
+
+
 def _seeds(results: Sequence[Result]) -> str:
     """Returns the sentence below the numbers of single runs, on their intervals."""
     seeds = sorted({result.plan.seed for result in results})
     several = ", a run each" if len(results) > 1 else ""
+    if all(result.clock == "virtual" and result.decided == NOTHING for result in results):
+        return (
+            "The runs have no chance in them: with other seeds each gives the same numbers."
+            if several
+            else "The run has no chance in it: with another seed it gives the same numbers."
+        )
     return (
         f"Seed {', '.join(map(str, seeds))}{several}: one run has no interval. `pcn sweep "
         f"{results[0].experiment.name} --seeds 1:5`, with this run's options, gives the numbers "

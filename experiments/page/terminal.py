@@ -27,7 +27,6 @@ from pcn.experiments.results.documents import section
 
 _STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
 _MOST_FLOWS = 16
-_TRAFFIC = "traffic"
 """The scenario whose flows have slowdowns."""
 _LEAST_WHAT = 40
 """Characters of a check's text, in a line: where they have no room, checks are paragraphs."""
@@ -67,10 +66,11 @@ def show(directory: Path, summary: Mapping[str, Any], console: Console) -> None:
 
 
 def _show_next(directory: Path, summary: Mapping[str, Any], console: Console) -> None:
-    """Prints the command that explains the slowest flow of traffic in virtual time."""
+    """Prints the command that explains the scenario's slow flows, of a run in virtual time."""
+    page = SCENARIOS[summary["scenario"]].page if summary["scenario"] in SCENARIOS else None
     name, run = next(iter((summary.get("runs") or {"": summary}).items()))
-    if summary["scenario"] == _TRAFFIC and run["clock"] == "virtual":
-        command = f"pcn explain {shlex.quote(str(directory / name))} --worst 10"
+    if page is not None and page.explain and run["clock"] == "virtual":
+        command = f"pcn explain {shlex.quote(str(directory / name))} {page.explain}"
         console.print(f"Why flows were slow: {command}", highlight=False, soft_wrap=True)
 
 

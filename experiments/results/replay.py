@@ -4,7 +4,8 @@ since the moment before, over which links PAUSE frames went and what each flow g
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ def times(result: Result) -> Array:
 def data(results: Sequence[Result]) -> dict[str, Any]:
     """Returns what the page's script replays: moments in ms, and of each run at each of them the
     PAUSE frames that each link sent since the moment before, whether it is held (0 or 1), queues in
-    KB by port, and rates in Gbit/s by flow since the moment before; `queueMax` in KB."""
+    KB by port, which ports are roots (0 or 1), and rates in Gbit/s by flow since the moment before;
+    `queueMax` in KB, and `opens`, the moment that is shown first."""
     edges = times(results[0])
     if edges.size < 3:
         return {"times": [], "runs": []}
@@ -51,6 +53,7 @@ def data(results: Sequence[Result]) -> dict[str, Any]:
     return {
         "times": [round(float(moment) * 1e3, 4) for moment in edges[1:]],
         "runs": runs,
+        "opens": _opens(runs, edges.size - 1),
         "queueMax": max(
             (max(queue, default=0) for run in runs for queue in run["queues"].values()), default=0
         ),
@@ -68,14 +71,21 @@ def _run(result: Result, edges: Array) -> dict[str, Any]:
         if sent.any() or held.any():
             links[name] = {"frames": sent.tolist(), "held": held.astype(int).tolist()}
     bits = plan.frame_bytes * 8 / 1e9 / np.diff(edges)
+    waiting = {
+        port: series_math.step_at(*series.get(str(port), "waiting_bytes"), at)
+        for port in plan.sampling.queues
+    }
     return {
         "links": links,
         "queues": {
-            str(port): [
-                round(float(value) / 1e3, 1)
-                for value in series_math.step_at(*series.get(str(port), "waiting_bytes"), at)
-            ]
-            for port in plan.sampling.queues
+            str(port): [round(float(value) / 1e3, 1) for value in values]
+            for port, values in waiting.items()
+        },
+        "roots": {
+            str(port): _is_root(
+                values, plan.topology.peer(port.node, port.port).node, port.node, links
+            )
+            for port, values in waiting.items()
         },
         "flows": {
             entity: np.round(
@@ -86,3 +96,64 @@ def _run(result: Result, edges: Array) -> dict[str, Any]:
             for entity in entities
         },
     }
+
+
+def _is_root(
+    waiting: Array, peer: str, node: str, links: Mapping[str, Mapping[str, Any]]
+) -> list[int]:
+    """Returns at which moments bytes wait at a port that isn't held, and its switch holds who sends
+    to it."""
+    sent = [link for name, link in links.items() if name.startswith(f"{node}->")]
+    taken = [link for name, link in links.items() if name == f"{peer}->{node}"]
+    holds, is_held = _held(sent, waiting.size), _held(taken, waiting.size)
+    roots: list[int] = ((waiting > 0) & (holds > 0) & (is_held == 0)).astype(int).tolist()
+    return roots
+
+
+def _held(links: Iterable[Mapping[str, Any]], moments: int) -> Array:
+    """Returns how many of the links are held at each moment."""
+    return _sum((link["held"] for link in links), moments)
+
+
+def _sum(series: Iterable[Sequence[float]], moments: int) -> Array:
+    """Returns the sum of any number of series at each moment."""
+    return sum((np.array(values, float) for values in series), start=np.zeros(moments))
+
+
+def _opens(runs: Sequence[Mapping[str, Any]], moments: int) -> int:
+    """Returns the first moment of the largest tree of all runs; without any the one with most PAUSE
+    before it, or with the longest queues."""
+    links = [run["links"].values() for run in runs]
+    for by_run in (
+        [_held(names, moments) for names in links],
+        [_sum((np.sign(link["frames"]) for link in names), moments) for names in links],
+        [_sum(run["queues"].values(), moments) for run in runs],
+    ):
+        most: Array = np.max(by_run, axis=0)
+        if most.any():
+            return int(most.argmax())
+    return 0
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The congestion tree of a run when it is largest. `held`: links; `roots`: ports, with what
+    waits there in KB."""
+
+    time_ms: float
+    held: int
+    roots: Mapping[str, float]
+
+
+def largest_trees(replayed: Mapping[str, Any]) -> list[Tree | None]:
+    """Returns the tree of each run of `data` at the first moment at which most links are held; None
+    where none ever is."""
+    times, trees = replayed["times"], []
+    for run in replayed["runs"]:
+        held = _held(run["links"].values(), len(times))
+        at = int(held.argmax())
+        roots = {
+            port: run["queues"][port][at] for port, is_root in run["roots"].items() if is_root[at]
+        }
+        trees.append(Tree(times[at], int(held[at]), roots) if held[at] else None)
+    return trees

@@ -111,6 +111,7 @@ class Traffic(Experiment):
         tables=by_size.tables,
         together=by_size.charts,
         flows=slowest.stand_out,
+        explain="--worst 10",
     )
 
     def __init__(self, spec: TrafficSpec | None = None) -> None:

@@ -178,7 +178,23 @@ def test_lesson_6_a_gentler_increase_costs_time_and_no_throughput() -> None:
     used, cnps = zip(*((line[1:-2], line[-1]) for line in numbers("6-figure.md-2")), strict=True)
     assert [len(shares) for shares in used] == [3, 3]
     assert all(gentle > steep for steep, gentle in zip(*used, strict=True))
-    assert cnps[1] - cnps[0] == 3
+    assert cnps == (8, 12), "four more, each 500 us"
+
+
+def test_lesson_6_a_marked_period_takes_the_rate_below_what_was_received() -> None:
+    rates = []
+    for w_min in (0.1, 0.025):
+        point = find_scheme("pcn").configure({"w_min": w_min}).new_rp(10e9)
+        point.on_cnp(Cnp(Mark.CE, rec_rate_bps=2.5e9), 0.0)
+        rates.append(point.rate_bps)
+    assert rates == pytest.approx([2.25e9, 2.4375e9])
+
+
+def test_lesson_3_without_a_k_the_ports_have_the_default(lessons: SimpleNamespace) -> None:
+    """The exercise names the K of its solution, as it isn't the default, 100 KB."""
+    exercise = (ROOT / "docs/tutorial/3-marking.md").read_text().partition("## Exercise")[2]
+    assert 'configure({"k_bytes": 80e3})' in exercise.partition("## Solution")[0]
+    assert find_scheme("by_rate.py:BY_RATE").configure().parameters.k_bytes == 100e3
 
 
 def test_lesson_7_which_flows_are_gone_decides_what_is_saved() -> None:

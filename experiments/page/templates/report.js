@@ -40,11 +40,6 @@
       for (const { dataset: { port, peer } } of figure.querySelectorAll(".gauge")) place(figure, RING, port.split(":")[0], peer, `${port} is a root`, ROOT_AT, { root: port });
     }
   };
-  // Whether bytes wait at a port that isn't held, and its switch holds who sends to it
-  const isRoot = ({ port, peer }, run) => {
-    const node = port.split(":")[0], holds = (way) => Boolean(run.links[way] && run.links[way].held[state.frame]);
-    return run.queues[port][state.frame] > 0 && !holds(`${peer}->${node}`) && Object.keys(run.links).some((way) => way.startsWith(`${node}->`) && holds(way));
-  };
 
   // The moment that the slider shows, in every drawing of the topology
   const replay = () => {
@@ -63,7 +58,7 @@
         const full = +scale.getAttribute("height"), height = queueMax ? Math.min(waiting / queueMax, 1) * full : 0;
         level.setAttribute("height", height.toFixed(1));
         level.setAttribute("y", (+scale.getAttribute("y") + full - height).toFixed(1));
-        const root = isRoot(gauge.dataset, run), name = gauge.querySelector(".port"), ring = figure.querySelector(`[data-root="${gauge.dataset.port}"]`);
+        const root = Boolean(run.roots[gauge.dataset.port][state.frame]), name = gauge.querySelector(".port"), ring = figure.querySelector(`[data-root="${gauge.dataset.port}"]`);
         name.textContent = root ? `root ${gauge.dataset.port}` : gauge.dataset.port;
         name.classList.toggle("root", root);
         if (ring) ring.setAttribute("visibility", root ? "visible" : "hidden");
@@ -78,7 +73,7 @@
         text.textContent = `${name} ${run.flows[text.dataset.flow][state.frame].toFixed(1)}`;
       }
     }
-    document.getElementById("now").textContent = `${times[state.frame].toFixed(2)} ms`;
+    for (const moment of document.querySelectorAll("#now, #drawn")) moment.textContent = `${times[state.frame].toFixed(2)} ms`;
     plots.forEach(showNow);
   };
 
@@ -87,12 +82,7 @@
     mark();
     slider.max = data.replay.times.length - 1;
     const show = (frame) => { state.frame = frame; slider.value = frame; replay(); };
-    // Where the page opens: the moment with most links held, or with most PAUSE before it, or with the longest queues
-    const total = (parts) => parts.reduce((sum, part) => sum + part, 0);
-    const links = (of) => data.replay.times.map((_, frame) => total(data.replay.runs.map((run) => Object.values(run.links).filter((link) => of(link)[frame]).length)));
-    const queued = data.replay.times.map((_, frame) => total(data.replay.runs.flatMap((run) => Object.values(run.queues).map((queue) => queue[frame]))));
-    const busiest = [links((link) => link.held), links((link) => link.frames), queued].find((counts) => counts.some((count) => count)) || queued;
-    show(Math.max(busiest.indexOf(Math.max(...busiest)), 0));
+    show(data.replay.opens);
     slider.addEventListener("input", () => { stop(); show(+slider.value); });
     let timer = null;
     const stop = () => { clearInterval(timer); timer = null; play.textContent = "▶"; };

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
 from compared_runs import group, stored_run
 
 from pcn.experiments.compare import tables
@@ -42,6 +43,35 @@ def test_best_run_is_tested_against_the_next() -> None:
         "not tested: one seed",
     ]
     assert tables.best([group("a", 1.0), group("b", 2.0)]).rows == [], "neither is better"
+
+
+def test_numbers_without_spread_are_not_tested() -> None:
+    """Where the seed decides nothing a difference isn't by chance, and has no star."""
+    name = "mean_slowdown S"
+    steady = [group("a", *[1.1] * 5, number=name), group("b", *[2.9] * 5, number=name)]
+    table = tables.best(steady)
+    assert table.rows[0][1:] == ["a", "1.1", "b", "2.9", "-62%", "equal in all 5 seeds"]
+    assert table.notes[0].startswith("Equal in all seeds: ")
+    assert "isn't testable" in table.notes[0]
+    assert not any("seeds; in brackets" in note or "Holm" in note for note in table.notes)
+    table = tables.numbers(steady)
+    assert table.rows[0][1:] == ["1.1", "2.9\n+164%"]
+    assert table.notes == [tables.best(steady).notes[0]]
+    row = next(row for row in tables.as_json(steady)["numbers"] if row["runs"] == "b")
+    assert row["test"] == "equal in all seeds"
+    assert row["relative_difference"] == pytest.approx(2.9 / 1.1 - 1)
+    lacking = ("low", "high", "standard_error", "difference_low", "difference_high")
+    assert {row[column] for column in (*lacking, "beyond_spread")} == {None}
+    # Beside one with a spread there is a test, and Holm's correction is over the tests alone.
+    varied = group("c", 5.1, 5.2, 5.3, 5.4, 5.5, number=name)
+    table = tables.best([*steady, varied])
+    assert table.rows[0][6:] == ["equal in all 5 seeds", "–"]
+    assert "all 2 comparisons of two runs in 1 row" in table.notes[0]
+    equal = [group(run, *[1.1] * 5, number=name) for run in "ab"]
+    assert not any("Equal in all" in note for note in tables.best([*equal, varied]).notes)
+    assert [cell.endswith(tables.MARK) for cell in tables.numbers([*steady, varied]).rows[0]] == [
+        *(False, False, False, True)
+    ]
 
 
 def test_best_run_of_many_comparisons_is_tested_among_all_of_them() -> None:

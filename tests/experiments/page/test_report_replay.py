@@ -60,6 +60,7 @@ def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) 
 MOMENT = """
 (replay => JSON.stringify({
     now: document.getElementById('now').textContent,
+    drawn: document.getElementById('drawn').textContent,
     held: [...replay.querySelectorAll('.link.held')].map(link => `${link.dataset.a} ${link.dataset.b}`),
     paused: [...replay.querySelectorAll('.link.paused')].map(link => `${link.dataset.a} ${link.dataset.b}`),
     queues: Object.fromEntries([...replay.querySelectorAll('.gauge')]
@@ -129,6 +130,7 @@ def test_replay_shows_one_moment_of_what_was_recorded(
     assert set(chromium.ask(ARROWS)) == {True}, "each points to whom it stops"
     before: float | None = None
     most, roots = 0.0, set[str]()
+    largest: tuple[int, str, list[str]] = (0, "", [])
     for number in range(count):
         chromium.ask(
             f"(s => {{ s.value = {number}; s.dispatchEvent(new Event('input')); "
@@ -136,6 +138,7 @@ def test_replay_shows_one_moment_of_what_was_recorded(
         )
         shown = json.loads(chromium.ask(MOMENT))
         now = float(shown["now"].removesuffix(" ms")) / 1e3
+        assert shown["drawn"] == shown["now"]
         for place_ms in shown["lines"]:
             assert place_ms / 1e3 == pytest.approx(now, abs=2e-5)
         for port, text in shown["queues"].items():
@@ -154,6 +157,9 @@ def test_replay_shows_one_moment_of_what_was_recorded(
         assert shown["rings"] == root
         assert shown["named"] == [f"root {port}" for port in root]
         roots |= set(root)
+        stopped = sum(read(way, "xoff", now) > 0 for way in ways)
+        if stopped > largest[0]:
+            largest = (stopped, shown["now"], root)
         held, paused = set[str](), set[str]()
         for link in topology.links:
             both = [topology.link_name(end.node, end.port) for end in (link.a, link.b)]
@@ -183,6 +189,32 @@ def test_replay_shows_one_moment_of_what_was_recorded(
         before = now
     assert most > 0
     assert ROOTS[scenario] in roots
+    stopped, when, root = largest
+    assert first["now"] == when, "the page opens where the tree is largest"
+    words = chromium.ask("document.getElementById('drawn').parentElement.textContent")
+    assert f"The congestion tree is largest at {when}: PAUSE holds {stopped} link" in words
+    assert [f"{port}, where" in words for port in root] == [True] * len(root)
+
+
+def test_tree_in_words_is_that_of_the_drawing(chromium: Browser, pages: dict[str, Path]) -> None:
+    """With PCN the victim's tree ends at the bursting hosts: the page calls neither it nor the
+    drawing's rings none."""
+    open_report(chromium, pages["both"], 1400)
+    words = chromium.ask("document.getElementById('drawn').parentElement.textContent")
+    text = chromium.ask("document.getElementById('pause').textContent")
+    opened = chromium.ask("document.getElementById('now').textContent")
+    for place, name in enumerate(("PFC alone", "PCN")):
+        sentence = words.partition(f"{name}: the congestion tree is largest at ")[2]
+        when, count = sentence.partition(" ms")[0], sentence.partition("holds ")[2].split()[0]
+        chromium.ask(
+            f"(slider => {{ slider.value = charts.data.replay.times.findIndex("
+            f"at => at.toFixed(2) === '{when}'); slider.dispatchEvent(new Event('input')); "
+            f"}})(document.getElementById('time'))"
+        )
+        assert chromium.ask("document.getElementById('now').textContent") == f"{when} ms"
+        assert chromium.ask(held(place)) == int(count)
+        assert place or opened == f"{when} ms", "PFC's is the larger one"
+    assert "the tree ends at the bursting hosts, to which S1 sent " in text
 
 
 def test_play_runs_to_the_end_by_itself(chromium: Browser, pages: dict[str, Path]) -> None:

@@ -63,13 +63,38 @@ def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str) -> None:
     assert scheme_title(scheme).partition(":")[0] == label(scheme)
 
 
-@pytest.mark.parametrize("name", ["one", "both"])
+@pytest.mark.parametrize(("name", "scenario"), [("many", "dumbbell"), ("over", "victim")])
 def test_page_of_single_runs_names_the_way_to_an_interval(
-    pages: dict[str, Path], name: str
+    pages: dict[str, Path], name: str, scenario: str
+) -> None:
+    """Of runs that have chance in them, as one on the machine's clock has."""
+    text = pages[name].read_text(encoding="utf-8")
+    named = f"one run has no interval. <code>pcn sweep {scenario} --seeds 1:5</code>"
+    assert text.count(named) == 1
+    assert "no chance in" not in text
+
+
+@pytest.mark.parametrize(("name", "subject"), [("one", "The run has"), ("both", "The runs have")])
+def test_page_of_runs_whose_seed_decides_nothing_advises_no_sweep(
+    pages: dict[str, Path], name: str, subject: str
 ) -> None:
     text = pages[name].read_text(encoding="utf-8")
-    named = "one run has no interval. <code>pcn sweep victim --seeds 1:5</code>"
-    assert text.count(named) == 1
+    assert text.count(f"{subject} no chance in ") == 1
+    assert "pcn sweep" not in text
+
+
+def test_victim_s_page_and_command_end_with_the_way_to_explain_it(tmp_path: Path) -> None:
+    """And the command explains F0. Marks with PFC alone, to which no sender reacts, have a note."""
+    place, settings = tmp_path / "run", ["--set", "duration=4ms"]
+    words = ["run", "victim", "--clock", "virtual", "--scheme", "pfc,pcn", *settings]
+    done = forks.run("pcn", *words, "--out", str(place))
+    command = f"pcn explain {place / 'pfc'} --flow 0"
+    assert f"Why flows were slow: {command}\n" in done.stdout
+    assert forks.run(*command.split()).stdout.rstrip().endswith("(VICTIM).")
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert "slow: <code>pcn explain pfc --flow 0</code>, in the folder of this page." in page
+    assert page.count("but no sender reacts to them") == 1
+    assert "PFC alone: the switches&#39; program (pcn) marks, and receivers count" in page
 
 
 LIMITS = """

@@ -147,7 +147,10 @@ def test_loss_counts_against_what_a_limiter_allows(runs: Runs) -> None:
     lines = headlines(*runs("pfc"), None)  # type: ignore[arg-type]
     shown = {line.label: (line.value, line.beside) for line in lines}
     assert shown["F0 during the bursts"][1] == "its limiter: 20 Gbit/s"
-    assert shown["F0 lost, of what it could have had"] == ("6.7 MB", "")
+    assert shown["F0 lost, of what it could have had"] == ("6.7 MB", "its limiter: 20 Gbit/s")
+    lines = headlines(*runs("pcn"), None)  # type: ignore[arg-type]
+    (beside,) = (line.beside for line in lines if line.label.startswith("F0 lost"))
+    assert beside == "ideal: 37.3 Gbit/s", "each row has what its loss counts against"
 
 
 def test_pcn_builds_none_and_f0_fills_the_link(runs: Runs) -> None:

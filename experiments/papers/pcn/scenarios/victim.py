@@ -86,7 +86,7 @@ class Victim(Experiment):
     title = "The victim flow: who suffers when others burst"
     source = "PCN (NSDI'20), section 3.1 and Fig. 1 to 3"
     schemes = (PFC, "dcqcn", PCN)
-    page = RunPage(CHARTS, headlines, about, story)
+    page = RunPage(CHARTS, headlines, about, story, explain="--flow 0")
     number_texts = TEXTS
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:

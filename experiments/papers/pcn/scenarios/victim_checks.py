@@ -36,7 +36,12 @@ _ORDERS = (
     (TREES, "tree of PAUSE", (PCN, "dcqcn", PFC), "tree_s"),
     (LOSS, "time until S0 to S1 is full again", (PCN, "dcqcn"), "full_s"),
     (VICTIM_FULL, "F0's loss of what it could have had", (PCN, "dcqcn"), "f0_lost_bytes"),
-    (TREE_OF_PFC, "F0's loss of that during the bursts", (PCN, PFC), "f0_lost_burst_bytes"),
+    (
+        TREE_OF_PFC,
+        "F0's loss in the bursts, of the ideal or its limiter's rate",
+        (PCN, PFC),
+        "f0_lost_burst_bytes",
+    ),
 )
 """Who is better, as the paper orders them: claim, what, schemes, number."""
 

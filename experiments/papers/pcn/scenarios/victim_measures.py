@@ -40,13 +40,15 @@ FIT_FROM, FIT_TO = 0.9, 0.15
 TEXTS = {
     "pause_trunk": NumberText("PAUSE frames from S1 to S0", "less"),
     "pause_senders": NumberText("PAUSE frames to H0 and H1", "less"),
-    "tree_s": NumberText("congestion tree: time with PAUSE to S0, H0 or H1", "less"),
+    "tree_s": NumberText("time with PAUSE to S0, H0 or H1", "less"),
     "spread_s": NumberText("time with PAUSE to H0 or H1", "less"),
     "f0_burst_bps": NumberText("F0's rate during the bursts", "more"),
     "f0_last_third_bps": NumberText("F0's rate in the last third of the bursts"),
     "f1_burst_bps": NumberText("F1's rate during the bursts", "more"),
-    "f0_lost_burst_bytes": NumberText("what F0 lost during the bursts, of what it could have had"),
-    "f0_lost_bytes": NumberText("what F0 lost in all, of what it could have had", "less"),
+    "f0_lost_burst_bytes": NumberText(
+        "what F0 lost during the bursts, of the ideal or its limiter's rate"
+    ),
+    "f0_lost_bytes": NumberText("what F0 lost in all, of the ideal or its limiter's rate", "less"),
     "trunk_after": NumberText("used share of the link from S0 to S1 after the bursts"),
     "full_s": NumberText("time until the link from S0 to S1 is full again", "less"),
     "shared_s": NumberText("time until F0 and F1 have their fair shares again", "less"),
@@ -101,8 +103,8 @@ def measure(plan: Plan, recording: Recording) -> Measures:
     least = series_math.step_at(*rates[0], np.arange(0.0, end - BIN_S, BIN_S / 4))
     sent = [_mean(flow, plan.steady_from_s, end) for flow in (f0, f1)]
     return Measures(
-        pause_trunk=_pauses(recording, (TRUNK,), end),
-        pause_senders=_pauses(recording, TO_LONG_SENDERS, end),
+        pause_trunk=pauses(recording, (TRUNK,), end),
+        pause_senders=pauses(recording, TO_LONG_SENDERS, end),
         tree_s=paused_s(plan, recording, TREE),
         spread_s=paused_s(plan, recording, TO_LONG_SENDERS),
         f0_burst_bps=_mean(f0, 0.0, burst),
@@ -151,7 +153,8 @@ def paused_s(plan: Plan, recording: Recording, links: tuple[str, ...]) -> float:
     return float(np.count_nonzero(held) * BIN_S)
 
 
-def _pauses(recording: Recording, links: tuple[str, ...], end_s: float) -> int:
+def pauses(recording: Recording, links: Sequence[str], end_s: float) -> int:
+    """Returns how many PAUSE frames went over the links from time 0 to `end_s`."""
     span = np.array([0.0, end_s])
     counts = (series_math.counter_at(*recording.series.get(link, "pause"), span) for link in links)
     return round(sum(float(last - first) for first, last in counts))

@@ -15,6 +15,7 @@ from pcn.experiments.papers.pcn.scenarios.victim_measures import (
     SMOOTH_S,
     Measures,
     measure,
+    pauses,
 )
 from pcn.experiments.papers.pcn.scenarios.victim_setting import (
     BURSTS,
@@ -28,23 +29,23 @@ from pcn.topologies.compact import LONG_SENDERS, P0_S0, P3_S1
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
     measures = measure(plan, recording)
-    ideals = [
-        f"ideal: {_gbps(ideal)}" if most == ideal else f"its limiter: {_gbps(most)}"
-        for ideal, most in zip(ideal_bps(plan), attainable_bps(plan), strict=True)
-    ]
     tree = _ms(measures.tree_s) if measures.tree_s else "none"
     return [
         Headline(
-            "congestion tree: time with PAUSE to S0, H0 or H1",
+            "time with PAUSE to S0, H0 or H1: the tree beyond the bursting hosts",
             tree,
             _paper(TREE.get(plan.scheme), plan) or _NONE.get(plan.scheme, ""),
         ),
         Headline(
             "PAUSE frames to H0 and H1", f"{measures.pause_senders:,}", _NONE.get(plan.scheme, "")
         ),
-        Headline("F0 during the bursts", _gbps(measures.f0_burst_bps), ideals[0]),
-        Headline("F1 during the bursts", _gbps(measures.f1_burst_bps), ideals[1]),
-        Headline("F0 lost, of what it could have had", _lost(measures.f0_lost_bytes)),
+        Headline("F0 during the bursts", _gbps(measures.f0_burst_bps), _reference(plan, 0)),
+        Headline("F1 during the bursts", _gbps(measures.f1_burst_bps), _reference(plan, 1)),
+        Headline(
+            "F0 lost, of what it could have had",
+            _lost(measures.f0_lost_bytes),
+            _reference(plan, 0),
+        ),
         Headline(
             "S0 to S1 full again after",
             _ms(measures.full_s),
@@ -59,6 +60,12 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
         Headline("flow completion time of the bursts, mean", _ms(measures.burst_fct_mean_s)),
         Headline("flow completion time of the bursts, last", _last(plan, recording, measures)),
     ]
+
+
+def _reference(plan: Plan, flow: int) -> str:
+    """Returns what a long flow could have during the bursts, which what it lost counts against."""
+    ideal, most = ideal_bps(plan)[flow], attainable_bps(plan)[flow]
+    return f"{'ideal' if most == ideal else 'its limiter'}: {_gbps(most)}"
 
 
 def _last(plan: Plan, recording: Recording, measures: Measures) -> str:
@@ -77,8 +84,8 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
     """Returns (figure that it belongs to, paragraph)."""
     measures = measure(plan, recording)
     return [
-        _pause(plan, measures),
-        _throughput(measures),
+        _pause(plan, recording, measures),
+        _throughput(plan, measures),
         *_rates(plan, measures),
         _marked(plan, recording, measures),
         *_after_pause(plan, recording),
@@ -150,9 +157,19 @@ def _reading(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _pause(plan: Plan, measures: Measures) -> tuple[str, str]:
+def _pause(plan: Plan, recording: Recording, measures: Measures) -> tuple[str, str]:
     if not measures.pause_trunk and not measures.pause_senders:
-        return "pause", "No PAUSE went from S1 to S0, and none to H0 or H1: no tree."
+        bursting = pauses(
+            recording,
+            [name for name in recording.links if name.startswith("s1->h")],
+            plan.duration_s,
+        )
+        reach = (
+            f"the tree ends at the bursting hosts, to which S1 sent {bursting:,}."
+            if bursting
+            else "no tree."
+        )
+        return "pause", f"No PAUSE went from S1 to S0, and none to H0 or H1: {reach}"
     spread = (
         f"S0 in turn sent {measures.pause_senders:,} to H0 and H1, over {_ms(measures.spread_s)}: "
         "F0's sender is stopped though F0's own way is free."
@@ -166,7 +183,7 @@ def _pause(plan: Plan, measures: Measures) -> tuple[str, str]:
     )
 
 
-def _throughput(measures: Measures) -> tuple[str, str]:
+def _throughput(plan: Plan, measures: Measures) -> tuple[str, str]:
     full = (
         f"Together they fill the link from S0 to S1 again {_ms(measures.full_s)} after time 0"
         if measures.full_s is not None
@@ -180,9 +197,9 @@ def _throughput(measures: Measures) -> tuple[str, str]:
     return (
         "throughput",
         f"During the bursts F0 gets {_gbps(measures.f0_burst_bps)} and F1 "
-        f"{_gbps(measures.f1_burst_bps)}; of what it could have had F0 loses "
-        f"{_lost(measures.f0_lost_burst_bytes)} in them, {_lost(measures.f0_lost_bytes)} in all. "
-        f"{full}, {shared} After the bursts {measures.trunk_after:.1%} of that link is used.",
+        f"{_gbps(measures.f1_burst_bps)}; of what it could have had ({_reference(plan, 0)}) F0 "
+        f"loses {_lost(measures.f0_lost_burst_bytes)} in them, {_lost(measures.f0_lost_bytes)} in "
+        f"all. {full}, {shared} After the bursts {measures.trunk_after:.1%} of that link is used.",
     )
 
 
@@ -226,7 +243,9 @@ def _marked(plan: Plan, recording: Recording, measures: Measures) -> tuple[str, 
         "marked",
         f"During the bursts {_percent(measures.f0_marked_burst)} of F0's packets arrive marked and "
         f"{_percent(measures.f1_marked_burst)} of F1's. Of what S1 sent to R0 over the whole run "
-        f"it marked {share}.",
+        f"it marked {share}."
+        + " These switches mark as PCN's do, and no sender reacts."
+        * (plan.scheme == PFC),
     )
 
 
