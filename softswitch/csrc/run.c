@@ -169,17 +169,23 @@ static void transmit(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t number)
     sw_pkt_free(&sw->pool, pkt);
 }
 
-void sw_start_frame(struct sw_switch *sw, struct sw_tm_port *port, struct sw_pkt *pkt)
+static inline void start_frame(struct sw_switch *sw, struct sw_tm_port *port,
+                               struct sw_port *memory, struct sw_pkt *pkt)
 {
-    struct sw_port *out = sw->ports[port->port];
-    if (out != NULL && sw_port_in_memory(out, port)) {
+    if (memory != NULL) {
         sw_tm_timed(port, pkt, pkt->p.length);
-        sw_port_deliver(sw, out, pkt);
+        sw_port_deliver(sw, memory, pkt);
         return;
     }
     bool immediate = sw_tm_immediate(port);
     sw_tm_sent(port, pkt, pkt->p.length);
     if (immediate) transmit(sw, pkt, port->port);
+}
+
+void sw_start_frame(struct sw_switch *sw, struct sw_tm_port *port, struct sw_pkt *pkt)
+{
+    struct sw_port *out = sw->ports[port->port];
+    start_frame(sw, port, out != NULL && sw_port_in_memory(out, port) ? out : NULL, pkt);
 }
 
 void sw_serve_port(struct sw_switch *sw, struct sw_tm_port *port)
@@ -203,7 +209,7 @@ void sw_serve_port(struct sw_switch *sw, struct sw_tm_port *port)
             sw_pkt_free(&sw->pool, pkt);
             continue;
         }
-        sw_start_frame(sw, port, pkt);
+        start_frame(sw, port, in_memory ? out : NULL, pkt);
         if (in_memory && sw_port_full(out)) break;
     }
 }
