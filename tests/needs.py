@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from typing import NoReturn
@@ -26,6 +27,8 @@ def _package(program: str) -> Need:
     return Need(f"no {program}", "make test installs it")
 
 
+BY_ENGINE = bool(os.environ.get("PCN_TEST_ENGINE"))
+"""Whether the engine moves the packets of live switches that tests start."""
 TARGETS = ("softswitch", "bmv2")
 ROOT = Need("no root, for network namespaces", "sudo make unit", optional=True)
 SYS_RESOURCE = Need(
@@ -90,6 +93,11 @@ def program(name: str, need: Need) -> str:
     if path is None:
         missing(need)
     return path
+
+
+def own_queues(why: str) -> pytest.MarkDecorator:
+    """Returns the mark of a test of a start by the switch's queues alone."""
+    return pytest.mark.skipif(BY_ENGINE, reason=f"{why}: make unit, without PCN_TEST_ENGINE")
 
 
 def target(name: str) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 
+from needs import BY_ENGINE
 from p4rt_client import WAIT_S
 
-BY_ENGINE = bool(os.environ.get("PCN_TEST_ENGINE"))
-"""Whether an engine moves the packets of live switches (virtualnet/live.py)."""
 COMMAND = [sys.executable, "-m", "pcn.switch_command" if BY_ENGINE else "pcn.softswitch"]
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from google.protobuf import text_format
+from needs import BY_ENGINE
 from p4rt_client import Names
-from p4rt_process import BY_ENGINE
 
 from pcn.base import packed
 from pcn.base.p4rt import p4i

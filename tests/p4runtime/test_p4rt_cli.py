@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import needs
 import pytest
 from p4rt_client import Client
-from p4rt_process import BY_ENGINE, COMMAND, Process
+from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program
 
 from pcn.base import packed
@@ -128,7 +129,7 @@ def test_a_program_from_the_command_line(switch_process: Process, tmp_path: Path
     assert "cannot write" in line
 
 
-@pytest.mark.skipif(BY_ENGINE, reason="the engine's package loads more")
+@needs.own_queues("the engine's package loads more")
 def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a program that the cache has: what takes long to import, and a client's program needs,
     or nothing does."""

@@ -17,11 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import grpc
+import needs
 import pytest
 import waiting
 import warm_compiler
 from p4rt_client import WAIT_S, Client, RefusedError
-from p4rt_process import BY_ENGINE, COMMAND, Process
+from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program, running_switch
 
 from pcn.base.p4rt import p4r, rpc_code
@@ -60,7 +61,7 @@ import sys
 import threading
 faulthandler.enable()
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], f"{sys.argv[1]}/.."]  # tests/, for needs
 from p4rt_client import Client, update
 from p4rt_switch import PROGRAMS, load
 bench = load(PROGRAMS / "bench")
@@ -182,7 +183,7 @@ def compile_by(
     return compile_by
 
 
-own_queues = pytest.mark.skipif(BY_ENGINE, reason="the engine is compiled, too")
+own_queues = needs.own_queues("the engine is compiled, too")
 
 
 @own_queues
@@ -220,12 +221,12 @@ def test_switch_ends_in_the_middle_of_a_compilation(
 def test_switch_compiles_runtime_and_program_side_by_side(
     processes: Callable[..., Process], compile_by: Callable[..., None], tmp_path: Path
 ) -> None:
-    """A start with an empty cache takes as long as the longer of the two."""
+    """And the runtime's files, too: one compiler waits here until there is another."""
     met = tmp_path / "met"
     met.mkdir()
     compile_by(MEETS, MET=met)
     assert processes(str(PROGRAMS / "bench.json")).end() == 0
-    assert len(list(met.iterdir())) == 2
+    assert len(list(met.iterdir())) > 2
 
 
 def test_a_full_disk_for_the_log(processes: Callable[..., Process], program: Program) -> None:

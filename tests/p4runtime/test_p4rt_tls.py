@@ -40,7 +40,14 @@ class Authority:
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
         self._openssl(
-            name, "-x509", "-subj", f"/CN={name}", "-addext", "basicConstraints=critical,CA:TRUE"
+            name,
+            "-x509",
+            "-subj",
+            f"/CN={name}",
+            "-addext",
+            "basicConstraints=critical,CA:TRUE",
+            "-addext",
+            "keyUsage=critical,keyCertSign",
         )
 
     @property

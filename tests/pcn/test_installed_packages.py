@@ -250,7 +250,7 @@ def test_scheduler_of_package_is_an_arbitration(install: Install) -> None:
     assert switch.arbitration == "lifo"
     with pytest.raises(VirtualError, match=r"scheduler 'fifo2', planted:LIFO: the Part has no"):
         scheduler_parts(find_topology("star").build({"arbitration": "fifo2"}))
-    with pytest.raises(TopologyError, match="arbitration 'sjf': there is 'fifo' and 'round robin'"):
+    with pytest.raises(TopologyError, match="'sjf': choose from 'fifo' and 'round robin'"):
         find_topology("star").build({"arbitration": "sjf"})
 
 

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import time
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_int, c_int32, c_int64, c_uint16, c_uint32, c_uint64
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import needs
 
 from pcn.softswitch.codegen.build import build_runtime, build_source
 from pcn.softswitch.native_types import (
@@ -20,9 +21,8 @@ from pcn.softswitch.native_types import (
     ReplicaRecord as Replica,
 )
 
-BY_ENGINE = bool(os.environ.get("PCN_TEST_ENGINE"))
-"""Whether an engine moves live switches' packets (virtualnet/live.py); the fixture `both_ways` sets
-it."""
+BY_ENGINE = needs.BY_ENGINE
+"""Which the fixture `both_ways` sets."""
 PROGRAMS = Path(__file__).with_name("programs")
 DROP_PORT = 511
 HANG_S = 60  # only what never happens takes so long

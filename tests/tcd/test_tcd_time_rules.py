@@ -16,7 +16,7 @@ from port_traffic import (
     FRAME,
     JUMBO,
     LOWER,
-    OTHER,
+    SECOND_DATA,
     Arrivals,
     Stops,
     packets,
@@ -27,7 +27,7 @@ from tcd_port_model import Met, Undetermined, allowed, shown, states, undetermin
 from tcd_rules import SETTLED, State, States, TofinoStates
 
 NONE = Undetermined(frozenset(), frozenset())
-WATCHED = frozenset({DATA, OTHER})
+WATCHED = frozenset({DATA, SECOND_DATA})
 PACKETS = packets(90)
 MAX_TON, EMPTY, LOOKS = 20_000, 2 * FRAME, 3
 START = 10**6
@@ -75,7 +75,7 @@ def test_with_pauses_they_differ_within_the_bound(
     stops: list[tuple[int, int]],
     other_stops: list[tuple[int, int]],
 ) -> None:
-    trace = port(arrivals, {DATA: stops, OTHER: other_stops})
+    trace = port(arrivals, {DATA: stops, SECOND_DATA: other_stops})
     ends = rests(trace, JUMBO, WATCHED | BEFORE)
     for number in sorted(WATCHED):
         departures = met(trace, number=number)

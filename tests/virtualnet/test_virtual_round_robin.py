@@ -97,7 +97,7 @@ def test_both_orders_of_events_agree(scheme: str, pfc: bool) -> None:
 
 def test_unknown_arbitration_is_refused() -> None:
     with pytest.raises(
-        TopologyError, match="s0: arbitration 'wfq': there is 'fifo' and 'round robin'"
+        TopologyError, match="s0: arbitration 'wfq': choose from 'fifo' and 'round robin'"
     ):
         arbitrated(star(2), "wfq")
 

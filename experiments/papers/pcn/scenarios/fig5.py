@@ -187,6 +187,10 @@ def steps(plan: Plan, recording: Recording) -> Chart:
     )
 
 
+def queues(plan: Plan, recording: Recording) -> Chart:
+    return compact_queues(plan, recording)
+
+
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
     steps = points(plan, recording)
     quiet = max((point.limit_bps for point in steps if point.pause_rate == 0), default=0.0)
@@ -253,7 +257,7 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
     ]
 
 
-PAGE = RunPage((received, pauses, steps, compact_queues), headlines, about, story)
+PAGE = RunPage((received, pauses, steps, queues), headlines, about, story)
 
 _NUMBERS = {
     "limit_bps": "rate of F1's limiter",
