@@ -121,7 +121,9 @@ def test_tab_reaches_all_in_the_order_of_the_page(
 def picture(chromium: Browser, box: list[float]) -> np.ndarray[Any, Any]:
     left, top, width, height = box
     clip = {"x": left, "y": top, "width": width, "height": height, "scale": 2}
-    shot = chromium.call("Page.captureScreenshot", format="png", clip=clip)["data"]
+    shot = chromium.call(
+        "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+    )["data"]
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(shot))).convert("L"), dtype=float)
 
 
