@@ -156,10 +156,11 @@ def sha256(path: Path) -> str:
 
 def pack(contents: Mapping[str, bytes]) -> bytes:
     """Returns an archive of files by name, with no trace of a day or of a machine. The smallest
-    come first, and the variants that run here: an archive is read from its start."""
+    come first, then PCN's own, which most starts read, and the variants that run here: an archive
+    is read from its start."""
 
-    def place(name: str) -> tuple[bool, bool, str]:
-        return name.endswith(".json"), NATIVE not in name, name
+    def place(name: str) -> tuple[bool, bool, bool, str]:
+        return name.endswith(".json"), name != "pcn.json", NATIVE not in name, name
 
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
