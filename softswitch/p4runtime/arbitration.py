@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pcn.base.p4rt import any_pb, p4r, rpc_status
@@ -121,10 +122,14 @@ class _Role:
 
 
 class Arbitration:
-    """The roles of one device. The default role, "", always exists."""
+    """The roles of one device. The default role, "", always exists.
 
-    def __init__(self, device_id: int) -> None:
+    `before_notice`: is called before any stream is notified, when the primaries are those that it
+    will read of."""
+
+    def __init__(self, device_id: int, before_notice: Callable[[], object] = lambda: None) -> None:
         self._device_id = device_id
+        self._before_notice = before_notice
         self._roles: dict[str, _Role] = {"": _Role()}
 
     def update(self, session: Session, message: p4r.MasterArbitrationUpdate) -> None:
@@ -292,6 +297,7 @@ class Arbitration:
         return scope
 
     def _notify(self, name: str, role: _Role, sessions: list[Session]) -> None:
+        self._before_notice()
         for session in sessions:
             response = p4r.StreamMessageResponse()
             message = response.arbitration

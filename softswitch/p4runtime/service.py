@@ -92,7 +92,8 @@ class Service:
         self._lock = engine or threading.RLock()
         # whose Read may take: one competes with a Write, however many there are
         self._turn = threading.Lock()
-        self._arbitration = Arbitration(device_id)
+        # A controller that reads that it is primary sends large messages at once
+        self._arbitration = Arbitration(device_id, self._note_primaries)
         self._open: set[Session] = set()
         self._ending = threading.Event()
         self._pump = threading.Thread(target=self._run_pump, name="p4runtime-events", daemon=True)

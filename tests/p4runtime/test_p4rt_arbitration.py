@@ -14,6 +14,7 @@ from p4rt_switch import Program, Switch
 
 from pcn.base.p4rt import p4r, rpc_code
 from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
+from pcn.softswitch.p4runtime.calls import ANY, MANY, Pushed
 from pcn.softswitch.p4runtime.errors import RpcError
 from pcn.softswitch.p4runtime.service import Service
 
@@ -84,6 +85,20 @@ def test_ended_stream_takes_no_place() -> None:
         arbitration.update(session, claim(number))
     sessions[0].close()
     assert arbitration.make_room(claim(1)) is None
+
+
+def test_connection_is_a_primary_s_before_its_client_reads_so() -> None:
+    """Else its first large message, sent at once, might be refused as a stranger's."""
+
+    class Reading(ListOutlet):
+        def push(self, data: bytes, most_bytes: int = ANY, most_messages: int = MANY) -> Pushed:
+            known.append(service.primary_peers())
+            return super().push(data, most_bytes, most_messages)
+
+    known: list[set[int]] = []
+    service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)  # type: ignore[arg-type]
+    service.hear(Session(Reading(7)), p4r.StreamMessageRequest(arbitration=claim(10)))
+    assert known == [{7}]
 
 
 def test_refused_claim_leaves_no_ended_primary() -> None:
