@@ -8,42 +8,39 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import math
 import os
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 from weakref import WeakSet
 
 import numpy as np
-import numpy.typing as npt
 
-from pcn.base import owner_only
 from pcn.softswitch.cache.objects import BuildError
 from pcn.softswitch.embed.switch import NativeSwitch
 from pcn.topologies.lossless import CREDITS
 from pcn.topologies.model import Endpoint, Topology
 from pcn.virtualnet import native
-from pcn.virtualnet.counts import Deadlock, LinkStats, PartStats, Totals, counted
+from pcn.virtualnet.captures import Captures
 from pcn.virtualnet.errors import CallbackError, VirtualError
+from pcn.virtualnet.faults import Faults
 from pcn.virtualnet.frames import Frames
 from pcn.virtualnet.lock import EngineLock
 from pcn.virtualnet.named import Named
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.pace import Lateness, Pace
 from pcn.virtualnet.parts import Part
-from pcn.virtualnet.pfc_log import PfcLog
 from pcn.virtualnet.ports import Ports, scheduler_parts
+from pcn.virtualnet.progress import Progress
 from pcn.virtualnet.samples import Samples, Source, specs
 from pcn.virtualnet.shared_buffers import SharedBuffers
 from pcn.virtualnet.sources import LinkSources
-from pcn.virtualnet.threads import ThreadStats
+from pcn.virtualnet.statistics import Statistics
 from pcn.virtualnet.times import picoseconds
 
 _Network = TypeVar("_Network", bound="TimedNetwork")
@@ -54,40 +51,10 @@ _FC_SYMBOLS, _BITS_PER_SYMBOL = 65536, 4 * 8
 7.9), and the bits that a link of the width 4X carries in one."""
 
 
-class _Progress:
-    """Calls `function` with the simulated time and the remaining real seconds, about twice a
-    second."""
-
-    _EVERY_S = 0.5
-
-    def __init__(
-        self, function: Callable[[float, float], None] | None, now_s: float, until_s: float | None
-    ) -> None:
-        self._function = function
-        self._begun = self._told = time.monotonic()
-        self._begun_s = now_s
-        self._until_s = until_s
-
-    def tell(self, network: TimedNetwork) -> None:
-        now = time.monotonic()
-        if self._function is None or now - self._told < self._EVERY_S:
-            return
-        self._told = now
-        now_s = network.now_s
-        done_s = now_s - self._begun_s
-        known = self._until_s is not None and done_s > 0
-        left_s = (
-            (now - self._begun) * (self._until_s - now_s) / done_s
-            if known and self._until_s
-            else math.inf
-        )
-        self._function(now_s, left_s)
-
-
 _NODE = re.compile(r"\bnode ([0-9]+)\b")
 
 
-class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
+class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports, Faults, Captures, Statistics):
     """Nodes, links and credits of `topology`, PFC where `protect` sets it. `switches`: by name, one
     of the topology's each, with its program and entries; they must stay open as long as the
     network. `endpoints` of each host, or by the host's name: kinds of the engine, which offers what
@@ -107,8 +74,6 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     _handle: int | None = None
     _pace: Pace | None = None
     _part: Part | None = None
-    _link_rows: npt.NDArray[Any] | None = None
-    """Of all processes, once they were gathered."""
 
     def __init__(
         self,
@@ -263,126 +228,6 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         number = self._numbered(function)
         self._check(self._library.vn_call_for_cpu(self._changing(), self._nodes[switch], number))
 
-    def survive(self) -> None:
-        """From now on a packet with which the run couldn't go on is lost and counted (`unable`),
-        where it would be an error that ends the run: resubmitted without end, more parsed than
-        virtual time stores, more headers than a frame has room for, beyond PFC's headroom or a
-        lane's buffer (`LinkStats.overrun`). What an endpoint's code raises may be its own matter
-        (`VirtualNetwork.failures`). Results of other runs are the same. Raises VirtualError."""
-        self._check(self._library.vn_survive(self._changing()))
-
-    def unable(self, node: str) -> int:
-        """Returns how many such packets a node has lost."""
-        return self._check(self._library.vn_unable(self._alive(), self._nodes[node]))
-
-    def set_link(
-        self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None
-    ) -> None:
-        """Changes a link, both ways, from now on: its rate, or whether frames may start. Nothing is
-        lost, unless a PAUSE couldn't start in time (`LinkStats.overrun`)."""
-        for end in (Endpoint(node, port), self.topology.peer(node, port)):
-            link = self._links[end]
-            old_rate, old_up = self._rates[link]
-            new = (old_rate if rate_bps is None else rate_bps, old_up if up is None else up)
-            self._check(self._library.vn_set_link(self._changing(), link, round(new[0]), new[1]))
-            self._rates[link] = new
-
-    def discard(self, node: str, port: int, discards: bool) -> None:
-        """Whether a switch loses from now on what is to leave by a port, and what waits there.
-        Raises VirtualError where output buffers keep it."""
-        self._check(
-            self._library.vn_discard(self._changing(), self._links[Endpoint(node, port)], discards)
-        )
-
-    def pfc_arrives(
-        self, node: str, port: int, traffic_class: int, quanta: int, mac: bytes
-    ) -> None:
-        """A PFC frame from `mac` comes in now at a port, as if its neighbour had sent it; 0 quanta
-        are a RESUME. Raises VirtualError."""
-        link = self._links[self.topology.peer(node, port)]
-        self._check(
-            self._library.vn_pfc_arrives(self._changing(), link, mac, traffic_class, quanta)
-        )
-
-    def disturb(
-        self,
-        node: str,
-        port: int,
-        frames: Literal["flow control", "notifications", "data"],
-        *,
-        lose: int = 0,
-        repeat: int = 0,
-        late: int = 0,
-        late_s: float = 0.0,
-        p_lose: float = 0.0,
-        seed: int = 1,
-    ) -> None:
-        """Faults of one kind of frames among those that `node` sends by `port`, from now on: of
-        those that arrive, every `lose`th is lost, every `repeat`th comes twice, every `late`th
-        takes effect `late_s` later, as does what follows it meanwhile; 0: none. Each is lost with
-        the probability `p_lose` besides, by random numbers that `seed`, link and kind determine.
-        Notifications are CNPs, CNMs and ACKs. Data are never late and come once; so do
-        notifications where links have credits, which their senders have paid for. Raises
-        VirtualError."""
-        if frames not in native.FRAMES:
-            raise VirtualError(
-                f"frames {frames!r}: choose from flow control, notifications and data"
-            )
-        for name, every in (("lose", lose), ("repeat", repeat), ("late", late)):
-            if every < 0:
-                raise VirtualError(f"{name}: {every}: a number from 1, or 0")
-        if not 0 <= late_s < math.inf:
-            raise VirtualError(f"late_s: {late_s:g} s: some time after it comes")
-        if not 0 <= p_lose <= 1:
-            raise VirtualError(f"p_lose: {p_lose:g}: a probability, from 0 to 1")
-        by = native.Disturbance(lose, repeat, late, picoseconds(late_s), seed, p_lose)
-        link = self._links[Endpoint(node, port)]
-        self._check(
-            self._library.vn_disturb(
-                self._changing(), link, native.FRAMES.index(frames), ctypes.byref(by)
-            )
-        )
-
-    def capture(self, node: str, port: int, path: Path) -> None:
-        """Writes every frame that leaves `node` by `port` to a pcap file, from now until the
-        network is closed; the time stamps, in nanoseconds, are simulated time. `close` fails if the
-        file can't be written. Raises VirtualError."""
-        self._only_in_one("a capture is one process's file")
-        try:
-            descriptor = owner_only.output(path)
-        except (OSError, owner_only.NotPrivateError) as error:
-            raise VirtualError(f"{path}: {getattr(error, 'strerror', error)}") from None
-        self.capture_to(node, port, path, descriptor)
-
-    def capture_to(self, node: str, port: int, path: Path, descriptor: int) -> None:
-        """As `capture`, to a file that is open; the engine closes it. Raises VirtualError, also
-        where a capture of the port goes on."""
-        self._only_in_one("a capture is one process's file")
-        link = self._links[Endpoint(node, port)]
-        code = self._library.vn_capture(self._alive(), link, descriptor)
-        if code < 0:
-            raise VirtualError(
-                f"{node}:{port} is captured already"
-                if code == -errno.EEXIST
-                else f"{path}: {os.strerror(-code)}"
-            )
-        self._captures[link] = path
-
-    def end_capture(self, node: str, port: int) -> None:
-        """Ends the capture of what leaves `node` by `port`, if there is one. Raises VirtualError
-        where it isn't whole."""
-        link = self._links[Endpoint(node, port)]
-        if code := self._library.vn_capture_stop(self._alive(), link):
-            raise VirtualError(
-                f"{self._captures[link]}: {os.strerror(-code)}: the capture isn't whole"
-            )
-
-    def log_pfc(self) -> PfcLog:
-        """Logs each PFC frame from now on."""
-        self._only_in_one("the log of PFC frames is in the order of all nodes")
-        self._check(self._library.vn_log_pfc(self._changing()))
-        return PfcLog(self._library, self._alive(), tuple(self._links))
-
     # ---- samples ----
 
     def sample(
@@ -481,7 +326,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             raise VirtualError(f"until_s={until_s:g}: the network is at {self.now_s:g} s already")
         chunk = _CHUNK * (self._part.n if self._part is not None else 1)
         exchange.budget, exchange.finish = chunk, finish
-        reporter = _Progress(progress, self.now_s, until_s)
+        reporter = Progress(progress, self.now_s, until_s)
         pace = () if self._pace is None else (self._pace.raw,)
         run_events = self._library.vn_run_paced if pace else self._library.vn_run
         try:
@@ -491,7 +336,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                     reason: int = run_events(alive[0], *pace)
                     if reason == native.BUDGET:
                         exchange.budget = chunk
-                        reporter.tell(self)
+                        reporter.report(self.now_s)
                         check()
                         if pace:  # one that is late doesn't sleep: others have their turn here
                             self.lock.release()
@@ -509,74 +354,6 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         except Exception as error:
             raise CallbackError(self._raiser(error), exchange.now_s, error) from error
 
-    def totals(self) -> Totals:
-        raw = native.Totals()
-        self._library.vn_totals(self._alive(), ctypes.byref(raw))
-        return counted(Totals, raw)
-
-    def threads(self) -> ThreadStats:
-        """Returns what threads have done so far."""
-        raw = native.Threads()
-        self._library.vn_threads(self._alive(), ctypes.byref(raw))
-        busy_s = tuple(busy_ns / 1e9 for busy_ns in raw.busy_ns[: raw.n])
-        rounds = self._library.vn_rounds(self._alive())
-        return ThreadStats(
-            raw.wall_ns / 1e9,
-            busy_s,
-            raw.answering_ns / 1e9,
-            raw.questions,
-            rounds,
-            raw.passes,
-            raw.longest_ns / 1e9,
-        )
-
-    def link_stats(self, node: str, port: int) -> LinkStats:
-        """Returns the statistics of the direction that leaves `node` by `port`."""
-        link = self._links[Endpoint(node, port)]
-        if self._link_rows is not None:
-            row = self._link_rows[link].tobytes()
-            return counted(LinkStats, native.LinkStats.from_buffer_copy(row))
-        raw = native.LinkStats()
-        self._library.vn_link_stats(self._alive(), link, ctypes.byref(raw))
-        return counted(LinkStats, raw)
-
-    def all_link_stats(self) -> npt.NDArray[Any]:
-        """Returns the statistics of all directions of links: a row each of LinkStats' fields as the
-        engine has them (times in ps), by the numbers of `link`."""
-        if self._link_rows is not None:
-            return self._link_rows
-        handle, read = self._alive(), self._library.vn_link_stats
-        rows = np.zeros(len(self._links), np.dtype(native.LinkStats))
-        for link in range(rows.size):
-            read(handle, link, rows.ctypes.data + link * rows.itemsize)
-        return rows
-
-    def deadlock(self) -> Deadlock | None:
-        """Returns the present deadlock, if any: by PFC or credits of the switches themselves. It is
-        exact: what is found never dissolves. Raises VirtualError where switches have output buffers
-        or shared ones, which aren't looked at."""
-        for switch in self.topology.switches:
-            if switch.output is not None or switch.buffer is not None:
-                kind = "output buffers" if switch.output is not None else "a shared buffer"
-                raise VirtualError(
-                    f"{switch.name} has {kind}: deadlocks are found without them alone"
-                )
-        deadlock, members = (
-            native.Deadlock(),
-            (ctypes.c_uint32 * (len(self._links) * native.CLASSES))(),
-        )
-        self._check(self._library.vn_deadlock(self._changing(), ctypes.byref(deadlock), members))
-        if not deadlock.members:
-            return None
-        ends = {link: end for end, link in self._links.items()}
-        named = [divmod(member, native.CLASSES) for member in members[: deadlock.members]]
-        names = [
-            (self.topology.link_name(ends[link].node, ends[link].port), number)
-            for link, number in named
-        ]
-        circle, behind = sorted(names[: deadlock.circle]), sorted(names[deadlock.circle :])
-        return Deadlock(tuple(circle), tuple(behind), deadlock.since_ps / 1e12, deadlock.held_bytes)
-
     # ---- of several processes ----
 
     @property
@@ -587,13 +364,6 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def holds(self, node: str) -> bool:
         """Returns whether the node's state is in this process: of a network in one, all are."""
         return self._part is None or self._part.holds(node)
-
-    def part_stats(self) -> PartStats:
-        """Returns what this process has done, of a network that several share; in one, what it has
-        done alone."""
-        raw = native.PartStats()
-        self._library.vn_part_stats(self._alive(), ctypes.byref(raw))
-        return counted(PartStats, raw)
 
     def gather(self) -> bool:
         """Brings what all processes have counted to the first one, whose digest, statistics and
@@ -611,27 +381,6 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         for samples in sorted(self._samples, key=attrgetter("number")):
             samples.gather(self._part, self._owner_of)
         return self._part.number == 0
-
-    def _gather_link_stats(self, part: Part) -> None:
-        """Either end of a link counts its own, and zeros for the other one's."""
-        links = [
-            link for end, link in self._links.items()
-            if part.holds(end.node) or part.holds(self.topology.peer(end.node, end.port).node)
-        ]  # fmt: skip
-        rows = np.zeros(len(links), np.dtype(native.LinkStats))
-        size = rows.dtype.itemsize
-        for row, link in enumerate(links):
-            at = native.LinkStats.from_address(rows.ctypes.data + row * size)
-            self._library.vn_link_stats(self._alive(), link, ctypes.byref(at))
-        gathered = part.gather((links, rows))
-        if not gathered:
-            return
-        of_links = np.zeros(len(self._links), np.dtype(native.LinkStats))
-        for links, rows in gathered:
-            for name in rows.dtype.names:
-                combine = np.maximum if name in ("held_max", "held_limit") else np.add
-                of_links[name][links] = combine(of_links[name][links], rows[name])
-        self._link_rows = of_links
 
     def _owner_of(self, source: Source) -> int | None:
         """Returns the process that samples a source; None: each has a part of the sum."""

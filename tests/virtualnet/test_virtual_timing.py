@@ -333,7 +333,7 @@ def test_run_reports_progress_with_an_estimate(
     queues: Literal["nodes", "one"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(range(10**6))
-    monkeypatch.setattr("pcn.virtualnet.timed.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("pcn.virtualnet.progress.time.monotonic", lambda: float(next(clock)))
     reports: list[tuple[float, float]] = []
     with VirtualNetwork(star(3), PFC_ONLY, queues=queues) as network:
         with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(3)])
@@ -388,7 +388,7 @@ def test_ctrl_c_closes_a_network_cleanly() -> None:
 
 def test_run_reports_progress_during_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10**6))
-    monkeypatch.setattr("pcn.virtualnet.timed.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("pcn.virtualnet.progress.time.monotonic", lambda: float(next(clock)))
     reports: list[float] = []
     with dumbbell_network() as network:
         network.run(until_s=60e-3, progress=lambda now, _: reports.append(now))

@@ -158,7 +158,7 @@ def test_a_run_that_fails_is_a_row(
 def test_run_beyond_its_time_limit_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pcn.virtualnet.timed._Progress._EVERY_S", 0.0)
+    monkeypatch.setattr("pcn.virtualnet.progress.Progress._EVERY_S", 0.0)
     command = [
         "sweep",
         "dumbbell",
