@@ -30,7 +30,7 @@ _FILES = (b"0", b"\0")  # tar's types of them
 
 def is_file(path: Path) -> bool:
     """Returns whether a program's file is there, plain or packed, of any name. An archive that
-    can't be read has each: its reader gets the reason."""
+    can't be read counts as one that has the file: its reader gets the reason."""
     try:
         if path.is_file():
             return True

@@ -46,15 +46,8 @@ from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability
 from pcn.hosts.virtual.explain import Explanations
-from pcn.hosts.virtual.flows import (
-    Array,
-    FlowBatch,
-    FlowList,
-    FlowMaker,
-    VirtualFlow,
-    VirtualFlows,
-    Wanted,
-)
+from pcn.hosts.virtual.flow_maker import Array, FlowMaker, Wanted
+from pcn.hosts.virtual.flows import FlowBatch, FlowList, VirtualFlow, VirtualFlows
 from pcn.hosts.virtual.latency import BUCKETS, Latency
 from pcn.hosts.virtual.memory import Memory
 from pcn.hosts.virtual.native import (

@@ -14,7 +14,7 @@ from pcn.hosts.algorithms import Configured, SchemeError
 from pcn.hosts.algorithms.discovery import schemes
 from pcn.hosts.algorithms.parameters import describe
 from pcn.hosts.lossy_classes import without_signal
-from pcn.hosts.virtual.flows import MAX_PAYLOAD
+from pcn.hosts.virtual.flow_maker import MAX_PAYLOAD
 from pcn.topologies import lossless
 from pcn.topologies.lossless import CREDITS, PFC
 from pcn.topologies.model import (

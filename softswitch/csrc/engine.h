@@ -23,8 +23,8 @@ struct sw_engine {
     /* when it has something to do next: at once where a port's way out is free that wasn't;
      * UINT64_MAX: never */
     uint64_t (*next)(struct sw_engine *);
-    /* The settings of a port's queues, its rate or the trimming were changed (traffic.h has them);
-     * or the ports that there are, or the program: what is inside is lost then. */
+    /* Is called after a change of a port's queues, its rate or the trimming (traffic.h has them); or
+     * of the program or the set of ports, by which what is inside is lost. */
     void (*set)(struct sw_engine *, uint16_t port);
     void (*flush)(struct sw_engine *);
     /* adds what waits at a port now, and what its queues have refused and trimmed */

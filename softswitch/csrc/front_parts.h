@@ -123,7 +123,7 @@ struct call {
     uint8_t class, work_class; /* at its end, and of its work: 1 favoured */
     bool listed, unfinished; /* among those that hold something */
     bool begun; /* counts for its method's bound */
-    bool awaited; /* workers know it: they are told of its end */
+    bool awaited; /* by workers, which get an event at its end */
     bool half_due, room_due;
     bool ready, sending; /* in these lists */
     bool busy; /* a worker has an event of it */

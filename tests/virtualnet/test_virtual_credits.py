@@ -30,7 +30,8 @@ from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
-from pcn.hosts.virtual.flows import FlowMaker, VirtualFlow
+from pcn.hosts.virtual.flow_maker import FlowMaker
+from pcn.hosts.virtual.flows import VirtualFlow
 from pcn.lab.launch import NetworkError, launch_spec
 from pcn.lab.preflight import require_startable
 from pcn.lab.target import target as find_target

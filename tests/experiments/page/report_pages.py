@@ -63,9 +63,9 @@ def chromium() -> Iterator[Browser]:
 
 OUTSIDE = """
 JSON.stringify([...document.querySelectorAll('.plot text')].filter(text => {
-    const own = text.getBoundingClientRect(), plot = text.closest('.plot').getBoundingClientRect();
-    return own.width && (own.left < plot.left - 1 || own.right > plot.right + 1
-        || own.top < plot.top - 2 || own.bottom > plot.bottom + 2);
+    const label = text.getBoundingClientRect(), plot = text.closest('.plot').getBoundingClientRect();
+    return label.width && (label.left < plot.left - 1 || label.right > plot.right + 1
+        || label.top < plot.top - 2 || label.bottom > plot.bottom + 2);
 }).map(text => text.textContent))
 """
 """Texts that a plot cuts."""
