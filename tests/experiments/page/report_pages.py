@@ -63,7 +63,8 @@ def chromium() -> Iterator[Browser]:
 
 OUTSIDE = """
 JSON.stringify([...document.querySelectorAll('.plot text')].filter(text => {
-    const label = text.getBoundingClientRect(), plot = text.closest('.plot').getBoundingClientRect();
+    const label = text.getBoundingClientRect();
+    const plot = text.closest('.plot').getBoundingClientRect();
     return label.width && (label.left < plot.left - 1 || label.right > plot.right + 1
         || label.top < plot.top - 2 || label.bottom > plot.bottom + 2);
 }).map(text => text.textContent))

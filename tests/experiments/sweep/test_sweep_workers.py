@@ -124,7 +124,8 @@ from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.run_task import run_tasks
 from pcn.experiments.sweep.executor import Means, sweep
 from pcn.experiments.sweep.task import Task
-tasks = [Task(*fields) for fields in {[(task.function, task.arguments, task.keys) for task in tasks]!r}]
+rows = {[(task.function, task.arguments, task.keys) for task in tasks]!r}
+tasks = [Task(*row) for row in rows]
 sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), Silent())
 """
     (tmp_path / "script.py").write_text(script)
