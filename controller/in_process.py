@@ -78,7 +78,7 @@ class InProcessSwitch(ControlPlane):
         return {
             index: Counter(cell.packets, None if of_packets else cell.bytes)
             for index, cell in _cells(
-                array, indices, lambda at, n: self.native.counters(array.index, at, n)
+                array, indices, lambda at, n: self.native.counters(array.c_index, at, n)
             )
         }
 
@@ -88,14 +88,16 @@ class InProcessSwitch(ControlPlane):
             return super().read_registers(name, indices)
         return dict(
             _cells(
-                array, indices, lambda at, n: self.native.registers(array.index, array.width, at, n)
+                array,
+                indices,
+                lambda at, n: self.native.registers(array.c_index, array.width, at, n),
             )
         )
 
     def nonzero_cells(self, name: str) -> dict[int, int]:
         """Returns the cells of a register that aren't 0, by index."""
         array = self.register(name)
-        return self.native.nonzero_registers(array.index, array.width, array.size)
+        return self.native.nonzero_registers(array.c_index, array.width, array.size)
 
     def _encoded(self, kind: p4r.Update.Type.ValueType, entry: Entry | MeterEntry) -> Any:
         if kind == p4r.Update.INSERT and isinstance(entry, TableEntry):
@@ -156,12 +158,14 @@ class InProcessSwitch(ControlPlane):
             raise SwitchError(f"{self.name}: {operation} failed: {error}") from None
 
 
-def _has(array: Array, indices: Sequence[int] | None) -> bool:
+def _has(array: Array | Register, indices: Sequence[int] | None) -> bool:
     return indices is None or all(0 <= index < array.size for index in indices)
 
 
 def _cells(
-    array: Array, indices: Sequence[int] | None, read: Callable[[int, int], Sequence[_Cell]]
+    array: Array | Register,
+    indices: Sequence[int] | None,
+    read: Callable[[int, int], Sequence[_Cell]],
 ) -> Iterator[tuple[int, _Cell]]:
     if indices is None:
         return enumerate(read(0, array.size))

@@ -12,7 +12,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -361,7 +361,7 @@ def _trimming(spec: LaunchSpec) -> list[str]:
     if spec.trimming is None:
         return []
     queues, trimming = spec.trimming
-    settings = ",".join(f"{name}={value}" for name, value in asdict(trimming).items())
+    settings = ",".join(f"{name}={value}" for name, value in trimming._asdict().items())
     return ["--trim", f"{','.join(map(str, queues))}:{settings}"]
 
 

@@ -32,7 +32,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -358,7 +358,7 @@ def run(
         )
         parameters += f";program={program!r};rates={PORT_RATES_BPS!r};clock={clock!r}"
         if trim:
-            parameters += f";trimming={dict(asdict(TRIMMING[1]), depth=TRIMMED_DEPTH)!r}"
+            parameters += f";trimming={dict(TRIMMING[1]._asdict(), depth=TRIMMED_DEPTH)!r}"
         if record is not None:
             recorded.touch()
             parameters += f";record={str(recorded)!r}"

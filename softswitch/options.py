@@ -287,10 +287,8 @@ def _trimming(text: str | None, priorities: int) -> tuple[tuple[int, ...], Trimm
     queues_text, _, settings = text.partition(":")
     queues = tuple(sorted({int(queue) for queue in queues_text.split(",")}))
     named = dict(pair.split("=") for pair in settings.split(",") if pair)
-    if unknown := named.keys() - set(Trimming.__dataclass_fields__):
-        raise OptionError(
-            f"{option}: {min(unknown)}: choose from {', '.join(Trimming.__dataclass_fields__)}"
-        )
+    if unknown := named.keys() - set(Trimming._fields):
+        raise OptionError(f"{option}: {min(unknown)}: choose from {', '.join(Trimming._fields)}")
     try:
         trimming = Trimming(**{name: int(value) for name, value in named.items()})
     except ValueError as error:

@@ -8,10 +8,9 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pcn.base import packed, priority
 from pcn.base.address import is_local
@@ -204,8 +203,7 @@ def _write_counts(switches: Sequence[Options], counts: Mapping[int, Counts]) -> 
             raise EndError(f"--coverage {error}") from None
 
 
-@dataclass(frozen=True)
-class _Objects:
+class _Objects(NamedTuple):
     """Shared objects: the runtime, and the programs by the files of their JSON, traced or not,
     covered or not."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _LIMITS = {
     "size": (64, 1024),
@@ -16,8 +16,15 @@ LAST_HOP_DSCP = 49
 the sender that the last hop has trimmed it (Ultra Ethernet's; hosts/csrc/wire.h has it, too)."""
 
 
-@dataclass(frozen=True)
-class Trimming:
+class _Settings(NamedTuple):
+    size: int
+    dscp_value: int
+    queue_index: int
+    weight: int
+    tail_percent: int
+
+
+class Trimming(_Settings):
     """By SONiC's names (SWITCH_TRIMMING): `size` of a trimmed frame, 64 to 1024 bytes; its
     `dscp_value`; the `queue_index`, the class, that it waits in at this port. Switches behind it go
     by the DSCP: 48 is class 6.
@@ -32,17 +39,22 @@ class Trimming:
     Raises ValueError.
     """
 
-    size: int = 64
-    dscp_value: int = 48
-    queue_index: int = 6
-    weight: int = 32
-    tail_percent: int = 0
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
+    def __new__(
+        cls,
+        size: int = 64,
+        dscp_value: int = 48,
+        queue_index: int = 6,
+        weight: int = 32,
+        tail_percent: int = 0,
+    ) -> Trimming:
+        trimming = super().__new__(cls, size, dscp_value, queue_index, weight, tail_percent)
         for name, (least, most) in _LIMITS.items():
-            value = getattr(self, name)
+            value = getattr(trimming, name)
             if not least <= value <= most:
                 raise ValueError(f"{name} is {value}: {least} to {most}")
+        return trimming
 
 
 DEFAULT = Trimming()

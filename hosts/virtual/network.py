@@ -706,7 +706,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 self.call(
                     "vn_count_waiting",
                     self._nodes[name],
-                    *(control_plane.register(register).index for register in WAITING),
+                    *(control_plane.register(register).c_index for register in WAITING),
                 )
             generator = packet_generator(self.topology, name, 1.0, self.scheme)
             if generator is not None:

@@ -35,14 +35,14 @@ class Sources:
 
     def register(self, switch: str, name: str, index: int) -> Source:
         """Returns a cell of a register of the program."""
-        number = self._switch(switch).register(name).index
+        number = self._switch(switch).register(name).c_index
         return Source(
             f"{switch} {name}[{index}]", native.REGISTER, self._nodes[switch], number, index
         )
 
     def counter_packets(self, switch: str, name: str, index: int) -> Source:
         """Returns the packets in a cell of a counter of the program."""
-        number = self._switch(switch).counter(name).index
+        number = self._switch(switch).counter(name).c_index
         return Source(
             f"{switch} {name}[{index}] packets",
             native.COUNTER_PACKETS,
@@ -53,7 +53,7 @@ class Sources:
 
     def counter_bytes(self, switch: str, name: str, index: int) -> Source:
         """Returns the bytes in a cell of a counter of the program."""
-        number = self._switch(switch).counter(name).index
+        number = self._switch(switch).counter(name).c_index
         return Source(
             f"{switch} {name}[{index}] bytes",
             native.COUNTER_BYTES,

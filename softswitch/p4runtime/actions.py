@@ -26,7 +26,7 @@ class Call(NamedTuple):
     @property
     def code(self) -> int:
         """C's number of the action."""
-        return self.action.index
+        return self.action.c_index
 
     def fill(self, message: p4r.TableAction) -> None:
         """Writes the canonical call into a message."""

@@ -12,7 +12,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from pcn.base.p4rt import any_pb, p4r, rpc_status
 from pcn.softswitch.p4runtime.calls import DONE, Outlet, Pushed
@@ -101,16 +100,16 @@ class Session:
         return True
 
 
-@dataclass
 class _Role:
     """A role's sessions. `highest`: the highest election id ever seen; `config`, `scope`: of its
     last primary."""
 
-    sessions: list[Session] = field(default_factory=list)
-    highest: int | None = None
-    primary: Session | None = None
-    config: any_pb.Any | None = None
-    scope: Scope | None = None
+    def __init__(self) -> None:
+        self.sessions: list[Session] = []
+        self.highest: int | None = None
+        self.primary: Session | None = None
+        self.config: any_pb.Any | None = None
+        self.scope: Scope | None = None
 
     def take_over(self, session: Session | None) -> None:
         """Makes a session the primary; None: there is none."""

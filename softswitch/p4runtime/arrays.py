@@ -19,7 +19,7 @@ from pcn.softswitch.p4runtime.parts import Part
 from pcn.softswitch.p4runtime.schema import Array, Register, Schema
 
 Undo = Callable[[], None]
-A = TypeVar("A", bound=Array)
+A = TypeVar("A", Array, Register)
 
 
 class Arrays:
@@ -31,29 +31,29 @@ class Arrays:
 
     def counters(self, array: Array, first: int, n: int) -> list[Counter]:
         """Returns the cells of a counter."""
-        return self._native.counters(array.index, first, n)
+        return self._native.counters(array.c_index, first, n)
 
     def registers(self, array: Register, first: int, n: int) -> list[int]:
         """Returns the cells of a register, as unsigned numbers."""
-        return self._native.registers(array.index, array.width, first, n)
+        return self._native.registers(array.c_index, array.width, first, n)
 
     def set_registers(self, array: Register, first: int, values: Sequence[int]) -> None:
         """Writes cells of a register."""
-        self._native.set_registers(array.index, array.width, first, values)
+        self._native.set_registers(array.c_index, array.width, first, values)
 
     def write_counter(self, message: p4r.CounterEntry) -> Undo:
         """Carries out MODIFY of a CounterEntry."""
         array = self._schema.counter(message.counter_id)
         first, n = _cells("counter", array, message)
-        old = self._native.counters(array.index, first, n)
+        old = self._native.counters(array.c_index, first, n)
         if message.HasField("data"):
             value = Counter(message.data.packet_count, message.data.byte_count)
             if value.packets < 0 or value.bytes < 0:
                 raise RpcError(
                     INVALID_ARGUMENT, f"counter {array.name}: counts must not be negative"
                 )
-            self._native.set_counters(array.index, first, [value] * n)
-        return functools.partial(self._native.set_counters, array.index, first, old)
+            self._native.set_counters(array.c_index, first, [value] * n)
+        return functools.partial(self._native.set_counters, array.c_index, first, old)
 
     def read_counters(self, query: p4r.CounterEntry) -> Iterator[Part]:
         """Yields the cells that a CounterEntry query selects, array by array."""
@@ -61,7 +61,9 @@ class Arrays:
             first, n = _cells("counter", array, query)
             yield Part(
                 n,
-                _counter_entities(array, first, self._native.counter_cells(array.index, first, n)),
+                _counter_entities(
+                    array, first, self._native.counter_cells(array.c_index, first, n)
+                ),
             )
 
     def write_register(self, message: p4r.RegisterEntry) -> Undo:
@@ -69,15 +71,15 @@ class Arrays:
         array = self._schema.register(message.register_id)
         first, n = _cells("register", array, message)
         value = array.type.decode(message.data, f"register {array.name}")
-        old = self._native.registers(array.index, array.width, first, n)
-        self._native.set_registers(array.index, array.width, first, [value] * n)
-        return functools.partial(self._native.set_registers, array.index, array.width, first, old)
+        old = self._native.registers(array.c_index, array.width, first, n)
+        self._native.set_registers(array.c_index, array.width, first, [value] * n)
+        return functools.partial(self._native.set_registers, array.c_index, array.width, first, old)
 
     def read_registers(self, query: p4r.RegisterEntry) -> Iterator[Part]:
         """Yields the cells that a RegisterEntry query selects, array by array."""
         for array in _selected(self._schema.registers, query.register_id, self._schema.register):
             first, n = _cells("register", array, query)
-            values = self._native.register_cells(array.index, array.width, first, n)
+            values = self._native.register_cells(array.c_index, array.width, first, n)
             yield Part(n, _register_entities(array, first, values))
 
     def write_meter(self, message: p4r.MeterEntry) -> Undo:
@@ -96,15 +98,15 @@ class Arrays:
 
     def meter(self, array: Array, index: int) -> MeterConfig | None:
         """Returns a meter cell's rates; None: it has none."""
-        return self._native.meter(array.index, index)
+        return self._native.meter(array.c_index, index)
 
     def set_meters(self, array: Array, first: int, n: int, value: MeterConfig | None) -> Undo:
         """Writes the rates of consecutive cells; None: they have none."""
-        old = [self._native.meter(array.index, index) for index in range(first, first + n)]
+        old = [self._native.meter(array.c_index, index) for index in range(first, first + n)]
 
         def write(values: Iterable[MeterConfig | None]) -> None:
             for index, config in enumerate(values, first):
-                self._native.set_meter(array.index, index, config)
+                self._native.set_meter(array.c_index, index, config)
 
         write([value] * n)
         return functools.partial(write, old)
@@ -116,7 +118,7 @@ class Arrays:
             raise RpcError(UNIMPLEMENTED, "colour counters of meters are not implemented")
         for array in _selected(self._schema.meters, query.meter_id, self._schema.meter):
             first, n = _cells("meter", array, query)
-            values = [self._native.meter(array.index, index) for index in range(first, first + n)]
+            values = [self._native.meter(array.c_index, index) for index in range(first, first + n)]
             yield Part(n, _meter_entities(array, first, values))
 
 
@@ -157,7 +159,9 @@ def _selected(arrays: Mapping[int, A], array_id: int, find: Callable[[int], A]) 
 
 
 def _cells(
-    kind: str, array: Array, message: p4r.CounterEntry | p4r.RegisterEntry | p4r.MeterEntry
+    kind: str,
+    array: Array | Register,
+    message: p4r.CounterEntry | p4r.RegisterEntry | p4r.MeterEntry,
 ) -> tuple[int, int]:
     """Returns the first cell and number of cells that a message means."""
     if not message.HasField("index"):

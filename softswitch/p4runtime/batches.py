@@ -7,8 +7,7 @@ Processing".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime.errors import (
@@ -32,8 +31,7 @@ MAX_UPDATES = 500_000  # of a Write, for the same reason
 LOOK = 10_000  # entries and cells that a Read looks at while nobody can write
 
 
-@dataclass
-class Written:
+class Written(NamedTuple):
     """The updates of a batch that were applied, and the client's error if some were not."""
 
     updates: list[p4r.Update]

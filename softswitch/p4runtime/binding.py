@@ -216,14 +216,14 @@ def _table(
     return schema.Table(
         id=described.preamble.id,
         name=name,
-        index=index,
+        c_index=index,
         kind=_KINDS.get(table.kind, schema.Kind.MASKED),
         fields=tuple(
             _key_field(types, name, a, b)
             for a, b in zip(described.match_fields, table.key, strict=True)
         ),
         actions=actions,
-        by_index={action.index: action for action in actions.values()},
+        by_index={action.c_index: action for action in actions.values()},
         size=table.size,
         const=const,
         const_default=bool(described.const_default_action_id) or table.const_default,
@@ -255,7 +255,7 @@ def _profile(
     return schema.Profile(
         id=described.preamble.id,
         name=name,
-        index=index,
+        c_index=index,
         selector=described.with_selector,
         actions={number: action for table in users for number, action in table.actions.items()},
         size=described.size,
@@ -349,7 +349,7 @@ def _action(
     return schema.Action(
         id=described.preamble.id,
         name=name,
-        index=index,
+        c_index=index,
         params=tuple(
             schema.Param(
                 a.id,

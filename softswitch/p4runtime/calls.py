@@ -6,9 +6,8 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from pcn.base.protos import message
 from pcn.softswitch.p4runtime.errors import OK, RpcError, Status
@@ -123,8 +122,7 @@ class Call:
 DONE: Final = Status(OK)
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """A method of a server. `handler` is called with the request and the Call, and returns the
     answer (UNARY) or its parts (PARTS); of a STREAM with the Call alone, and returns a Stream. It
     raises RpcError or BatchError. `most`: bytes of a message of clients; `most_of_strangers`: of

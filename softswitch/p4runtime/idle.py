@@ -59,7 +59,7 @@ class IdleTimers:
 
     def quiet_ns(self, table: Table, entry: Timed) -> int:
         """Returns how long ago a packet hit the entry, or the entry came."""
-        return 1000 * self._native.table_idle_us(table.index, entry.handle)
+        return 1000 * self._native.table_idle_us(table.c_index, entry.handle)
 
     def _push(self, table: Table, entry: Timed, since_ns: int) -> None:
         entry.timer = 0

@@ -27,6 +27,6 @@ def insertion(table: Table, key: Key, call: Call | Reference) -> Insertion:
     if isinstance(call, Reference):
         return Insertion(table.id, key, call, None)
     packed = addition(
-        table.index, key.key, key.mask, key.prefix, key.priority, call.code, call.args
+        table.c_index, key.key, key.mask, key.prefix, key.priority, call.code, call.args
     )
     return Insertion(table.id, key, call, packed)

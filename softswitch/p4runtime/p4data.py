@@ -8,8 +8,7 @@ header of those.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final, NamedTuple
 
 from pcn.base.p4rt import p4d, p4i, p4t
 from pcn.softswitch.p4runtime import bytestring
@@ -21,16 +20,23 @@ MAX_WIDTH: Final = 1 << 16  # bits
 _NAMED: Final = ("enum", "error")  # forms whose values are names
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A type that fits one number. `form` is the P4Data field that carries it."""
 
     form: str  # bitstring, bool, enum_value, enum, error
     width: int
     signed: bool = False
     members: tuple[str, ...] = ()  # of an enum without values, or of `error`, by number
-    size: ClassVar[int] = 1
-    leaves: ClassVar[int] = 1
+
+    @property
+    def size(self) -> int:
+        """As Composite's: itself alone."""
+        return 1
+
+    @property
+    def leaves(self) -> int:
+        """As Composite's."""
+        return 1
 
     @property
     def bits(self) -> int:
@@ -83,8 +89,7 @@ class Scalar:
         return bytestring.encode(value)
 
 
-@dataclass(frozen=True)
-class Composite:
+class Composite(NamedTuple):
     """A struct, tuple or header: `form` is the P4Data field, `parts` its members in order."""
 
     form: str  # struct, tuple, header

@@ -7,8 +7,7 @@ configurations.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcn.base.p4rt import p4r
 from pcn.softswitch.native import NativeError, NativeSwitch
@@ -28,15 +27,14 @@ if TYPE_CHECKING:
     from pcn.softswitch.trace.tracer import Tracer
 
 
-@dataclass
-class _Saved:
+class _Saved(NamedTuple):
     """What VERIFY_AND_SAVE keeps: the state lives in a switch without ports until COMMIT replays
     its writes."""
 
     verified: Verified
     shadow: NativeSwitch
     state: Forwarding
-    writes: list[p4r.Update] = field(default_factory=list)
+    writes: list[p4r.Update]
 
 
 class Pipeline:
@@ -100,7 +98,7 @@ class Pipeline:
     def record(self, updates: list[p4r.Update]) -> None:
         """Remembers updates that succeeded, for COMMIT."""
         if self._saved:
-            self._saved.writes += updates
+            self._saved.writes.extend(updates)
 
     def commit(self, verified: Verified) -> None:
         """VERIFY_AND_COMMIT: runs a configuration, with no state."""
@@ -118,7 +116,7 @@ class Pipeline:
             shadow.close()
             raise from_native(error) from error
         self._drop_saved()
-        self._saved = _Saved(verified, shadow, state)
+        self._saved = _Saved(verified, shadow, state, [])
 
     def commit_saved(self) -> None:
         """COMMIT: runs the saved configuration and replays the writes since. Raises RpcError

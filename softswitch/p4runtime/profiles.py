@@ -122,18 +122,18 @@ class Profiles:
 
     def _add_member(self, state: ProfileState, member: Member) -> None:
         member.handles = [
-            self._native.member_put(state.profile.index, member.call.code, member.call.args)
+            self._native.member_put(state.profile.c_index, member.call.code, member.call.args)
         ]
         state.members[member.id] = member
 
     def _remove_member(self, state: ProfileState, member: Member) -> None:
         for handle in member.handles:
-            self._native.member_delete(state.profile.index, handle)
+            self._native.member_delete(state.profile.c_index, handle)
         del state.members[member.id]
 
     def _set_action(self, state: ProfileState, member: Member, call: Call) -> None:
         for handle in member.handles:
-            self._native.member_put(state.profile.index, call.code, call.args, handle)
+            self._native.member_put(state.profile.c_index, call.code, call.args, handle)
         member.call = call
 
     # ---- ActionProfileGroup ----
@@ -189,12 +189,12 @@ class Profiles:
         return functools.partial(self._remove_group, state, group)
 
     def _add_group(self, state: ProfileState, group: Group, weights: dict[int, int]) -> None:
-        group.handle = self._native.group_put(state.profile.index, ())
+        group.handle = self._native.group_put(state.profile.c_index, ())
         state.groups[group.id] = group
         self._set_members(state, group, weights)
 
     def _remove_group(self, state: ProfileState, group: Group) -> None:
-        self._native.group_delete(state.profile.index, group.handle)
+        self._native.group_delete(state.profile.c_index, group.handle)
         del state.groups[group.id]
         self._count(state, group, {})
         group.weights = {}
@@ -205,11 +205,11 @@ class Profiles:
             member, times = state.members[number], max(weights[number], 1)
             while len(member.handles) < times:
                 copy = self._native.member_put(
-                    state.profile.index, member.call.code, member.call.args
+                    state.profile.c_index, member.call.code, member.call.args
                 )
                 member.handles.append(copy)
             handles += member.handles[:times]
-        self._native.group_put(state.profile.index, handles, group.handle)
+        self._native.group_put(state.profile.c_index, handles, group.handle)
         self._count(state, group, weights)
         group.weights = weights
 
@@ -226,7 +226,7 @@ class Profiles:
             if number in weights:
                 member.weights[max(weights[number], 1)] += 1
             while len(member.handles) > max(member.weights, default=1):
-                self._native.member_delete(state.profile.index, member.handles.pop())
+                self._native.member_delete(state.profile.c_index, member.handles.pop())
 
     # ---- what table entries refer to ----
 
@@ -250,11 +250,11 @@ class Profiles:
         else:
             _check_mode(state, "action sets", len(state.members) + len(state.groups))
             _check_room(state, reference.size)
-            put = functools.partial(self._native.member_put, state.profile.index)
+            put = functools.partial(self._native.member_put, state.profile.c_index)
             reference.copies = [
                 put(call.code, call.args) for call, times in reference.calls for _ in range(times)
             ]
-            reference.handle = self._native.group_put(state.profile.index, reference.copies)
+            reference.handle = self._native.group_put(state.profile.c_index, reference.copies)
             state.sets += 1
             state.size += reference.size
 
@@ -266,9 +266,9 @@ class Profiles:
         elif reference.kind == GROUP:
             state.groups[reference.number].entries -= 1
         else:
-            self._native.group_delete(state.profile.index, reference.handle)
+            self._native.group_delete(state.profile.c_index, reference.handle)
             for handle in reference.copies:
-                self._native.member_delete(state.profile.index, handle)
+                self._native.member_delete(state.profile.c_index, handle)
             state.sets -= 1
             state.size -= reference.size
 

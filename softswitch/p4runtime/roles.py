@@ -8,8 +8,7 @@ whether it may set the pipeline."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
@@ -30,8 +29,7 @@ _IDS: dict[str, Callable[[Any], int]] = {
 }
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(NamedTuple):
     """A role's configuration. `only`: the metadata id and canonical value that its packets have."""
 
     exclusive: frozenset[int]

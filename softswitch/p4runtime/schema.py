@@ -2,16 +2,15 @@
 the C code.
 
 `binding.py` makes a Schema of a p4info and a loaded program. Its records are looked up by id and
-never compared (`eq=False`). Those without an `index` are named tuples: a start, which makes these
-classes, makes one in a seventh of the time.
+never compared. They are named tuples, as all records that a switch's start loads: it makes such a
+class in a seventh of a frozen dataclass's time.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pcn.base.p4rt import p4i
 from pcn.softswitch.p4runtime.errors import NOT_FOUND, RpcError
@@ -19,6 +18,7 @@ from pcn.softswitch.p4runtime.p4data import Scalar, Type
 from pcn.softswitch.p4runtime.translation import Strings
 
 T = TypeVar("T")
+_NONE: Mapping[int, Any] = {}  # no MappingProxyType: a cached schema is pickled
 MAX_GROUPS = 1 << 20  # members of all groups of an action selector, where the program sets no limit
 
 
@@ -63,13 +63,12 @@ class Param(NamedTuple):
     strings: Strings | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Action:
-    """An action as one table (or action profile) refers to it. `index` is C's."""
+class Action(NamedTuple):
+    """An action as one table (or action profile) refers to it. `c_index` is C's."""
 
     id: int
     name: str
-    index: int
+    c_index: int
     params: tuple[Param, ...]
     in_table: bool = True
     in_default: bool = True
@@ -88,14 +87,13 @@ class InitialEntry(NamedTuple):
     const: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+class Table(NamedTuple):
     """A table. `actions` by p4info id, `by_index` by C's index. `single_rate`: of its direct meter,
     as of an Array."""
 
     id: int
     name: str
-    index: int
+    c_index: int
     kind: Kind
     fields: tuple[KeyField, ...]
     actions: Mapping[int, Action]
@@ -123,13 +121,12 @@ class Table:
         return self.kind is Kind.MASKED
 
 
-@dataclass(frozen=True, eq=False)
-class ValueSet:
-    """A parser's value set. `index`: of the table that is it in C. `size`: members at most."""
+class ValueSet(NamedTuple):
+    """A parser's value set. `c_index`: of the table that is it in C. `size`: members at most."""
 
     id: int
     name: str
-    index: int
+    c_index: int
     fields: tuple[KeyField, ...]
     size: int
 
@@ -139,14 +136,13 @@ class ValueSet:
         return f"value set {self.name}"
 
 
-@dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(NamedTuple):
     """An action profile. `actions` by p4info id. `size` and `max_group_size` 0: none is given; they
     measure groups by their weights, or by how many members they have (`by_members`)."""
 
     id: int
     name: str
-    index: int
+    c_index: int
     selector: bool
     actions: Mapping[int, Action]
     size: int
@@ -165,21 +161,23 @@ class Profile:
         return sum(1 if self.by_members else max(weight, 1) for weight in weights)
 
 
-@dataclass(frozen=True, eq=False)
-class Array:
+class Array(NamedTuple):
     """An indexed counter or meter. `single_rate`: a meter with one rate and two colours."""
 
     id: int
     name: str
-    index: int
+    c_index: int
     size: int
-    single_rate: bool = field(default=False, kw_only=True)
+    single_rate: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Register(Array):
-    """A register: cells of `width` bits in C, values of `type` for clients."""
+class Register(NamedTuple):
+    """A register: an Array with cells of `width` bits in C, values of `type` for clients."""
 
+    id: int
+    name: str
+    c_index: int
+    size: int
     width: int
     type: Scalar
 
@@ -205,20 +203,19 @@ class HeaderField(NamedTuple):
     strings: Strings | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Schema:
+class Schema(NamedTuple):
     """All that a client can name. `missing`: names of what the p4info describes and the program
     lacks, by id."""
 
     p4info: p4i.P4Info
-    missing: Mapping[int, str] = field(default_factory=dict)
-    tables: Mapping[int, Table] = field(default_factory=dict)
-    profiles: Mapping[int, Profile] = field(default_factory=dict)
-    value_sets: Mapping[int, ValueSet] = field(default_factory=dict)
-    counters: Mapping[int, Array] = field(default_factory=dict)
-    registers: Mapping[int, Register] = field(default_factory=dict)
-    meters: Mapping[int, Array] = field(default_factory=dict)
-    digests: Mapping[int, Digest] = field(default_factory=dict)
+    missing: Mapping[int, str] = _NONE
+    tables: Mapping[int, Table] = _NONE
+    profiles: Mapping[int, Profile] = _NONE
+    value_sets: Mapping[int, ValueSet] = _NONE
+    counters: Mapping[int, Array] = _NONE
+    registers: Mapping[int, Register] = _NONE
+    meters: Mapping[int, Array] = _NONE
+    digests: Mapping[int, Digest] = _NONE
     packet_in: tuple[HeaderField, ...] = ()
     packet_out: tuple[HeaderField, ...] = ()
 

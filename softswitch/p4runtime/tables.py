@@ -222,7 +222,7 @@ class Tables:
     def counter(self, table: Table, entry: Entry) -> Counter:
         """Returns an entry's direct counter; zeros without one."""
         return (
-            self._native.table_counter(table.index, entry.handle)
+            self._native.table_counter(table.c_index, entry.handle)
             if table.direct_counter
             else Counter(0, 0)
         )
@@ -230,19 +230,21 @@ class Tables:
     def set_counter(self, table: Table, entry: Entry, value: Counter) -> None:
         """Writes an entry's direct counter, if it has one."""
         if table.direct_counter:
-            self._native.set_table_counter(table.index, entry.handle, value)
+            self._native.set_table_counter(table.c_index, entry.handle, value)
 
     def meter(self, table: Table, entry: Entry) -> MeterConfig | None:
         """Returns an entry's direct meter; None without one, or without a configuration."""
         return (
-            self._native.table_meter(table.index, entry.handle) if _metered(table, entry) else None
+            self._native.table_meter(table.c_index, entry.handle)
+            if _metered(table, entry)
+            else None
         )
 
     def set_meter(self, table: Table, entry: Entry, value: MeterConfig | None) -> None:
         """Writes an entry's direct meter, if it has one."""
         _check_meter(table, entry, value)
         if _metered(table, entry):
-            self._native.set_table_meter(table.index, entry.handle, value)
+            self._native.set_table_meter(table.c_index, entry.handle, value)
 
     def _direct(self, table: Table, entry: Entry) -> Direct:
         return Direct(self.counter(table, entry), self.meter(table, entry))
@@ -413,7 +415,13 @@ class Tables:
         self._acquire(call)
         try:
             entry.handle = self._native.table_add(
-                state.table.index, key.key, key.mask, key.prefix, key.priority, call.code, call.args
+                state.table.c_index,
+                key.key,
+                key.mask,
+                key.prefix,
+                key.priority,
+                call.code,
+                call.args,
             )
         except NativeError as error:
             self._release(call)
@@ -426,7 +434,7 @@ class Tables:
 
     def _remove(self, state: TableState, entry: Entry) -> None:
         assert entry.key is not None
-        self._native.table_delete(state.table.index, entry.handle)
+        self._native.table_delete(state.table.c_index, entry.handle)
         del state.entries[entry.key]
         state.numbers.give(entry.number)
         entry.timer = 0
@@ -442,7 +450,7 @@ class Tables:
 
     def _set_call(self, state: TableState, entry: Entry, call: Call | Reference | None) -> None:
         """Gives an entry an action; a default entry without one gets the program's."""
-        index = state.table.index
+        index = state.table.c_index
         if entry.key is not None:
             assert call is not None
             if call is entry.call:

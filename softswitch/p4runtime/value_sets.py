@@ -65,11 +65,11 @@ class ValueSets:
         old = self._members[value_set.id]
         new = {key: old[key] if key in old else self._add(value_set, key) for key in keys}
         for key in old.keys() - new.keys():
-            self._native.table_delete(value_set.index, old[key])
+            self._native.table_delete(value_set.c_index, old[key])
         self._members[value_set.id] = new
 
     def _add(self, value_set: ValueSet, key: Key) -> int:
-        return self._native.table_add(value_set.index, key.key, key.mask, 0, 1, NO_ACTION, ())
+        return self._native.table_add(value_set.c_index, key.key, key.mask, 0, 1, NO_ACTION, ())
 
 
 def _entities(value_set: ValueSet, keys: list[Key]) -> Iterator[p4r.Entity]:

@@ -71,7 +71,7 @@ def test_cells_that_are_not_0_are_those_of_all() -> None:
             assert switch.nonzero_cells(name) == {}
             array = switch.register(name)
             largest = (1 << array.width) - 1
-            plane.native.set_registers(array.index, array.width, array.size - 1, [largest])
+            plane.native.set_registers(array.c_index, array.width, array.size - 1, [largest])
             assert switch.nonzero_cells(name) == {array.size - 1: largest}
             assert switch.read_register(name, array.size - 1) == largest
 

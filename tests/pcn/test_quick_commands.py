@@ -107,6 +107,7 @@ def test_module_of_status_and_flow_list_loads_no_grpc(module: str) -> None:
             "pcn.hosts.algorithms.swift",
         ),
         ("import pcn.lab.nodes", "setuptools"),
+        ("import pcn.softswitch.cli, pcn.softswitch.serve", "dataclasses"),
         ("import pcn.cli; pcn.cli.run(['--help'])", "pcn.hosts.client"),
     ],
 )

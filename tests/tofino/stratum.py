@@ -186,11 +186,11 @@ def schema_of(info: p4i.P4Info) -> Schema:
         return Table(
             id=p4_table.preamble.id,
             name=p4_table.preamble.name,
-            index=index,
+            c_index=index,
             kind=kind,
             fields=fields,
             actions=actions,
-            by_index={action.index: action for action in actions.values()},
+            by_index={action.c_index: action for action in actions.values()},
             size=p4_table.size,
             const=p4_table.is_const_table,
             const_default=bool(p4_table.const_default_action_id),
@@ -269,7 +269,9 @@ class Loaded:
         counts: dict[int, dict[int, Counter]] = defaultdict(dict)
         for (name, cell), value in self.traffic.items():
             counts[names[name]][cell] = value
-        self.memory = Memory({table.index: table.size for table in schema.tables.values()}, counts)
+        self.memory = Memory(
+            {table.c_index: table.size for table in schema.tables.values()}, counts
+        )
         self.state = Forwarding(schema, cast(NativeSwitch, self.memory))
 
 
