@@ -401,13 +401,17 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         if up is not None and self._reroute is not None:
             self._reroute.link_changed(node, port, up)
 
-    def flow_stats(self) -> NDArray[Any]:
-        """Counts of all flows, in the order in which they were added: a row each of `FlowStats`'
-        fields as the engine has them, times in ps (NEVER: not yet)."""
+    def flow_stats(self, part: slice = slice(None)) -> NDArray[Any]:
+        """Counts of all flows, or of those of a `part` of successive ones, in the order in which
+        they were added: a row each of `FlowStats`' fields as the engine has them, times in ps
+        (NEVER: not yet)."""
         if self._all_flow_stats is not None:
-            return self._all_flow_stats
-        rows = np.empty(len(self._by_index), np.dtype(FlowStats))
-        self._check(self._library.vn_flow_stats(self._alive(), 0, rows.size, rows.ctypes.data))
+            return self._all_flow_stats[part]
+        indices = range(len(self._by_index))[part]
+        rows = np.empty(len(indices), np.dtype(FlowStats))
+        self._check(
+            self._library.vn_flow_stats(self._alive(), indices.start, rows.size, rows.ctypes.data)
+        )
         return rows
 
     def flow_ports(self) -> NDArray[np.int32]:
