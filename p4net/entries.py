@@ -15,7 +15,7 @@ from pcn.controller.control_plane import ControlPlane
 from pcn.controller.p4info import Schema
 from pcn.p4net.commands import Commands
 from pcn.p4net.errors import P4NetError
-from pcn.p4net.steps import Entries, Queue, Step, carry_out
+from pcn.p4net.steps import Entries, Queue, Step, Translated, carry_out
 
 
 @dataclass
@@ -34,20 +34,21 @@ def write(
     set_queue: Callable[[Queue], None],
     *,
     strict: bool,
+    translated: Translated | None = None,
 ) -> Written:
-    """Gives a switch its entries. Raises P4NetError with the place of what can't be carried out; of
-    commands only where it is `strict`."""
+    """Gives a switch its entries; `translated` as `carry_out` has it. Raises P4NetError with the
+    place of what can't be carried out; of commands only where it is `strict`."""
     written = Written()
     for source in entries:
         if not isinstance(source, Commands):
-            written.lines += carry_out(switch, source.steps(switch.schema), set_queue)
+            written.lines += carry_out(switch, source.steps(switch.schema), set_queue, translated)
             continue
         for line in source.lines(switch.schema):
             written.commands += 1
             try:
                 if line.fault:
                     raise line.place.fail(line.fault)
-                written.lines += carry_out(switch, line.steps, set_queue)
+                written.lines += carry_out(switch, line.steps, set_queue, translated)
             except P4NetError as error:
                 if strict:
                     raise

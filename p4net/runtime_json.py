@@ -13,9 +13,9 @@ Paths in it are relative to the folder in which the exercise is run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from pcn.p4net import values
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Insert, Place, Write
 from pcn.topologies.tree import FileError, Node, needed as required, optional, read_file
+from pcn.topologies.tree_parts import Root, Spot
 
 _EMPTY = "write {} where there are no entries"
 
@@ -34,7 +35,7 @@ _EMPTY = "write {} where there are no entries"
 class _Raw(NamedTuple):
     """An entry as it stands in the file; what it means depends on the program."""
 
-    node: Node
+    spot: Spot | Root
     fields: dict[str, Any]
 
 
@@ -46,11 +47,33 @@ class _Contents(NamedTuple):
     sessions: tuple[_Raw, ...]
 
 
+class Alike:
+    """Entries that files of one network have alike, as those of its switches mostly are: each is
+    read once, and means one thing to a program."""
+
+    def __init__(self) -> None:
+        self._fields: dict[Hashable, dict[str, Any]] = {}
+        self._entries: dict[int, tuple[Schema, dict[int, TableEntry]]] = {}
+
+    def raw(self, node: Node) -> _Raw:
+        """Returns an entry of a table. Raises FaultError."""
+        content = node.content
+        fields = self._fields.get(content)
+        if fields is None:
+            fields = self._fields[content] = node.fields(_TABLE)
+        return _Raw(node.spot, fields)
+
+    def entries(self, schema: Schema) -> dict[int, TableEntry]:
+        """Returns what entries mean to a program so far, by the ids of their `fields`."""
+        return self._entries.setdefault(id(schema), (schema, {}))[1]
+
+
 @dataclass(frozen=True)
 class RuntimeJson:
-    """A file."""
+    """A file. `alike`: that of other files of its network."""
 
     path: Path
+    alike: Alike = field(default_factory=Alike, compare=False, repr=False)
 
     @property
     def program(self) -> str | None:
@@ -65,27 +88,32 @@ class RuntimeJson:
     @cached_property
     def _contents(self) -> _Contents:
         try:
-            return read_file(self.path, _contents, _EMPTY)
+            return read_file(self.path, partial(_contents, self.alike), _EMPTY)
         except FileError as error:
             raise P4NetError(str(error)) from None
 
     def steps(self, schema: Schema) -> list[Write | Insert]:
         """Returns an update for each entry. Raises P4NetError."""
         contents, entries = self._contents, _Entries(schema)
-        return [
-            self._step(raw, make)
-            for raws, make in (
-                (contents.tables, entries.table_entry),
-                (contents.groups, entries.group),
-                (contents.sessions, entries.session),
-            )
-            for raw in raws
-        ]
+        known = self.alike.entries(schema)
+        steps = list[Write | Insert]()
+        for raw in contents.tables:
+            entry = known.get(id(raw.fields))
+            if entry is not None:
+                steps.append(Insert(Place(self.path, raw.spot), entry))
+                continue
+            step = self._step(raw, entries.table_entry)
+            if isinstance(step, Insert):
+                known[id(raw.fields)] = step.entry
+            steps.append(step)
+        for raws, make in ((contents.groups, entries.group), (contents.sessions, entries.session)):
+            steps += [self._step(raw, make) for raw in raws]
+        return steps
 
     def _step(
         self, raw: _Raw, make: Callable[[dict[str, Any]], p4r.Update | TableEntry]
     ) -> Write | Insert:
-        place = Place(self.path, raw.node)
+        place = Place(self.path, raw.spot)
         try:
             update = make(raw.fields)
         except ValueError as error:
@@ -93,13 +121,13 @@ class RuntimeJson:
         return Insert(place, update) if isinstance(update, TableEntry) else Write(place, update)
 
 
-def _contents(node: Node) -> _Contents:
+def _contents(alike: Alike, node: Node) -> _Contents:
     fields = node.fields(
         {
             "target": optional(_target),
             "p4info": optional(Node.text),
             "bmv2_json": optional(Node.text),
-            "table_entries": optional(_list_of(_TABLE), ()),
+            "table_entries": optional(partial(Node.elements, read=alike.raw, least=0), ()),
             "multicast_group_entries": optional(_list_of(_GROUP), ()),
             "clone_session_entries": optional(_list_of(_SESSION), ()),
         }
@@ -120,7 +148,9 @@ def _target(node: Node) -> str:
 
 
 def _list_of(known: dict[str, Any]) -> Callable[[Node], tuple[_Raw, ...]]:
-    return lambda node: node.elements(lambda element: _Raw(element, element.fields(known)), least=0)
+    return lambda node: node.elements(
+        lambda element: _Raw(element.spot, element.fields(known)), least=0
+    )
 
 
 def _whole(least: int, most: int) -> Callable[[Node], int]:
@@ -251,15 +281,15 @@ class _Entries:
 
 
 def _match_field(table: Table, name: str) -> Any:
-    field = table.match_fields.get(name)
-    if field is None:
-        known = ", ".join(field.name for field in table.match_fields)
+    key = table.match_fields.get(name)
+    if key is None:
+        known = ", ".join(match.name for match in table.match_fields)
         raise ValueError(
             f"{table.name} has no match field {name!r}; it has {known}"
             if known
             else f"{table.name} has no match fields, so none is {name!r}"
         )
-    return field
+    return key
 
 
 __all__: Sequence[str] = ("RuntimeJson",)

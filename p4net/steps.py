@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from pcn.base.p4rt import p4r
-from pcn.controller.control_plane import ControlPlane, TableEntry
+from pcn.controller.control_plane import ControlPlane, Prepared, TableEntry
 from pcn.controller.errors import SwitchError, WriteError
 from pcn.controller.p4info import Schema
 from pcn.p4net.errors import P4NetError
-from pcn.topologies.tree import Node
+from pcn.topologies.tree_parts import Root, Spot
 
 
 class Place(NamedTuple):
-    """A line of a file. `at`: the line, or the value, whose line is counted when it is needed."""
+    """A line of a file. `at`: the line, or where a value stands, whose line is counted when it is
+    needed."""
 
     path: Path
-    at: int | Node
+    at: int | Spot | Root
 
     @property
     def line(self) -> int:
@@ -92,53 +93,59 @@ class Entries(Protocol):
         ...
 
 
+Translated: TypeAlias = dict[tuple[int, int], Prepared]
+"""Entries as switches of one kind take them, by the ids of their program's schema and of the entry
+itself: several switches may have it."""
+
+
 def carry_out(
-    switch: ControlPlane, steps: Iterable[Step], set_queue: Callable[[Queue], None]
+    switch: ControlPlane,
+    steps: Iterable[Step],
+    set_queue: Callable[[Queue], None],
+    translated: Translated | None = None,
 ) -> list[str]:
-    """Carries out steps in their order, entries that follow each other in one call. Returns a line
-    for each value that was read. Raises P4NetError with the place of the step that the switch
-    refuses."""
+    """Carries out steps in their order, entries that follow each other in one call. `translated`:
+    of switches of this kind, which live as long as it. Returns a line for each value that was read.
+    Raises P4NetError with the place of the step that the switch refuses."""
+    translated = {} if translated is None else translated
     lines: list[str] = []
     inserts = list[Insert]()
     for step in steps:
         if isinstance(step, Insert) and len(inserts) < _MOST_AT_ONCE:
             inserts.append(step)
             continue
-        _insert(switch, inserts)
+        _insert(switch, inserts, translated)
         if isinstance(step, Insert):
             inserts = [step]
         else:
             inserts = []
             lines += _carry_out(switch, step, set_queue)
-    _insert(switch, inserts)
+    _insert(switch, inserts, translated)
     return lines
 
 
-def _insert(switch: ControlPlane, steps: Sequence[Insert]) -> None:
+def _insert(switch: ControlPlane, steps: Sequence[Insert], translated: Translated) -> None:
     if not steps:
         return
+    prepared, program = list[Prepared](), id(switch.schema)
+    for place, entry in steps:
+        known = translated.get((program, id(entry)))
+        if known is None:  # it holds the entry, whose id it has
+            try:
+                known = translated[program, id(entry)] = switch.prepare([entry])
+            except SwitchError as error:
+                raise place.fail(str(error)) from None
+        prepared.append(known)
     try:
-        prepared = switch.prepare([step.entry for step in steps])
-    except SwitchError:
-        _fail_at_first(switch, steps)
-        raise
-    try:
-        switch.insert_prepared([prepared])
+        switch.insert_prepared(prepared)
     except WriteError as error:
         refused, reason = error.refused[0]
-        place = next(step.place for step in steps if step.entry is refused)
-        raise place.fail(f"{switch.name}: table entry: {reason}") from None
+        # An entry that stands several times is inserted once: the switch refuses the last ones.
+        places = [place for place, entry in steps if entry is refused]
+        times = sum(entry is refused for entry, _ in error.refused)
+        raise places[-times].fail(f"{switch.name}: table entry: {reason}") from None
     except SwitchError as error:
         raise steps[0].place.fail(str(error)) from None
-
-
-def _fail_at_first(switch: ControlPlane, steps: Iterable[Insert]) -> None:
-    """Raises P4NetError with the place of the first entry that can't be prepared."""
-    for step in steps:
-        try:
-            switch.prepare([step.entry])
-        except SwitchError as error:
-            raise step.place.fail(str(error)) from None
 
 
 def _carry_out(

@@ -27,7 +27,7 @@ from pcn.p4net.commands import Commands
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Host, P4Network, P4Switch
 from pcn.p4net.programs import Programs, is_file
-from pcn.p4net.runtime_json import RuntimeJson
+from pcn.p4net.runtime_json import Alike, RuntimeJson
 from pcn.p4net.steps import Entries
 from pcn.p4net.text_proto import TextProto
 from pcn.topologies import naming
@@ -151,9 +151,9 @@ def read(
         folder = above
         default = default or Path(_makefile(above).get("DEFAULT_PROG", "")).stem
         notes.append(f"{path}: its files are those in {above}")
-    programs = Programs(folder, program, default)
+    programs, alike = Programs(folder, program, default), Alike()
     read_switches = {
-        name: _switch(switch, path, folder, programs) for name, switch in switches.items()
+        name: _switch(switch, path, folder, programs, alike) for name, switch in switches.items()
     }
     return P4Network(
         topology,
@@ -254,13 +254,15 @@ def _read_host(strange: dict[str, str], node: Node) -> P4Host:
     return P4Host(length, fields["commands"])
 
 
-def _switch(switch: _Switch, path: Path, folder: Path, programs: Programs) -> P4Switch:
+def _switch(
+    switch: _Switch, path: Path, folder: Path, programs: Programs, alike: Alike
+) -> P4Switch:
     entries: list[Entries] = []
     if switch.commands:
         entries.append(Commands(folder / switch.commands))
     if switch.inline:
         entries.append(Commands(path, switch.inline))
-    runtime = RuntimeJson(folder / switch.runtime) if switch.runtime else None
+    runtime = RuntimeJson(folder / switch.runtime, alike) if switch.runtime else None
     if runtime is not None:
         entries.append(runtime)
     if switch.p4runtime:

@@ -20,7 +20,7 @@ from pcn.controller.in_process import InProcessSwitch
 from pcn.p4net.entries import Written, write
 from pcn.p4net.hosts import HostNetwork
 from pcn.p4net.network import P4Network, P4Switch
-from pcn.p4net.steps import Queue
+from pcn.p4net.steps import Queue, Translated
 from pcn.softswitch.embed.switch import EmbeddedSwitch
 from pcn.topologies.model import Switch
 from pcn.virtualnet.errors import VirtualError
@@ -86,9 +86,10 @@ class VirtualP4(HostNetwork):
                 queues=queues,
                 whole_bytes=frame_bytes,
             )
+            translated: Translated = {}
             for name, virtual_switch in self._virtual_switches.items():
                 virtual_switch.join(self)
-                self._program(name, value.switches[name])
+                self._program(name, value.switches[name], translated)
         except BaseException:
             self.close()
             raise
@@ -175,14 +176,16 @@ class VirtualP4(HostNetwork):
             InProcessSwitch(switch.name, virtual_switch)
         )
 
-    def _program(self, name: str, settings: P4Switch) -> None:
+    def _program(self, name: str, settings: P4Switch, translated: Translated) -> None:
         self._queues = {
             (port, queue): [settings.queue_depth, settings.queue_rate]
             for port in self.topology.ports(name)
             for queue in range(CLASSES)
         }
         plane = self.switches[name]
-        self.written[name] = write(plane, settings.entries, self._note_queue, strict=self._strict)
+        self.written[name] = write(
+            plane, settings.entries, self._note_queue, strict=self._strict, translated=translated
+        )
         for (port, queue), (depth, rate) in self._queues.items():
             there = queue < settings.priority_queues
             if depth >= NO_QUEUE:

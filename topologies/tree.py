@@ -9,7 +9,7 @@ of bounded size, whatever the text is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +22,9 @@ from pcn.topologies.tree_parts import (
     Lines,
     MappingOf,
     Plain,
+    Root,
+    Spot,
     Tree,
-    line_of,
 )
 
 T = TypeVar("T")
@@ -88,7 +89,7 @@ def optional(read: Callable[[Node], Any], default: Any = None) -> Field:
 class Node:
     """A value and where it stands."""
 
-    __slots__ = ("_name", "_names", "_outer", "_place", "faults", "tree")
+    __slots__ = ("_name", "_names", "_outer", "_place", "_spot", "faults", "tree")
 
     def __init__(
         self, tree: Tree, faults: Faults, outer: Node | Document, place: int, name: int | str
@@ -101,6 +102,7 @@ class Node:
         self._place = place
         self._name = name
         self._names: dict[str, Node] | None = None
+        self._spot: Spot | Root | None = None
 
     @property
     def where(self) -> str:
@@ -112,15 +114,22 @@ class Node:
         return self._outer._under(self._name)
 
     @property
+    def spot(self) -> Spot | Root:
+        """Where it stands."""
+        if self._spot is None:
+            outer = self._outer
+            inside = not isinstance(outer, Document)
+            self._spot = Spot(outer.spot, self._place) if inside else outer.spot
+        return self._spot
+
+    @property
     def lines(self) -> Lines:
         """Of it and its parts."""
-        if isinstance(self._outer, Document):
-            return self._outer.lines
-        return self._outer.lines[1][self._place]
+        return self.spot.lines
 
     @property
     def line(self) -> int:
-        return line_of(self.lines)
+        return self.spot.line
 
     def fail(self, text: str) -> FaultError:
         """Notes a fault here; to be raised."""
@@ -169,6 +178,11 @@ class Node:
         return self.tree is None or (
             isinstance(self.tree, Plain) and self.tree in ("", "~", "null")
         )
+
+    @property
+    def content(self) -> Hashable:
+        """Equal for nodes that no reader distinguishes, wherever they stand."""
+        return _content(self.tree)
 
     def elements(self, read: Callable[[Node], T], least: int = 1) -> tuple[T, ...]:
         """Returns every element, or all faults of them."""
@@ -290,6 +304,20 @@ class Node:
     def _under(self, name: str) -> str:
         name, where = shortened(name, _LONGEST_KEY), self.where
         return f"{where}.{name}" if where else name
+
+
+def _content(tree: Tree) -> Hashable:
+    if isinstance(tree, MappingOf):
+        return MappingOf, *[
+            (
+                key if key.__class__ is str else _content(key),
+                value if value.__class__ is str else _content(value),
+            )
+            for key, value in tree.pairs
+        ]
+    if isinstance(tree, list):
+        return list, *[part if part.__class__ is str else _content(part) for part in tree]
+    return (Plain, tree) if isinstance(tree, Plain) else tree
 
 
 _CONSTANTS = {None: "null", True: "true", False: "false"}

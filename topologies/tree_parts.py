@@ -63,18 +63,46 @@ def mapping_at(line: int, pairs: list[tuple[Part, Part]]) -> Part:
     )
 
 
-class Document:
-    """A tree. `count` returns its Lines, when the first is needed: JSON's are a second pass over
-    the text, and most files are read without a fault."""
+class Root:
+    """Where a text's outermost value stands. `count` returns its Lines, when the first is needed:
+    JSON's are a second pass over the text, and most files are read without a fault."""
 
-    def __init__(self, tree: Tree, count: Callable[[], Lines]) -> None:
-        self.tree = tree
+    def __init__(self, count: Callable[[], Lines]) -> None:
         self._count = count
 
     @cached_property
     def lines(self) -> Lines:
-        """Of the tree."""
+        """Of it and its parts."""
         return self._count()
+
+    @property
+    def line(self) -> int:
+        return line_of(self.lines)
+
+
+class Spot(NamedTuple):
+    """Where a value stands, without the value, so that its tree can be freed: at a place among the
+    Lines of the list or mapping in which it is."""
+
+    outer: Spot | Root
+    place: int
+
+    @property
+    def lines(self) -> Lines:
+        """Of it and its parts."""
+        return self.outer.lines[1][self.place]
+
+    @property
+    def line(self) -> int:
+        return line_of(self.lines)
+
+
+class Document:
+    """A tree; `count` is its Root's."""
+
+    def __init__(self, tree: Tree, count: Callable[[], Lines]) -> None:
+        self.tree = tree
+        self.spot = Root(count)
 
 
 class Composer:

@@ -123,6 +123,11 @@ def labels(names: Sequence[str], which: NDArray[np.int32]) -> Array:
     return Array(list(names), DataType.string()).cast(repeating).take(_numbers(which))
 
 
+def numbers(values: Sequence[Any], kind: type[int] | type[float]) -> Array:
+    """Returns a column of numbers of one kind, None for those that are missing, be it all."""
+    return Array(values, DataType.int64() if kind is int else DataType.float64())
+
+
 def _array(column: Column | Array) -> Array:
     if isinstance(column, Array):
         return column

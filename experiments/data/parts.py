@@ -75,10 +75,10 @@ class Parts:
     parts_ps: NDArray[np.int64]
     window_ps: NDArray[np.int64]
 
-    def columns(self) -> Mapping[str, list[int | None]]:
+    def columns(self, rows: slice = slice(None)) -> Mapping[str, list[int | None]]:
         """Returns the columns of flows.parquet, `fct_ps`, NAME_ps of each part and
         window_NAME_ps of the window's; None of flows that hadn't arrived."""
-        complete = (self.fct_ps != 0).tolist()
+        complete = (self.fct_ps[rows] != 0).tolist()
         of = {
             "fct_ps": self.fct_ps,
             **{f"{name}_ps": self.parts_ps[:, i] for i, name in enumerate(self.names)},
@@ -87,7 +87,7 @@ class Parts:
         return {
             name: [
                 value if there else None
-                for value, there in zip(values.tolist(), complete, strict=True)
+                for value, there in zip(values[rows].tolist(), complete, strict=True)
             ]
             for name, values in of.items()
         }

@@ -169,9 +169,11 @@ class Experiment:
         the end."""
         return Outcome(run.keys, {})
 
-    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, Any]]:
+    def tables(
+        self, plan: Plan, recording: Recording
+    ) -> Mapping[str, Mapping[str, Any] | Iterator[Mapping[str, Any]]]:
         """Returns what a run's result has as Parquet beside its series: columns, lists or arrays,
-        by the table's name."""
+        by the table's name; of many rows, groups of them, each made when it is written."""
         return {}
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:

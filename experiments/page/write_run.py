@@ -5,7 +5,7 @@ all the same."""
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -132,7 +132,8 @@ def _write_tables(result: Result, directory: Path) -> None:
     for name, columns in {**tables, **recorded_tables(result.recording.recorded, flows)}.items():
         path = directory / f"{name}.parquet"
         with result.failures.noting(path.name), whole(path) as file:
-            parquet.write(file, columns)
+            groups = [columns] if isinstance(columns, Mapping) else columns
+            parquet.write_groups(file, groups)
 
 
 def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:

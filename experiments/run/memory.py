@@ -12,8 +12,9 @@ STATED_FROM = 1e9
 """Bytes from which on a run states what it needs."""
 _OF_PORT, _OF_HOST = 6, 1
 """Values that are sampled of a switch's port, of most programs, and of a host's."""
-_OF_SOURCE, _OF_RECORD, _OF_FLOW = 700, 1_100, 350
-"""Bytes of a sampled value's names and series, of a port's records and of a flow's."""
+_OF_SOURCE, _OF_RECORD, _OF_FLOW = 700, 1_100, 150
+"""Bytes of a sampled value's names and series, of a port's records, and of a flow's counts: its
+record is made when the network is freed."""
 _ITSELF = 5e6
 """Bytes of any run: code that it is the first to use, and what Python keeps free."""
 _EARLY = 0.5

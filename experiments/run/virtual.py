@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from pcn.controller.constants import index
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import LinkRate, Plan
 from pcn.experiments.data.recording import (
-    FlowRecord,
     LinkRecord,
     PortRecord,
     Recording,
@@ -31,6 +29,7 @@ from pcn.experiments.data.records import Recorded, most_samples
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.experiment import Variant
 from pcn.experiments.run import memory as run_memory, processes
+from pcn.experiments.run.flow_counts import FlowCounts
 from pcn.experiments.run.progress import RunProgress, Silent, Watcher
 from pcn.experiments.run.recorder import Recorder
 from pcn.experiments.run.sampler import INSIDE, MARKS, queue_registers
@@ -42,7 +41,6 @@ from pcn.topologies.flow_columns import FlowColumns
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.virtualnet import Deadlock, Lateness, Samples, Source
-from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.parts import Transport
 from pcn.virtualnet.threads import commanded, threads_for
 
@@ -68,9 +66,10 @@ def run_virtual(
     transport = processes.transport()
     if transport is not None:
         processes.announce(processes.Task(plan, variant))
-    recording = _run(plan, progress, variant, folder, watcher, k, transport)
-    assert recording is not None  # the first process has it
-    return recording
+    recorded = _run(plan, progress, variant, folder, watcher, k, transport)
+    assert recorded is not None  # the first process has it
+    recording, counts = recorded
+    return replace(recording, flows=tuple(counts.records()))
 
 
 def carry_out_part(task: processes.Task, transport: Transport) -> None:
@@ -92,8 +91,8 @@ def _run(
     watcher: Watcher | None,
     k: float | None,
     transport: Transport | None,
-) -> Recording | None:
-    """Returns what was recorded; None in all processes but the first."""
+) -> tuple[Recording, FlowCounts] | None:
+    """Returns what was recorded, and that of flows; None in all processes but the first."""
     started = time.monotonic()
     _require_memory(plan, progress, transport)
     progress.stage("Network: switches and their programs")
@@ -130,9 +129,9 @@ def _run(
         if not network.gather():
             return None
         run.finish()
-        return Recording(
+        recording = Recording(
             series=run.series,
-            flows=tuple(run.flow_records()),
+            flows=(),
             links=dict(run.link_records()),
             ports=dict(run.port_records()),
             left_inside=run.inside(),
@@ -147,6 +146,7 @@ def _run(
             recorded=run.recorded,
             settings=run.settings,
         )
+        return recording, FlowCounts(plan, network, run.end_s)
 
 
 def _require_memory(plan: Plan, progress: RunProgress, transport: Transport | None) -> None:
@@ -341,33 +341,6 @@ class _Run:
         self._watcher.seen(series, now_s + self._plan.start_s)
         ended = time.monotonic()
         self._next_look = ended + 4 * (ended - began)
-
-    def flow_records(self) -> Iterator[FlowRecord]:
-        """Returns them by columns: there may be hundreds of thousands."""
-        flows, first_s, network = self._plan.topology.flows, self._plan.start_s, self._network
-        columns = self._plan.topology.flow_columns
-        indices = [*map(network.flows.place, columns.ids.tolist())]
-        rows = network.flow_stats()[indices]
-        started_s, complete_s = (
-            np.where(rows[name] == NEVER, np.nan, rows[name] / 1e12 + first_s)
-            for name in ("start_ps", "complete_ps")
-        )
-        started_s = np.where(np.isnan(started_s), self.end_s, started_s)
-        start_s = np.where(columns.waits, started_s, columns.start_s)
-        fct_s = [None if time_s != time_s else time_s for time_s in (complete_s - start_s).tolist()]
-        names = ("sent", "sent_payload", "received", "received_payload", "marked_ce")
-        return map(
-            FlowRecord,
-            *(map(attrgetter(name), flows) for name in ("id", "src", "dst")),
-            start_s.tolist(),
-            *(rows[name].tolist() for name in names),
-            *(map(attrgetter(name), flows) for name in ("group", "duration_s")),
-            fct_s,
-            rows["marked_ue"].tolist(),
-            network.flow_ports()[indices, 0].tolist(),
-            rows["repeated"].tolist(),
-            rows["timeouts"].tolist(),
-        )
 
     @cached_property
     def _link_stats(self) -> NDArray[Any]:

@@ -265,7 +265,7 @@ class Traffic(Experiment):
             run.keys, numbers, samples=by_size.samples(self.spec, plan, recording).to_json()
         )
 
-    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, Any]]:
+    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Iterator[Mapping[str, Any]]]:
         return {"flows": flows.table(plan, recording)}
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:

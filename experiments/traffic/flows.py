@@ -25,6 +25,8 @@ from pcn.experiments.traffic.sizes import SIZES, size_group
 from pcn.topologies.model import FlowSpec
 
 ALL = "all"
+_GROUP_ROWS = 2**16
+"""Of flows.parquet, which are made in memory at once."""
 
 
 def size_class(name: str) -> str:
@@ -243,38 +245,51 @@ def pause_by_class(recording: Recording) -> list[int]:
     return [sum(column) for column in zip(*counts, strict=True)]
 
 
-def table(plan: Plan, recording: Recording) -> dict[str, Any]:
-    """Returns the columns of flows.parquet: a row a flow."""
-    of = ended(plan, recording)
-    specs, flows = plan.topology.flows, plan.topology.flow_columns
+def table(plan: Plan, recording: Recording) -> Iterator[dict[str, Any]]:
+    """Yields the columns of flows.parquet, a row a flow, by groups of rows."""
+    for first in range(0, max(len(recording.flows), 1), _GROUP_ROWS):
+        yield _rows(plan, recording, slice(first, first + _GROUP_ROWS))
+
+
+def _rows(plan: Plan, recording: Recording, rows: slice) -> dict[str, Any]:
+    from pcn.experiments.data import parquet  # an extra
+
+    of, parts = ended(plan, recording), recording.recorded.parts
+    specs, records = plan.topology.flows[rows], recording.flows[rows]
+    flows = plan.topology.flow_columns.part(rows.start, rows.stop)
 
     def counts(name: str) -> NDArray[np.int64]:
-        return np.array([*map(attrgetter(name), recording.flows)], np.int64)
+        return np.array([*map(attrgetter(name), records)], np.int64)
 
     sent = counts("sent_packets")
     return {
         "id": flows.ids,
         "src": [spec.src for spec in specs],
         "dst": [spec.dst for spec in specs],
-        "start_s": _known(np.where((sent > 0) | ~flows.waits, of.start_s, np.nan)),
+        "start_s": _known(np.where((sent > 0) | ~flows.waits, of.start_s[rows], np.nan)),
         "size_bytes": flows.sizes,
         "size": [spec.group for spec in specs],
         "class": flows.traffic_class,
-        "finished": ~np.isnan(of.fct_s),
-        "fct_s": _known(of.fct_s),
-        "slowdown": _known(of.slowdown),
+        "finished": ~np.isnan(of.fct_s[rows]),
+        "fct_s": _known(of.fct_s[rows]),
+        "slowdown": _known(of.slowdown[rows]),
         "sent_packets": sent,
         "src_port": counts("src_port"),
         "received_packets": counts("received_packets"),
         "marked_packets": counts("marked_packets"),
         "repeated_packets": counts("repeated_packets"),
         "timeouts": counts("timeouts"),
-        **(recording.recorded.parts.columns() if recording.recorded.parts else {}),
+        **{
+            name: parquet.numbers(values, int)
+            for name, values in (parts.columns(rows) if parts else {}).items()
+        },
     }
 
 
-def _known(values: Array) -> Array | list[float | None]:
-    """Returns the values, None in place of NaN."""
+def _known(values: Array) -> Any:
+    """Returns the values as a column, None in place of NaN."""
     if not np.isnan(values).any():
         return values
-    return [None if value != value else value for value in values.tolist()]
+    from pcn.experiments.data import parquet  # an extra
+
+    return parquet.numbers([None if value != value else value for value in values.tolist()], float)

@@ -1,11 +1,11 @@
-"""Makes flows in virtual time from columns: their frames, what their RPs and NPs begin with, their
-ports of several paths."""
+"""Makes flows in virtual time from columns: what their RPs and NPs begin with, their ports of
+several paths."""
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -20,7 +20,13 @@ from pcn.hosts.algorithms import (
     ReactionPoint,
     SchemeError,
 )
-from pcn.hosts.algorithms.base import PHASE_BYTES, check_rate, check_window, phase_drawn
+from pcn.hosts.algorithms.base import (
+    PHASE_BYTES,
+    check_rate,
+    check_window,
+    phase_drawn,
+    window_phase,
+)
 from pcn.hosts.compiled import (
     RP,
     CompiledNotificationPoint,
@@ -28,11 +34,12 @@ from pcn.hosts.compiled import (
     Ends,
     EndsInC,
 )
-from pcn.hosts.paths import BY_FLOW, FIRST_PORT, Paths
-from pcn.hosts.reliability import LOSSLESS, Reliability, Repeats
+from pcn.hosts.paths import FIRST_PORT, Paths
+from pcn.hosts.reliability import Reliability
 from pcn.hosts.virtual import native
+from pcn.hosts.virtual.flow_kinds import Alike, FlowKinds, wants_marked
 from pcn.hosts.virtual.flows import FlowBatch
-from pcn.hosts.virtual.nics import NicColumns
+from pcn.hosts.virtual.nics import Nic, NicColumns
 from pcn.topologies.flow_columns import NO_SIZE, FlowColumns
 from pcn.topologies.lossless import CONTROL_CLASS
 from pcn.topologies.model import FlowSpec
@@ -42,8 +49,6 @@ from pcn.virtualnet.times import LONGEST_S, in_picoseconds, picoseconds
 
 Array = NDArray[np.float64]
 MAX_PAYLOAD = 9000
-_ANY = wire.Ends(bytes(6), bytes(6), bytes(4), bytes(4))
-"""The ends in templates: the engine writes each flow's."""
 
 
 class _Decided(NamedTuple):
@@ -55,6 +60,17 @@ class _Decided(NamedTuple):
     due_bytes: int
     wants_acks: bool
     demand_bytes: int
+
+
+_CONFIG_NAMES = native.FLOW_CONFIG.names or ()
+
+
+def _first_decided(rp: ReactionPoint, now_s: float, spec: FlowSpec) -> _Decided:
+    """Returns what the RP of a flow decides that starts now. Raises VirtualError."""
+    try:
+        return _started(rp, now_s)
+    except Exception as error:
+        raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
 
 
 def _started(rp: ReactionPoint, now_s: float) -> _Decided:
@@ -71,14 +87,6 @@ def _started(rp: ReactionPoint, now_s: float) -> _Decided:
         rp.wants_acks,
         rp.demand_bytes,
     )
-
-
-class _Alike(NamedTuple):
-    """What flows have in common that differ by their ends, sizes and times."""
-
-    kind: native.FlowKind
-    phase_spread: float
-    paths: Paths
 
 
 class _Group(NamedTuple):
@@ -120,22 +128,21 @@ class FlowMaker:
         paths: Paths | None = None,
         notification_class: int | None = CONTROL_CLASS,
     ) -> None:
-        self._scheme = scheme
         self._seed = seed
         self._payload_bytes = payload_bytes
         self._ends = Ends(scheme) if in_c else scheme
-        self._paths = paths
-        self._notification_class = notification_class
-        self._kinds: dict[Hashable, tuple[native.FlowKind, Reliability, Paths]] = {}
+        self._kinds = FlowKinds(scheme.scheme.name, payload_bytes, paths, notification_class)
 
     def make(self, wanted: Wanted) -> FlowBatch:
         """Raises VirtualError, which names the first flow that can't be."""
         columns, nics = wanted.columns, wanted.nics
         self._check(columns)
         batch = FlowBatch(
-            columns, np.stack((nics.port[wanted.leaving], nics.port[wanted.back]), axis=1)
+            columns.specs,
+            lambda: columns,
+            np.stack((nics.port[wanted.leaving], nics.port[wanted.back]), axis=1),
         )
-        alike: list[_Alike] = []
+        alike: list[Alike] = []
         of = np.zeros(len(columns), np.int64)
         """Of each flow its place in `alike`."""
         rates = nics.rate_bps[wanted.leaving]
@@ -154,18 +161,90 @@ class FlowMaker:
         self._fill(batch, wanted, alike, of)
         return batch
 
+    def make_single(
+        self,
+        spec: FlowSpec,
+        nics: tuple[Nic, Nic],
+        times_s: tuple[float, float | None],
+        group: int,
+        places: Mapping[str, int],
+        reliability: Mapping[int, Reliability],
+        paths: Paths | None,
+    ) -> FlowBatch:
+        """Returns a flow by itself, which waits for none, in a network that this process has whole:
+        columns of one item would take ten times as long. `nics`: of its sender and its receiver;
+        `times_s`: its start, and its end, None: its bytes alone end it; `places`: of hosts; the
+        rest as in `Wanted`. Raises VirtualError."""
+        self._check_spec(spec)
+        (leaving, back), (start_s, end_s) = nics, times_s
+        try:
+            rp, np_ = self._ends.new_rp(leaving.rate_bps), self._ends.new_np()
+        except SchemeError as error:
+            raise VirtualError(f"flow {spec.id}: {error}") from error
+        if np_.grants:
+            rp.left_bytes = self._frames_bytes(spec)
+        decided = _first_decided(rp, start_s, spec)
+        kind, spread, along = self._kinds.alike(
+            rp, np_, decided.wants_acks, spec, reliability, paths
+        )
+        batch = FlowBatch(
+            [spec],
+            partial(FlowColumns.of, [spec], places),
+            np.array([[leaving.end.port, back.end.port]], np.int32),
+        )
+        batch.rps[0], batch.nps[0] = rp, np_
+        batch.keeps.append(kind)
+        src_ip = int.from_bytes(leaving.ip, "big")
+        phase = window_phase(spread, self._seed, src_ip, spec.id) if kind.period_ps else 0
+        rate_bps = decided.rate_bps
+        limit_bps = math.inf if spec.rate_bps is None else spec.rate_bps  # the application's
+        config = {
+            "kind": ctypes.addressof(kind),
+            "ports": 0,
+            "compiled": rp.address if isinstance(rp, CompiledReactionPoint) else 0,
+            "np_in_c": np_.address if isinstance(np_, CompiledNotificationPoint) else 0,
+            "packets": -(-(spec.size_bytes or 0) // self._payload_bytes),
+            "start_ps": picoseconds(start_s),
+            "end_ps": NEVER if end_s is None else picoseconds(end_s),
+            "phase_ps": int(phase * kind.period_ps),
+            "timer_ps": decided.timer_ps,
+            "due_bytes": decided.due_bytes,
+            "demand_bytes": decided.demand_bytes,
+            # min() would pass over a limit that is no number, which the engine refuses
+            "rate_bps": rate_bps if rate_bps <= limit_bps else limit_bps,
+            "limit_bps": limit_bps,
+            "window_bytes": decided.window_bytes,
+            "port": leaving.link,
+            "back_port": back.link,
+            "group": group,
+            "number": spec.id,
+            "n_ports": 0,
+            "src_mac": tuple(leaving.mac),
+            "dst_mac": tuple(back.mac),
+        }
+        if along.sprays:
+            ports = np.array(along.ports_of(self._seed, src_ip, spec.id), np.uint16)
+            batch.keeps.append(ports)
+            config["ports"], config["n_ports"] = ports.ctypes.data, ports.size
+        batch.configs[0] = tuple(config[name] for name in _CONFIG_NAMES)
+        return batch
+
     def _check(self, columns: FlowColumns) -> None:
-        specs = columns.specs
+        wrong = (columns.ids < 0) | (columns.ids >= wire.FLOWS) | (columns.sizes < NO_SIZE)
+        self._check_spec(columns.specs[int(np.argmax(wrong))])
+
+    def _check_spec(self, spec: FlowSpec) -> None:
+        """Raises VirtualError where no flow of this number, or this size, can be made."""
         if not 1 <= self._payload_bytes <= MAX_PAYLOAD:
             raise VirtualError(
-                f"flow {specs[0].id}: a payload of {self._payload_bytes} bytes: 1 to {MAX_PAYLOAD} "
-                "are possible"
+                f"flow {spec.id}: a payload of {self._payload_bytes} bytes: 1 to {MAX_PAYLOAD} are "
+                "possible"
             )
-        wrong = (columns.ids < 0) | (columns.ids >= wire.FLOWS)
-        if wrong.any():
+        if not 0 <= spec.id < wire.FLOWS:
+            raise VirtualError(f"flow {spec.id}: numbers of flows are from 0 to {wire.FLOWS - 1}")
+        if spec.size_bytes is not None and not 0 <= spec.size_bytes < 1 << 63:
             raise VirtualError(
-                f"flow {columns.ids[np.argmax(wrong)]}: numbers of flows are from 0 to "
-                f"{wire.FLOWS - 1}"
+                f"flow {spec.id}: a size of {spec.size_bytes} bytes: 0 to 2^63 - 1 are possible"
             )
 
     def _begin_together(
@@ -173,7 +252,7 @@ class FlowMaker:
         batch: FlowBatch,
         wanted: Wanted,
         group: _Group,
-        alike: list[_Alike],
+        alike: list[Alike],
         of: NDArray[np.int64],
     ) -> None:
         """Has RPs in C begin, and NPs that are in C or none, of flows on NICs of one rate. Those of
@@ -215,7 +294,11 @@ class FlowMaker:
         of[members] = numbers[which]
         for first in firsts[order].tolist():
             spec = columns.specs[members[first]]
-            alike.append(self._new_alike(rp, np_, bool(acks[first]), spec, wanted))
+            alike.append(
+                self._kinds.alike(
+                    rp, np_, bool(acks[first]), spec, wanted.reliability, wanted.paths
+                )
+            )
 
     def _left_bytes(
         self, np_: NotificationPoint, columns: FlowColumns, members: NDArray[np.int64]
@@ -231,7 +314,7 @@ class FlowMaker:
         batch: FlowBatch,
         wanted: Wanted,
         group: _Group,
-        alike: list[_Alike],
+        alike: list[Alike],
         of: NDArray[np.int64],
     ) -> None:
         """Has ends in Python begin, each by itself. Flows between hosts of other processes have the
@@ -257,12 +340,7 @@ class FlowMaker:
             first = self._ends.new_rp(rate_bps) if waits else rp
             if np_.grants:
                 rp.left_bytes = first.left_bytes = self._frames_bytes(spec)
-            try:
-                decided = _started(first, 0.0 if waits else start_s)
-            except Exception as error:
-                raise VirtualError(
-                    f"flow {spec.id}: its RP begins wrongly: {error_text(error)}"
-                ) from error
+            decided = _first_decided(first, 0.0 if waits else start_s, spec)
             if isinstance(rp, CompiledReactionPoint):
                 configs["compiled"][at] = rp.address
             if isinstance(np_, CompiledNotificationPoint):
@@ -271,14 +349,18 @@ class FlowMaker:
                 configs[name][at] = getattr(decided, name)
             batch.rps[at], batch.nps[at] = rp, np_
             of[at] = len(alike)
-            alike.append(self._new_alike(rp, np_, decided.wants_acks, spec, wanted))
+            alike.append(
+                self._kinds.alike(
+                    rp, np_, decided.wants_acks, spec, wanted.reliability, wanted.paths
+                )
+            )
             if not wanted.here[at]:
                 elsewhere[key] = at
             elif batch.in_python is None and calls_python(rp, np_):
                 batch.in_python = at
 
     def _fill(
-        self, batch: FlowBatch, wanted: Wanted, alike: list[_Alike], of: NDArray[np.int64]
+        self, batch: FlowBatch, wanted: Wanted, alike: list[Alike], of: NDArray[np.int64]
     ) -> None:
         """Writes what doesn't depend on ends."""
         columns, configs, nics = batch.columns, batch.configs, wanted.nics
@@ -311,7 +393,7 @@ class FlowMaker:
         self,
         batch: FlowBatch,
         wanted: Wanted,
-        alike: list[_Alike],
+        alike: list[Alike],
         of: NDArray[np.int64],
         src_ip: NDArray[np.int64],
     ) -> None:
@@ -338,138 +420,6 @@ class FlowMaker:
         whole, rest = divmod(spec.size_bytes, self._payload_bytes)
         frames_bytes = whole * wire.data_bytes(self._payload_bytes, credit=True)
         return frames_bytes + (wire.data_bytes(rest, credit=True) if rest else 0)
-
-    def _new_alike(
-        self,
-        rp: ReactionPoint,
-        np_: NotificationPoint,
-        wants_acks: bool,
-        spec: FlowSpec,
-        wanted: Wanted,
-    ) -> _Alike:
-        """Raises VirtualError."""
-        reliability = wanted.reliability.get(spec.traffic_class) or rp.reliability or LOSSLESS
-        paths = wanted.paths or self._paths or rp.paths or BY_FLOW
-        if paths.sprays and rp.wants_telemetry:
-            raise VirtualError(
-                f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from "
-                "packet to packet, so packets of a flow need one path: leave its several paths out"
-            )
-        if np_.grants and rp.wants_telemetry:
-            raise VirtualError(
-                f"flow {spec.id}: packets have room for telemetry, or for a demand of an NP that "
-                "grants"
-            )
-        kind = self._kind(spec, rp, np_, wants_acks, reliability, paths)
-        return _Alike(kind, np_.phase_spread, paths)
-
-    def _kind(
-        self,
-        spec: FlowSpec,
-        rp: ReactionPoint,
-        np: NotificationPoint,
-        wants_acks: bool,
-        reliability: Reliability,
-        paths: Paths,
-    ) -> native.FlowKind:
-        rest = None if spec.size_bytes is None else spec.size_bytes % self._payload_bytes
-        key = (
-            spec.traffic_class, spec.colour, rp.segment_bytes, rp.exact_marks, rp.wants_telemetry,
-            rp.needs_rec_rate, wants_acks, np.grants, np.period_s, type(np), id(reliability),
-            id(paths),
-        )  # fmt: skip
-        if (rest, key) in self._kinds:
-            return self._kinds[rest, key][0]
-        try:
-            headers = self._headers(spec, rp, np, reliability)
-            endless = self._kinds.get((None, key))
-            if endless is None:
-                kind = self._new_kind(headers, spec, rp, np, wants_acks, reliability, paths)
-                # which keep their ids so
-                endless = self._kinds[None, key] = kind, reliability, paths
-            if rest is None:
-                return endless[0]
-            kind = native.FlowKind.from_buffer_copy(endless[0])
-            kind.last_payload_bytes = last_bytes = rest or self._payload_bytes
-            kind.last_frame_bytes = wire.data_bytes(last_bytes, rp.wants_telemetry, np.grants)
-            kind.last = _template(headers(last_bytes, last=True))
-        except wire.WireError as error:
-            raise VirtualError(f"flow {spec.id}: {error}") from None
-        self._kinds[rest, key] = kind, reliability, paths
-        return kind
-
-    def _headers(
-        self,
-        spec: FlowSpec,
-        rp: ReactionPoint,
-        np: NotificationPoint,
-        reliability: Reliability,
-    ) -> Callable[..., bytes]:
-        """Returns `wire.data_headers` with what a flow's packets have in common. Raises
-        WireError."""
-        return partial(
-            wire.data_headers, _ANY, 0, dscp=wire.data_dscp(spec.traffic_class, spec.colour),
-            reliable=reliability.repeats is not Repeats.NOTHING or rp.exact_marks,
-            telemetry=bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry), credit=np.grants,
-        )  # fmt: skip
-
-    def _new_kind(
-        self,
-        headers: Callable[..., bytes],
-        spec: FlowSpec,
-        rp: ReactionPoint,
-        np: NotificationPoint,
-        wants_acks: bool,
-        reliability: Reliability,
-        paths: Paths,
-    ) -> native.FlowKind:
-        """Returns that of a flow without an end. Raises WireError."""
-        payload_bytes = self._payload_bytes
-        repeats = reliability.repeats is not Repeats.NOTHING
-        if rp.segment_bytes is not None:
-            every = max(1, round(rp.segment_bytes / payload_bytes))
-        else:
-            every = 1 if repeats else 0
-        telemetry = bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry)
-        data = _template(headers(payload_bytes))
-        # Among data they are Not-ECT unless they echo a mark: a switch would mark them for a queue
-        # that isn't their flow's.
-        notification_class = (
-            spec.traffic_class if self._notification_class is None else self._notification_class
-        )
-        marking = (
-            (wire.ECN_ECT0, wire.DSCP_CNP)
-            if notification_class == CONTROL_CLASS
-            else (wire.ECN_NOT_ECT, wire.data_dscp(notification_class))
-        )
-        ack = (
-            wire.ack_start(_ANY, 0, *marking, telemetry=telemetry) if wants_acks or repeats else b""
-        )
-        frame_bytes = wire.data_bytes(payload_bytes, rp.wants_telemetry, np.grants)
-        return native.FlowKind(
-            priority=spec.traffic_class,
-            cnp_bytes=wire.CNP_BYTES,
-            ack_bytes=wire.ack_bytes(rp.wants_telemetry),
-            frame_bytes=frame_bytes,
-            last_frame_bytes=frame_bytes,
-            payload_bytes=payload_bytes,
-            last_payload_bytes=payload_bytes,
-            every=every,
-            reliability=reliability.repeats,
-            exact_marks=rp.exact_marks,
-            avoids=paths.avoid,
-            gap_ps=picoseconds(paths.gap_s) if paths.per == "flowlet" else 0,
-            period_ps=0 if np.period_s is None else picoseconds(np.period_s),
-            timeout_ps=picoseconds(reliability.timeout_s),
-            reordering_ps=picoseconds(reliability.reordering_s),
-            needs_rec_rate=rp.needs_rec_rate,
-            wants_marked=_wants_marked(np) and not np.grants,
-            grants=np.grants,
-            data=data,
-            last=data,
-            cnp=_template(wire.cnp_start(_ANY, 0, *marking, credit=np.grants)),
-            ack=_template(ack),
-        )
 
 
 def _started_in_c(
@@ -539,21 +489,10 @@ _RP_EVENTS = (
 
 def calls_python(rp: ReactionPoint, np: NotificationPoint) -> bool:
     """Returns whether an end has methods in Python that a run calls."""
-    np_silent = np.period_s is None and not _wants_marked(np) and not np.grants
+    np_silent = np.period_s is None and not wants_marked(np) and not np.grants
     rp_silent = rp.timer_s is None and all(
         getattr(type(rp), name) is getattr(ReactionPoint, name) for name in _RP_EVENTS
     )
     return not (rp_silent or isinstance(rp, CompiledReactionPoint)) or not (
         np_silent or isinstance(np, CompiledNotificationPoint)
     )
-
-
-def _wants_marked(np: NotificationPoint) -> bool:
-    if isinstance(np, CompiledNotificationPoint):
-        return np.wants_marked
-    return type(np).on_marked is not NotificationPoint.on_marked
-
-
-def _template(start: bytes) -> ctypes.Array[ctypes.c_uint8]:
-    size = ctypes.sizeof(native.Template)
-    return native.Template.from_buffer_copy(start[:size].ljust(size, b"\0"))

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -107,14 +108,24 @@ class FlowBatch:
     configurations point to. `in_python`: the first flow, by its place, that has methods in Python
     which a run calls; None: none has."""
 
-    def __init__(self, columns: FlowColumns, ports: NDArray[np.int32]) -> None:
-        """`ports`: those of both ends, a row a flow."""
-        self.columns, self.ports = columns, ports
-        self.configs = np.zeros(len(columns), native.FLOW_CONFIG)
-        self.rps: list[object] = [None] * len(columns)
-        self.nps: list[object] = [None] * len(columns)
+    def __init__(
+        self,
+        specs: Sequence[FlowSpec],
+        columns: Callable[[], FlowColumns],
+        ports: NDArray[np.int32],
+    ) -> None:
+        """`columns`: makes those of the specs, when they are first read; `ports`: those of both
+        ends, a row a flow."""
+        self.specs, self._new_columns, self.ports = specs, columns, ports
+        self.configs = np.zeros(len(specs), native.FLOW_CONFIG)
+        self.rps: list[object] = [None] * len(specs)
+        self.nps: list[object] = [None] * len(specs)
         self.keeps: list[object] = []
         self.in_python: int | None = None
+
+    @cached_property
+    def columns(self) -> FlowColumns:
+        return self._new_columns()
 
     def added(self) -> None:
         """Once the engine has them: leaves of the configurations what `rp` and `np` need."""
@@ -161,7 +172,7 @@ class FlowList(Sequence[VirtualFlow]):
     def spec(self, index: int) -> FlowSpec:
         """Returns that of a flow of all."""
         batch, place = self._at(index)
-        return batch.columns.specs[place]
+        return batch.specs[place]
 
     def __len__(self) -> int:
         return len(self._places)
@@ -181,7 +192,7 @@ class FlowList(Sequence[VirtualFlow]):
             batch, at = self._at(index)
             src_port, dst_port = batch.ports[at].tolist()
             flow = self._flows[index] = VirtualFlow(
-                self._library, self._handle, index, batch.columns.specs[at], (src_port, dst_port),
+                self._library, self._handle, index, batch.specs[at], (src_port, dst_port),
                 batch.rp(at), batch.np(at),
             )  # fmt: skip
         return flow

@@ -85,6 +85,15 @@ _TOGETHER = 1 << 15
 _PORT_MAC = 0x02_50_43_4E_00_00
 
 
+def _there_already(number: int) -> VirtualError:
+    """Returns the error; so does `_over`."""
+    return VirtualError(f"flow {number} is there already")
+
+
+def _over(number: int, start_s: float) -> VirtualError:
+    return VirtualError(f"flow {number} starts at {start_s:g} s, which is over")
+
+
 def _both_ends(
     n: int,
     parts: Iterable[tuple[list[int], NDArray[Any]]],
@@ -284,7 +293,32 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         the spec's) to `end_s` (default: the spec's duration later). One that waits for others,
         which are there already and haven't arrived, starts `start_s` after them. `paths`: default:
         the network's."""
-        return self.add_flows([(spec, start_s, end_s)], paths)[0]
+        if spec.after or self._part is not None:
+            return self.add_flows([(spec, start_s, end_s)], paths)[0]
+        handle, index = self._changing(), len(self._by_index)
+        if spec.id in self.flows.places:
+            raise _there_already(spec.id)
+        start_s = spec.start_s if start_s is None else start_s
+        if start_s < self.now_s:
+            raise _over(spec.id, start_s)
+        if end_s is None and spec.duration_s is not None:
+            end_s = start_s + spec.duration_s
+        self._require_class(spec)
+        nics = self._nics.between(spec.src, spec.dst, spec.id)
+        group = self._groups.get(spec.group, len(self._groups)) if spec.group else NO_GROUP
+        batch = self._maker.make_single(
+            spec, nics, (start_s, end_s), group, self.topology.host_places, self._reliability, paths
+        )
+        if not self._library.vn_add_flows(
+            handle, batch.configs.ctypes.data, 1, batch.rps, batch.nps
+        ):
+            raise VirtualError(self._library.vn_error(handle).decode())
+        batch.added()
+        if spec.group:
+            self._groups[spec.group] = group
+        self._by_index.add(batch, 1)
+        self.flows.places[spec.id] = index
+        return self._by_index[index]
 
     def add_flows(
         self,
@@ -367,13 +401,17 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         if up is not None and self._reroute is not None:
             self._reroute.link_changed(node, port, up)
 
-    def flow_stats(self) -> NDArray[Any]:
-        """Counts of all flows, in the order in which they were added: a row each of `FlowStats`'
-        fields as the engine has them, times in ps (NEVER: not yet)."""
+    def flow_stats(self, part: slice = slice(None)) -> NDArray[Any]:
+        """Counts of all flows, or of those of a `part` of successive ones, in the order in which
+        they were added: a row each of `FlowStats`' fields as the engine has them, times in ps
+        (NEVER: not yet)."""
         if self._all_flow_stats is not None:
-            return self._all_flow_stats
-        rows = np.empty(len(self._by_index), np.dtype(FlowStats))
-        self._check(self._library.vn_flow_stats(self._alive(), 0, rows.size, rows.ctypes.data))
+            return self._all_flow_stats[part]
+        indices = range(len(self._by_index))[part]
+        rows = np.empty(len(indices), np.dtype(FlowStats))
+        self._check(
+            self._library.vn_flow_stats(self._alive(), indices.start, rows.size, rows.ctypes.data)
+        )
         return rows
 
     def flow_ports(self) -> NDArray[np.int32]:
@@ -569,7 +607,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         seen = set(self.flows.places)
         for number in columns.ids.tolist():
             if number in seen:
-                raise VirtualError(f"flow {number} is there already")
+                raise _there_already(number)
             seen.add(number)
 
     def _back_ps(self, spec: FlowSpec) -> int:
@@ -588,7 +626,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             self._require_waiting(columns, at, first, float(start_s[at]))
         if (over := ~waits & (start_s < self.now_s)).any():
             at = int(np.argmax(over))
-            raise VirtualError(f"flow {specs[at].id} starts at {start_s[at]:g} s, which is over")
+            raise _over(specs[at].id, float(start_s[at]))
         lasting = ~waits & np.isnan(end_s)
         end_s = np.where(lasting, start_s + columns.duration_s, end_s)
         self._require_classes(columns)
@@ -623,16 +661,18 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         """Raises VirtualError for a flow of a class or a colour that it can't have."""
         pairs = columns.traffic_class * len(columns.colours) + columns.colour
         for first in sorted(np.unique(pairs, return_index=True)[1].tolist()):
-            spec = columns.specs[first]
-            traffic_class, colour = spec.traffic_class, spec.colour
-            why = ""
-            if not 0 <= traffic_class < native.CLASSES:
-                why = f"class {traffic_class}: 0 to {native.CLASSES - 1} are possible"
-            elif colour != GREEN and not (colour in COLOURS and 0 < traffic_class < 5):
-                why = f"{colour} in class {traffic_class}: classes 1 to 4 have colours"
-            why = why or without_signal(self.topology, self.scheme.scheme, traffic_class)
-            if why:
-                raise VirtualError(f"flow {spec.id}: {why}")
+            self._require_class(columns.specs[first])
+
+    def _require_class(self, spec: FlowSpec) -> None:
+        traffic_class, colour = spec.traffic_class, spec.colour
+        why = ""
+        if not 0 <= traffic_class < native.CLASSES:
+            why = f"class {traffic_class}: 0 to {native.CLASSES - 1} are possible"
+        elif colour != GREEN and not (colour in COLOURS and 0 < traffic_class < 5):
+            why = f"{colour} in class {traffic_class}: classes 1 to 4 have colours"
+        why = why or without_signal(self.topology, self.scheme.scheme, traffic_class)
+        if why:
+            raise VirtualError(f"flow {spec.id}: {why}")
 
     def _require_waiting(self, columns: FlowColumns, at: int, first: int, delay_s: float) -> None:
         """Raises VirtualError where a flow can't wait for those of its `after`; `first`: the index

@@ -10,21 +10,30 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from p4net_switches import BENCH, error_of, switch, written
+from p4net_switches import BENCH, INDIRECT, error_of, refuse, switch, written
 from planes import KINDS
 
 from pcn.controller.control_plane import TableMatch
 from pcn.p4net import steps
 from pcn.p4net.commands import Commands
 from pcn.p4net.errors import P4NetError
-from pcn.p4net.runtime_json import RuntimeJson
+from pcn.p4net.runtime_json import Alike, RuntimeJson
 from pcn.p4net.text_proto import TextProto
+from pcn.topologies.tree import compose, read_tree
 
 FORWARD = {
     "table": "BenchIngress.l2",
     "match": {"dst_addr": "08:00:00:00:01:11"},
     "action_name": "forward",
 }
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(["", "0", "1", "null", "a"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner),
+    max_leaves=4,
+)
+"""Of JSON."""
 
 
 def runtime(folder: Path, **parts: Any) -> RuntimeJson:
@@ -55,6 +64,67 @@ def test_refused_entry_names_its_line_among_entries_of_one_call(
     with switch(kind=kind) as control:
         error = error_of(lambda: written(control, file))
     assert re.search(rf"s1-runtime.json:{last}: s0: table entry: .*ALREADY_EXISTS", error)
+
+
+def l2_entry(address: int, port: int) -> dict[str, Any]:
+    return {
+        "table": "l2",
+        "match": {"dst_addr": f"08:00:00:00:01:{address:02x}"},
+        "action_name": "forward",
+        "action_params": {"port": port},
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("again", [1, 2])
+def test_entry_that_stands_again_is_refused_where_it_does(
+    tmp_path: Path, kind: str, again: int
+) -> None:
+    """Both are one entry to the reader; the switch refuses all but the first."""
+    file = runtime(tmp_path, table_entries=[*[l2_entry(2, 3)] * (1 + again), l2_entry(1, 3)])
+    lines = file.path.read_text().splitlines()
+    first, second = [number for number, line in enumerate(lines, 1) if line == "  {"][:2]
+    with switch(kind=kind) as control:
+        for line in (second, first):  # then all are there
+            error = error_of(lambda: written(control, file))
+            assert re.search(rf"s1-runtime.json:{line}: s0: table entry: .*ALREADY_EXISTS", error)
+
+
+def test_files_of_a_network_have_equal_entries_once(tmp_path: Path) -> None:
+    """Each file's have its own lines, and each program's mean its own."""
+    alike, files = Alike(), []
+    for name, ports in (("a", (3, 4)), ("b", (4, 4)), ("c", (3, 999))):
+        (tmp_path / name).mkdir()
+        entries = [l2_entry(1, ports[0]), l2_entry(2, ports[1])]
+        files.append(RuntimeJson(runtime(tmp_path / name, table_entries=entries).path, alike))
+    translated: steps.Translated = {}
+    with switch() as first, switch() as second, switch(INDIRECT) as third:
+        for control, file in ((first, files[0]), (second, files[1])):
+            steps.carry_out(control, file.steps(control.schema), refuse, translated)
+        ports = [
+            [entry.action.args.get("port") for entry in control.read_table("l2")][:2]
+            for control in (first, second)
+        ]
+        assert ports == [[3, 4], [4, 4]]
+        before, after = (file.steps(first.schema) for file in files[:2])
+        assert before[1].entry is after[1].entry  # type: ignore[union-attr]
+        assert before[0].entry is not after[0].entry  # type: ignore[union-attr]
+        assert [step.place.path for step in after] == [files[1].path] * 2
+        assert re.search(
+            r"c/s1-runtime.json:\d+: '999' has more than 9 bits",
+            error_of(lambda: files[2].steps(first.schema)),
+        )
+        assert "no table 'l2'" in error_of(lambda: files[0].steps(third.schema))
+
+
+@given(st.lists(VALUES, min_size=2, max_size=2))
+def test_nodes_of_equal_content_are_read_alike(values: list[Any]) -> None:
+    texts = [json.dumps({"a": value}) for value in values]
+    nodes = [
+        read_tree(Path("x.json"), compose(Path("x.json"), text), lambda node: node)  # type: ignore[arg-type]
+        for text in texts
+    ]
+    assert (nodes[0].content == nodes[1].content) == (texts[0] == texts[1])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from networks import chain, read_pcap, star
 
+from pcn.base.errors import LabError
 from pcn.hosts import wire
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.paths import Paths
@@ -98,12 +99,16 @@ def flows(draw: st.DrawFn) -> list[FlowSpec]:
         src, dst = draw(st.permutations(["h0", "h1", "h2", "h3", "r0"]))[:2]
         size, start_s = draw(st.integers(1, 20_000)), draw(st.integers(0, 20)) * 1e-6
         traffic_class, group = draw(st.sampled_from([2, 3])), draw(st.sampled_from(["", "a", "b"]))
+        limit_bps = draw(st.sampled_from([None, 1e9, 3e9]))
+        lasts_s = None if after else draw(st.sampled_from([None, 5e-6]))
         spec = FlowSpec(
             number,
             src,
             dst,
             start_s,
             size,
+            limit_bps,
+            lasts_s,
             traffic_class=traffic_class,
             group=group,
             after=tuple(after),
@@ -113,13 +118,16 @@ def flows(draw: st.DrawFn) -> list[FlowSpec]:
 
 
 @settings(max_examples=25, deadline=None)
-@given(flows(), st.sampled_from(["pcn", "dctcp", "dcqcn"]))
-def test_flows_added_together_run_as_ones_added_in_turn(specs: list[FlowSpec], scheme: str) -> None:
+@given(flows(), st.sampled_from(["pcn", "dctcp", "dcqcn", "nscc", "rccc", "timely"]), st.booleans())
+def test_flows_added_together_run_as_ones_added_in_turn(
+    specs: list[FlowSpec], scheme: str, in_c: bool
+) -> None:
+    """Schemes of several paths, of grants and without C among them."""
     outcomes = []
     topology = star(4)
     topology = replace(topology, parameters={**topology.parameters, "lossless_classes": "2,3"})
     for together in (False, True):
-        with VirtualNetwork(topology, find_scheme(scheme).configure()) as network:
+        with VirtualNetwork(topology, find_scheme(scheme).configure(), in_c=in_c) as network:
             if together:
                 added = network.add_flows((spec, None, None) for spec in specs)
             else:
@@ -129,9 +137,40 @@ def test_flows_added_together_run_as_ones_added_in_turn(specs: list[FlowSpec], s
                 == specs
                 == [flow.spec for flow in network.flows.values()]
             )
-            assert network.run(until_s=0.1, finish=True)
-            outcomes.append((network.totals().digest, network.flow_stats().tolist()))
+            ports = network.flow_ports().tolist()
+            network.run(until_s=3e-3)  # flows of a duration may not arrive whole
+            outcomes.append((network.totals().digest, network.flow_stats().tolist(), ports))
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": wire.FLOWS},
+        {"id": -1},
+        {"size_bytes": -5000},
+        {"size_bytes": 0, "rate_bps": 0.0},
+        {"rate_bps": float("nan")},
+        {"traffic_class": 8},
+        {"colour": "blue"},
+        {"start_s": -1.0},
+        {"duration_s": -1.0},
+        {"src": "h9"},
+    ],
+    ids=lambda wrong: " ".join(wrong),
+)
+def test_flow_is_refused_alike_by_itself_and_among_others(wrong: dict[str, object]) -> None:
+    spec = replace(FlowSpec(1, "h0", "r0", size_bytes=10_000, group="a"), **wrong)  # type: ignore[arg-type]
+    texts = []
+    for together in (False, True):
+        with VirtualNetwork(star(2), find_scheme("pcn").configure()) as network:
+            with pytest.raises(LabError) as error:
+                network.add_flows([(spec, None, None)]) if together else network.add_flow(spec)
+            texts.append(str(error.value))
+            assert not network.flows
+            network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=10_000, group="b"))
+            assert network.run(until_s=0.1, finish=True)
+    assert texts[0] == texts[1]
 
 
 def test_refused_flow_leaves_network_as_it_was() -> None:

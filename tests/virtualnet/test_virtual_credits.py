@@ -193,7 +193,7 @@ def add_flow(
     if priority is not None:
         columns = FlowColumns.of([spec], network.topology.host_places)
         network._make(columns, 0, np.array([spec.start_s]), np.array([np.nan]), None)
-        for kind, *_ in network._maker._kinds.values():
+        for kind, *_ in network._maker._kinds._kinds.values():
             kind.priority = priority
     flow = network.add_flow(spec, network.now_s)
     network._maker = maker

@@ -14,12 +14,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pcn.cli import run as pcn
+from pcn.experiments.data import parquet
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.recording_numbers import EmptyPath, EmptyPaths
 from pcn.experiments.papers import find_experiment
+from pcn.experiments.run import flow_counts
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.experiments.sweep.run_task import task_of
@@ -398,6 +400,27 @@ def short_run() -> tuple[Traffic, Plan, Recording]:
     return traffic, plan, run_virtual(plan, Silent())
 
 
+def test_table_of_flows_is_equal_in_one_group_and_in_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records made in many parts, too; groups in which no flow has arrived have the same types."""
+    tables = []
+    for rows in (1, 2**16):
+        monkeypatch.setattr(flows, "_GROUP_ROWS", rows)
+        monkeypatch.setattr(flow_counts, "_AT_ONCE", rows)
+        _, plan, recording = short_run()
+        groups = list(flows.table(plan, recording))
+        assert len(groups) == -(-len(recording.flows) // rows)
+        if rows == 1:
+            assert any(not group["finished"].any() for group in groups)
+        path = tmp_path / f"{rows}.parquet"
+        with path.open("wb") as file:
+            parquet.write_groups(file, flows.table(plan, recording))
+        tables.append((parquet.read(path), recording.flows))
+    assert tables[0] == tables[1]
+    assert tables[0][0]["id"] == [flow.id for flow in plan.topology.flows]
+
+
 def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
     traffic, plan, recording = short_run()
     numbers = flows.numbers(plan, recording)
@@ -418,8 +441,8 @@ def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
     assert numbers["unfinished all"]
     check = traffic.settled(plan, recording)[-1]
     assert (check.verdict, check.measured) == ("not met", numbers["unfinished all"])
-    table = flows.table(plan, recording)
-    missing = (~table["finished"]).sum(), table["fct_s"].count(None)
+    (table,) = flows.table(plan, recording)
+    missing = (~table["finished"]).sum(), table["fct_s"].to_pylist().count(None)
     assert missing == (numbers["unfinished all"],) * 2
     assert len(table["fct_s"]) == numbers["flows all"]
     chart = page.slowdown(plan, recording)
