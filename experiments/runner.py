@@ -163,7 +163,10 @@ def run(
             )
         if len(runs) > 1:
             write_together(results, work, failures, pictures)
-        whole = numbers(work)  # before the folder has its name, by which others may find it
+            # before the folder has its name, by which others may find it
+            whole = numbers(work)
+        else:
+            (whole,) = (dict(folder.summary) for folder in folders.values())
     if failures:
         raise IncompleteError(place, failures)
     return RunResult(place.absolute(), whole, folders)

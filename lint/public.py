@@ -21,7 +21,7 @@ def lines() -> Iterator[str]:
     import pcn
     from pcn.cli import pcn as command
     from pcn.experiments.results import summary
-    from pcn.topologies.formats import FORMATS
+    from pcn.topologies.formats.known import FORMATS
 
     yield from (f"python pcn.{name}" for name in pcn.__all__)
     yield from _options("pcn", command)

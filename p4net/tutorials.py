@@ -31,7 +31,8 @@ from pcn.p4net.runtime_json import Alike, RuntimeJson
 from pcn.p4net.steps import Entries
 from pcn.p4net.text_proto import TextProto
 from pcn.topologies import naming
-from pcn.topologies.formats import EXERCISES, FORMATS, FormatError, Source, p4_utils
+from pcn.topologies.formats import FormatError, Source, p4_utils
+from pcn.topologies.formats.known import EXERCISES, FORMATS
 from pcn.topologies.tree import Node, optional
 
 RATE_BPS = 10e9

@@ -157,11 +157,9 @@ def find_topology(reference: str) -> Blueprint:
             f"{reference!r}: write the file and the function in it, as in star.py:star"
         )
     # late, as below: they take most of this module's time to load
-    from pcn.topologies import (
-        formats,
-    )
+    from pcn.topologies.formats.known import split
 
-    place = formats.split(reference)
+    place = split(reference)
     if place and (place[0] or place[1].exists()):
         return _from_file(*place)
     for point in _installed():
@@ -231,10 +229,11 @@ def _from_python(path: Path, name: str) -> Blueprint:
 
 
 def _from_file(name: str, path: Path) -> Blueprint:
-    from pcn.topologies import formats
+    from pcn.topologies.formats import Source
+    from pcn.topologies.formats.known import format_of
 
-    source = formats.Source.of(path.absolute())
-    chosen = formats.format_of(source, name)
+    source = Source.of(path.absolute())
+    chosen = format_of(source, name)
     reference = f"{name}:{source.path}" if name else str(source.path)
     return Blueprint(reference, partial(chosen.read, source), source.path, chosen.elsewhere)
 

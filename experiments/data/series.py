@@ -72,8 +72,11 @@ class Series:
 
     def extend(self, times_s: Array, entity: str, metric: str, values: Array) -> None:
         """Many at once. The arrays are kept, and must not change."""
-        column = self._column(entity, metric)
-        column.arrays = (*column.settled(), (times_s, values))
+        column = self._columns.get((entity, metric))
+        if column is None:
+            self._columns[entity, metric] = _Column(((times_s, values),))
+        else:
+            column.arrays = (*column.settled(), (times_s, values))
 
     def extend_rows(
         self, times_s: Sequence[float], keys: Iterable[tuple[str, str]], values: Sequence[float]

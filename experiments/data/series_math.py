@@ -7,11 +7,34 @@ Two kinds of series occur. *Step* series hold a value from its time until the ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+_T = TypeVar("_T", np.float64, np.int64)
+
+
+def distinct(values: npt.NDArray[_T]) -> npt.NDArray[_T]:
+    """Returns the values, of one dimension, in order, each once: `numpy.unique` would load masked
+    arrays, which take longer than it does."""
+    ordered = np.sort(values)
+    differs = np.ones(ordered.shape, bool)
+    differs[1:] = ordered[1:] != ordered[:-1]
+    return ordered[differs]
+
+
+def percentile(values: Array, q: float) -> float:
+    """Returns what `numpy.percentile` does, to the bit, of one or more values without NaN; it loads
+    masked arrays, too, and takes ten times as long where values are few."""
+    ordered = np.sort(values)
+    rank = (ordered.size - 1) * (q / 100)
+    low = min(int(rank), ordered.size - 1)
+    part = rank - low
+    below, above = float(ordered[low]), float(ordered[min(low + 1, ordered.size - 1)])
+    step = above - below
+    return above - step * (1 - part) if part >= 0.5 else below + step * part
 
 
 def jain(shares: Sequence[float] | Array) -> float:

@@ -252,7 +252,7 @@ def slowest(plan: Plan, flows: Iterable[FlowRecord], count: int) -> tuple[int, .
 
 
 def percentile(values: Array, q: float) -> float | None:
-    return float(np.percentile(values, q)) if values.size else None
+    return series_math.percentile(values, q) if values.size else None
 
 
 def mean(values: Array) -> float | None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcn.experiments.data import series_math
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import intervals
 from pcn.experiments.define.intervals import Interval
@@ -48,11 +49,13 @@ def needed(statistic: str) -> int:
 def limits_of(sizes: Iterable[float]) -> tuple[float, ...]:
     """Returns the largest size of each bin: sizes themselves where there are few, else those that
     equal shares don't exceed, rounded up to two digits."""
-    values = np.array(list(sizes), float)
-    different = np.unique(values)
+    values = np.sort(np.array(list(sizes), float))
+    different = series_math.distinct(values)
     if different.size <= BINS:
         return tuple(different.tolist())
-    shares = np.percentile(values, np.arange(1, BINS + 1) * 100 / BINS, method="inverted_cdf")
+    # numpy's percentile by "inverted_cdf"
+    places = np.ceil(values.size * (np.arange(1, BINS + 1) * 100 / BINS / 100) - 1)
+    shares = values[np.maximum(places, 0).astype(np.int64)]
     return tuple(sorted({_rounded_up(size) for size in shares.tolist()}))
 
 
@@ -248,7 +251,7 @@ class Pooled:
         total = every - self.unfinished()
         if not total:
             return [], []
-        ranks = np.unique(
+        ranks = series_math.distinct(
             np.minimum(np.linspace(0, total, _POINTS + 1).astype(np.int64), total - 1)
         )
         values = merged.at(np.ones((1, self.seeds), np.int64), ranks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,16 @@ def show(directory: Path, summary: Mapping[str, Any], console: Console) -> None:
     """Prints the tables of the result in `directory`, of one run or of several."""
     if "runs" in summary:
         _show_tables(
-            {name: directory / name for name in summary["runs"]}, summary["scenario"], console
+            (
+                (name, json.loads(inputs.read_text(directory / name / SUMMARY)))
+                for name in summary["runs"]
+            ),
+            summary["scenario"],
+            console,
         )
         _show_runs(summary, console)
     else:
-        shown = _show_tables({summary["scheme"]: directory}, summary["scenario"], console)
+        shown = _show_tables([(summary["scheme"], summary)], summary["scenario"], console)
         if summary["flows"] and not shown:
             _show_flows(summary, console)
         show_checks("checks", summary["checks"], console)
@@ -74,20 +79,20 @@ def _show_next(directory: Path, summary: Mapping[str, Any], console: Console) ->
         console.print(f"Why flows were slow: {command}", highlight=False, soft_wrap=True)
 
 
-def _show_tables(runs: Mapping[str, Path], scenario: str, console: Console) -> bool:
-    """Prints the scenario's own tables of the runs in these directories; False: it has none."""
+def _show_tables(
+    summaries: Iterable[tuple[str, Mapping[str, Any]]], scenario: str, console: Console
+) -> bool:
+    """Prints the scenario's own tables of runs by name; False: it has none."""
     page = SCENARIOS[scenario].page if scenario in SCENARIOS else None
     if page is None or page.tables is None:
         return False
-    for table in page.tables({name: measured(directory) for name, directory in runs.items()}):
+    runs = {
+        name: Measured(summary["measures"], [RunSamples.from_json(summary["samples"])])
+        for name, summary in summaries
+    }
+    for table in page.tables(runs):
         show_table(table, console)
     return True
-
-
-def measured(directory: Path) -> Measured:
-    """Returns what tables are made of, of the run in a directory."""
-    summary = json.loads(inputs.read_text(directory / SUMMARY))
-    return Measured(summary["measures"], [RunSamples.from_json(summary["samples"])])
 
 
 def show_table(table: Table, console: Console) -> None:

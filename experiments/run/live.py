@@ -21,6 +21,7 @@ from pcn.experiments.run.pace import TooFastError, carried_share, how_it_fell_be
 from pcn.experiments.run.progress import RunProgress
 from pcn.experiments.run.sampler import MARKS, Clock, Sampler
 from pcn.experiments.run.versions import versions
+from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.client import AgentClient, AgentError
 from pcn.hosts.stats import MOST_FLOWS, AgentStats, ReceivedFlow, SentFlow
 from pcn.hosts.wire import data_dscp
@@ -123,7 +124,10 @@ class _Run:
         self._behind: set[str] = set()
         head_start_s = _HEAD_START_REAL_S + _FLOW_REAL_S * len(plan.topology.flows)
         self.clock = Clock(time.monotonic() + head_start_s - plan.start_s * k, k)
-        self.sampler = Sampler(plan.topology, lab.switches, plan.sampling.queues, self.clock)
+        points = find_scheme(plan.scheme).marking
+        self.sampler = Sampler(
+            plan.topology, lab.switches, plan.sampling.queues, self.clock, points
+        )
         self._last_start_s = max(flow.start_s for flow in plan.topology.flows)
         self._complete, self._arrived, self._moved = False, 0, time.monotonic()
 

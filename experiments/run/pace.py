@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.series_math import Array, counter_at
-from pcn.hosts.stats import AgentStats
+
+if TYPE_CHECKING:
+    from pcn.hosts.stats import AgentStats
 
 BUSY_PACKETS = 20
 """A port with at least this many waiting has something to send all the time."""

@@ -21,10 +21,11 @@ MARKS = PortRecord.marks()
 """Counters of which a program has some."""
 
 
-def queue_registers(there: Iterable[str]) -> list[str]:
-    """Returns those of a sampled port, of those that its switch's program has."""
+def queue_registers(there: Iterable[str], points: Sequence[str]) -> list[str]:
+    """Returns those of a sampled port, of those that its switch's program has. `points`: the
+    scheme's marking points."""
     names = set(there)
-    named = [name for table in marking.known() for name in getattr(table, "SAMPLED", ())]
+    named = [name for point in points for name in getattr(marking.find(point), "SAMPLED", ())]
     return [name for name in (*_QUEUE, *named) if name in names]
 
 
@@ -53,14 +54,18 @@ class Sampler:
         switches: Mapping[str, ControlPlane],
         queues: Sequence[Endpoint],
         clock: Clock,
+        points: Sequence[str] = (),
     ) -> None:
+        """`points`: the scheme's marking points."""
         self.series = Series()
         self.pauses: dict[str, tuple[int, ...]] = {}
         """PAUSE frames by link and class, of the classes that flows have, at the latest
         `counters`."""
         self._topology = topology
         self._switches = switches
-        self._queues = [(port, queue_registers(switches[port.node].registers())) for port in queues]
+        self._queues = [
+            (port, queue_registers(switches[port.node].registers(), points)) for port in queues
+        ]
         self._clock = clock
         self._cells = {
             name: {port: index(port) for port in topology.ports(name)} for name in switches

@@ -441,12 +441,13 @@ class _Run:
 
     def _sample_queues(self) -> None:
         sampling, network = self._plan.sampling, self._network
+        points = network.scheme.scheme.marking
         self._sample(
             sampling.queues_s,
             [
                 (str(port), name, network.register(port.node, name, index(port.port)))
                 for port in sampling.queues
-                for name in queue_registers(network.layout(port.node).registers())
+                for name in queue_registers(network.layout(port.node).registers(), points)
             ]
             + [
                 (str(port), "output_bytes", network.output_bytes(port.node, port.port))

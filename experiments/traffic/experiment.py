@@ -20,7 +20,7 @@ from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunP
 from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.outcomes import Outcome
-from pcn.experiments.traffic import by_size, collective, flow_files, flows, page as shown, slowest
+from pcn.experiments.traffic import by_size, collective, flows, page as shown, slowest
 from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from pcn.experiments.traffic.spec import NAME, TrafficSpec, draw, files
 from pcn.topologies import lossless
@@ -234,7 +234,9 @@ class Traffic(Experiment):
                 "repeats what is lost"
             )
         if self.spec.flows:
-            yield from flow_files.notes(Path(self.spec.flows))
+            from pcn.experiments.traffic.flow_files.reading import notes
+
+            yield from notes(Path(self.spec.flows))
         if self.spec.flows and filled.get("split_hosts"):
             yield (
                 "hosts are split: a flow of host h2 uses NIC h2-N at each end, N its id modulo the "

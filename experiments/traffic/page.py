@@ -57,7 +57,7 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
                 )
             )
             most, longest = (
-                max(most, float(np.percentile(ordered, 99))),
+                max(most, series_math.percentile(ordered, 99)),
                 max(longest, float(ordered[-1])),
             )
     return Chart(
@@ -87,7 +87,7 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
             np.sort((completions.start_s + completions.fct_s)[mask]),
         )
         if starts.size:
-            times = np.unique(np.append(starts, ends[~np.isnan(ends)]))
+            times = series_math.distinct(np.append(starts, ends[~np.isnan(ends)]))
             if times.size > _POINTS:
                 times = np.linspace(times[0], times[-1], _POINTS)
             under = np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")

@@ -37,9 +37,8 @@ from pcn.experiments.define.workloads import (
     uniform_flows,
 )
 from pcn.experiments.traffic import collective, repeats
-from pcn.experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
+from pcn.experiments.traffic.flow_files import MOST_FLOWS
 from pcn.experiments.traffic.sizes import size_group
-from pcn.experiments.traffic.wrong_option import other_kind
 from pcn.hosts.reliability import Reliability
 from pcn.topologies import python_file
 from pcn.topologies.lookup import find_topology
@@ -132,6 +131,8 @@ def parse_spec(
     try:
         network = find_topology(topology or TrafficSpec.topology).reference
     except TopologyError as error:
+        from pcn.experiments.traffic.wrong_option import other_kind  # it loads all formats
+
         instead = other_kind(Path(topology), "topology") if Path(topology).is_file() else ""
         raise ExperimentError(
             f"--topology {topology}: {instead}" if instead else str(error)
@@ -179,6 +180,9 @@ def parse_spec(
             raise ExperimentError(f"no file {file}.{known}")
         spec = replace(spec, **{"flows" if flows else "workload": str(path)})
         option = "flows" if flows else "workload"
+        from pcn.experiments.traffic.flow_files.reading import read_flows
+        from pcn.experiments.traffic.wrong_option import other_kind
+
         try:
             _ = read_flows(path) if flows else sizes(spec)
         except ExperimentError as error:
@@ -233,6 +237,8 @@ def draw(
     for a host that the topology hasn't."""
     hosts = [host.name for host in topology.hosts]
     if of.flows:
+        from pcn.experiments.traffic.flow_files.reading import read_flows
+
         return read_flows(Path(of.flows), topology)
     rate_bps = min(topology.host_rate_bps(name) for name in hosts)
     drawn: list[FlowSpec] = []
@@ -362,7 +368,11 @@ def files(of: TrafficSpec) -> list[Path]:
     topology_files = (
         (python_file.sources(file_of) if file_of.suffix == ".py" else [file_of]) if file_of else []
     )
-    flows = files_of(Path(of.flows)) if of.flows else []
+    flows: list[Path] = []
+    if of.flows:
+        from pcn.experiments.traffic.flow_files.reading import files_of
+
+        flows = files_of(Path(of.flows))
     return [
         *topology_files,
         *(flows or [Path(file)] * bool(file)),

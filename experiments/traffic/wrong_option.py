@@ -6,9 +6,10 @@ from pathlib import Path
 
 from pcn.base.errors import LabError
 from pcn.experiments.define.workloads import read_cdf
-from pcn.experiments.traffic.flow_files import FLOW_FORMATS
 from pcn.experiments.traffic.flow_files.base import FlowFile
-from pcn.topologies.formats import FORMATS, Source
+from pcn.experiments.traffic.flow_files.reading import FLOW_FORMATS
+from pcn.topologies.formats import Source
+from pcn.topologies.formats.known import FORMATS
 
 
 def other_kind(path: Path, option: str) -> str:

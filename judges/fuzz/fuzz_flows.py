@@ -28,11 +28,13 @@ from pcn.base.pcapng import PcapngWriter
 from pcn.experiments.data import parquet
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.workloads import read_cdf
-from pcn.experiments.traffic.flow_files import LONGEST_S, read_flows
+from pcn.experiments.traffic.flow_files import LONGEST_S
+from pcn.experiments.traffic.flow_files.reading import read_flows
 from pcn.hosts import wire
 from pcn.hosts.virtual.paths import path_lines, read_paths
 from pcn.topologies.flow_order import in_order
-from pcn.topologies.formats import FORMATS, Source
+from pcn.topologies.formats import Source
+from pcn.topologies.formats.known import FORMATS
 from pcn.topologies.lossless import CONTROL_CLASS
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.virtualnet.errors import VirtualError

@@ -28,7 +28,8 @@ from xml.sax.saxutils import quoteattr
 import yaml
 
 from pcn.base.errors import LabError
-from pcn.topologies.formats import FORMATS, FormatError, Source, format_of
+from pcn.topologies.formats import FormatError, Source
+from pcn.topologies.formats.known import FORMATS, format_of
 from pcn.topologies.model import Topology
 from pcn.topologies.picture import drawn
 

@@ -45,7 +45,8 @@ from pcn.softswitch.embed.switch import EmbeddedSwitch
 from pcn.softswitch.native import NativeSwitch, load_library
 from pcn.softswitch.trace import json_lines
 from pcn.softswitch.trace.decoder import Step
-from pcn.topologies.formats import FORMATS, Source, sonic
+from pcn.topologies.formats import Source, sonic
+from pcn.topologies.formats.known import FORMATS
 from pcn.topologies.model import Topology
 from pcn.topologies.star import star
 

@@ -36,7 +36,7 @@ if str(ROOT) not in sys.path:
 
 from pcn.base.errors import LabError  # noqa: E402
 from pcn.base.units import quantity  # noqa: E402
-from pcn.experiments.traffic.flow_files import read_flows  # noqa: E402
+from pcn.experiments.traffic.flow_files.reading import read_flows  # noqa: E402
 from pcn.experiments.traffic.spec import draw, parse_spec  # noqa: E402
 from pcn.hosts.algorithms import Configured, find_scheme  # noqa: E402
 from pcn.hosts.reliability import Reliability, Repeats  # noqa: E402

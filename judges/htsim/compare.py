@@ -48,7 +48,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
 
-from pcn.experiments.traffic.flow_files import read_flows  # noqa: E402
+from pcn.experiments.traffic.flow_files.reading import read_flows  # noqa: E402
 from pcn.hosts import wire  # noqa: E402
 from pcn.hosts.algorithms import Configured, find_scheme  # noqa: E402
 from pcn.hosts.paths import Paths  # noqa: E402

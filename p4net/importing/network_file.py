@@ -11,7 +11,8 @@ from typing import Any
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.importing.record import LinkRecord, NetworkRecord, SwitchRecord
 from pcn.p4net.programs import BUILD, is_file
-from pcn.topologies.formats import FORMATS, FormatError, Source
+from pcn.topologies.formats import FormatError, Source
+from pcn.topologies.formats.known import FORMATS
 
 
 @dataclass

@@ -146,7 +146,8 @@ def convert(
       pcn topology convert net.yaml hpcc:topology2.txt
       pcn topology convert star net.yaml --sonic config_db.json
     """
-    from pcn.topologies.formats import sonic as config_db, writer
+    from pcn.topologies.formats import sonic as config_db
+    from pcn.topologies.formats.known import writer
     from pcn.topologies.lookup import find_topology
 
     if leave_out and not sonic:
@@ -220,7 +221,7 @@ def list_formats(as_json: bool) -> None:
     Examples:
       pcn topology formats
     """
-    from pcn.topologies.formats import FORMATS, installed
+    from pcn.topologies.formats.known import FORMATS, installed
 
     rows = [
         (format_.name, format_.summary, format_.suffix if format_.write else "")

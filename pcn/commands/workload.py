@@ -91,8 +91,8 @@ def flows(file: Path, as_json: bool) -> None:
     Examples:
       pcn workload flows flow.txt > flows.csv
     """
-    from pcn.experiments.traffic.flow_files import notes, read_flows
     from pcn.experiments.traffic.flow_files.csv_file import written
+    from pcn.experiments.traffic.flow_files.reading import notes, read_flows
 
     read = read_flows(file)
     if as_json:

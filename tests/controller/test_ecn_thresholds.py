@@ -17,7 +17,7 @@ from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies import serialise
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.ecn import COLOURS, EcnThresholds
-from pcn.topologies.formats import FORMATS
+from pcn.topologies.formats.known import FORMATS
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star

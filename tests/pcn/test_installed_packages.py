@@ -16,7 +16,7 @@ from pcn.controller import marking
 from pcn.controller.errors import UnknownNameError
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.papers import Catalog, described
-from pcn.experiments.traffic.flow_files import read_flows
+from pcn.experiments.traffic.flow_files.reading import read_flows
 from pcn.topologies import entry_points, switch
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.formats import FormatError

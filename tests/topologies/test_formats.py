@@ -13,9 +13,9 @@ from file_networks import connected_topologies
 from hypothesis import given, strategies as st
 
 from pcn.base.errors import LabError
-from pcn.topologies import formats
 from pcn.topologies.catalog import TOPOLOGIES
-from pcn.topologies.formats import FORMATS, FormatError, Source, format_of, writer
+from pcn.topologies.formats import FormatError, Source
+from pcn.topologies.formats.known import FORMATS, format_of, writer
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, OutputBuffer, Switch, Topology
 
@@ -641,4 +641,3 @@ def test_tables_of_formats_md_are_the_readers() -> None:
             key: value for key, value in rows.items() if key not in ("in the file", "---")
         } == FORMATS[name].fields
     assert FORMATS["pcn-json"].fields == FORMATS["pcn"].fields
-    assert formats.FORMATS is FORMATS

@@ -16,7 +16,8 @@ from hypothesis import given, strategies as st
 
 from pcn.base.errors import nearest
 from pcn.topologies import tree
-from pcn.topologies.formats import FORMATS, FormatError, Source, format_of, p4_utils
+from pcn.topologies.formats import FormatError, Source, p4_utils
+from pcn.topologies.formats.known import FORMATS, format_of
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.tree_parts import ComposeError, Document, MappingOf, Tree, mapping_at, text_at
 

@@ -10,7 +10,8 @@ import pytest
 
 from pcn import cli
 from pcn.base.errors import TopologyError
-from pcn.topologies.formats import EXERCISES, FORMATS, Source, format_of
+from pcn.topologies.formats import Source
+from pcn.topologies.formats.known import EXERCISES, FORMATS, format_of
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Topology
 

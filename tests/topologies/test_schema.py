@@ -12,7 +12,8 @@ import pytest
 from file_networks import connected_topologies
 from hypothesis import given, strategies as st
 
-from pcn.topologies.formats import FORMATS, FormatError, Source, pcn, pcn_switch
+from pcn.topologies.formats import FormatError, Source, pcn, pcn_switch
+from pcn.topologies.formats.known import FORMATS
 from pcn.topologies.model import Topology
 from pcn.topologies.tree import Field
 

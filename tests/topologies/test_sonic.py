@@ -18,7 +18,8 @@ from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.buffers import Share
 from pcn.topologies.ecn import EcnThresholds
-from pcn.topologies.formats import FORMATS, pcn, sonic
+from pcn.topologies.formats import pcn, sonic
+from pcn.topologies.formats.known import FORMATS
 from pcn.topologies.formats.sonic import config_db, pfc
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology

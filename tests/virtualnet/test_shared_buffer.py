@@ -22,7 +22,7 @@ from pcn.lab.launch import NetworkError, require_live
 from pcn.topologies import headroom, serialise
 from pcn.topologies.buffers import Share, SharedBuffer, hpcc_buffer
 from pcn.topologies.fat_tree import fat_tree
-from pcn.topologies.formats import FORMATS
+from pcn.topologies.formats.known import FORMATS
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Endpoint, FlowSpec, Link, OutputBuffer, Topology, make_hosts
 from pcn.topologies.star import star as many

@@ -15,7 +15,7 @@ from pcn.base.errors import TopologyError
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.lab.launch import NetworkError, require_live
 from pcn.topologies import serialise
-from pcn.topologies.formats import FORMATS
+from pcn.topologies.formats.known import FORMATS
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, OutputBuffer, Topology
 from pcn.topologies.schedules import Schedule

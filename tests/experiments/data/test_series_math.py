@@ -14,6 +14,15 @@ def array(*values: float) -> series_math.Array:
     return np.array(values, dtype=float)
 
 
+@given(
+    st.lists(st.floats(-1e12, 1e12) | st.integers(0, 9).map(float), min_size=1, max_size=60),
+    st.sampled_from([0, 5, 50, 95, 99, 99.9, 100]),
+)
+def test_percentiles_and_distinct_values_are_numpy_s(values: list[float], q: float) -> None:
+    assert series_math.percentile(array(*values), q) == np.percentile(values, q)
+    assert series_math.distinct(array(*values)).tolist() == np.unique(values).tolist()
+
+
 def test_jain_of_equal_shares_is_one_and_of_one_taker_is_one_nth() -> None:
     assert series_math.jain([2.5, 2.5, 2.5, 2.5]) == pytest.approx(1)
     assert series_math.jain([10, 0, 0, 0]) == pytest.approx(0.25)

@@ -31,12 +31,14 @@ def test_a_port_s_registers_are_the_queue_s_and_those_that_marking_points_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = ["mine", "others", "tcd_state", "pn", "waiting_bytes", "waiting_packets"]
-    assert queue_registers(there) == ["waiting_bytes", "waiting_packets", "pn", "tcd_state"]
+    queue = ["waiting_bytes", "waiting_packets", "pn"]
+    assert queue_registers(there, ["red_ecn"]) == queue
+    assert queue_registers(there, ["tcd_port"]) == [*queue, "tcd_state"]
     monkeypatch.setattr(marking, "_from_files", {})
     (tmp_path / "mine.py").write_text(MARKING_POINT)
-    marking.find(str(tmp_path / "mine.py"))
-    assert queue_registers(there) == ["waiting_bytes", "waiting_packets", "pn", "tcd_state", "mine"]
-    assert queue_registers(["pn"]) == ["pn"]
+    points = ["tcd_port", str(tmp_path / "mine.py")]
+    assert queue_registers(there, points) == [*queue, "tcd_state", "mine"]
+    assert queue_registers(["pn"], points) == ["pn"]
 
 
 class Counted:

@@ -31,8 +31,8 @@ from hypothesis import given, strategies as st
 from pcn.cli import run as pcn
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define import collectives
-from pcn.experiments.traffic.flow_files import files_of, read_flows
 from pcn.experiments.traffic.flow_files.csv_file import written
+from pcn.experiments.traffic.flow_files.reading import files_of, read_flows
 from pcn.experiments.traffic.spec import from_reference, parse_spec
 from pcn.topologies.model import FlowSpec
 from pcn.topologies.star import star

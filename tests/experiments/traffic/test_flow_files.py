@@ -21,7 +21,8 @@ from pcn.experiments import runner
 from pcn.experiments.data import parquet
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.traffic.experiment import Traffic
-from pcn.experiments.traffic.flow_files import LONGEST_S, csv_file, notes, read_flows
+from pcn.experiments.traffic.flow_files import LONGEST_S, csv_file
+from pcn.experiments.traffic.flow_files.reading import notes, read_flows
 from pcn.experiments.traffic.spec import parse_spec
 from pcn.hosts import wire
 from pcn.hosts.algorithms import find_scheme

@@ -27,7 +27,8 @@ from pcn.experiments.run.virtual import run_virtual
 from pcn.experiments.sweep.run_task import task_of
 from pcn.experiments.traffic import flows, page, sizes
 from pcn.experiments.traffic.experiment import Traffic
-from pcn.experiments.traffic.flow_files import FLOW_FORMATS, LONGEST_S, read_flows
+from pcn.experiments.traffic.flow_files import LONGEST_S
+from pcn.experiments.traffic.flow_files.reading import FLOW_FORMATS, read_flows
 from pcn.experiments.traffic.spec import (
     PATTERNS,
     WORKLOADS,

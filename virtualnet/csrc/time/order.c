@@ -308,12 +308,34 @@ static uint64_t earliest(const uint64_t *times, uint32_t n)
     return first;
 }
 
-/* The barrier: after `last`; in a run that ends when all flows have arrived, or in which something
- * waits for other nodes, at most the lookahead after `start`. */
+/* How many times the lookahead a round covers where it is known that the run can't end in it. */
+enum { FAR = 16 };
+
+/* Sets a barrier further away than the lookahead, where what a run with `finish` waits for needs
+ * more time than that: turns are as long as in a run without. False: it may need less. It is looked
+ * at again FAR rounds later, as that may take a look at all flows. */
+static bool set_far_barrier(struct vn_context *context, uint64_t start, uint64_t last)
+{
+    struct vn_order *order = &context->order;
+    if (order->near_rounds != 0) {
+        order->near_rounds--;
+        return false;
+    }
+    uint64_t barrier =
+        (last - start) / FAR >= order->lookahead ? start + FAR * order->lookahead : last + 1;
+    context->turns.barrier = barrier;
+    if (vn_parts_any(context, order->cannot_finish_yet(context, barrier - start))) return true;
+    order->near_rounds = FAR;
+    return false;
+}
+
+/* Sets the barrier: after `last`; in a run that ends when all flows have arrived, or in which
+ * something waits for other nodes, at most the lookahead after `start`, if less is known. */
 static void set_barrier(struct vn_context *context, uint64_t start, uint64_t last)
 {
     struct vn_order *order = &context->order;
     bool finish = context->exchange.finish, waiting = all_waiting(context);
+    if (finish && !waiting && set_far_barrier(context, start, last)) return;
     uint64_t barrier = (finish || waiting) && last - start >= order->lookahead
                            ? start + order->lookahead
                            : last + 1;

@@ -24,6 +24,7 @@ struct vn_order {
     uint64_t *clock; /* all its events before then have happened */
     uint64_t lookahead; /* the shortest delay of a channel between nodes that aren't in one group */
     uint64_t rounds; /* so far */
+    uint32_t near_rounds; /* for so many more a barrier is at most the lookahead away */
     /* the nodes that have turns, in the order of these in a round, and their number ... */
     uint32_t *turns, n_turns;
     /* ... by node, in which part of a round: no link joins nodes of one phase ... */
