@@ -17,7 +17,7 @@ from pcn.experiments.explain import words
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.explain.flow import Explanation, Origin
 from pcn.experiments.explain.over_time import BINS, OverTime
-from pcn.experiments.page.report import environment
+from pcn.experiments.page.environment import environment
 from pcn.topologies.model import Endpoint, Topology
 from pcn.topologies.picture.svg import Emphasis, svg
 

@@ -24,7 +24,8 @@ from pcn.experiments.define.experiment import Experiment
 from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.define.tables import Table
 from pcn.experiments.page import claims_page, plots
-from pcn.experiments.page.report import environment, known, number, row, script
+from pcn.experiments.page.check_rows import known, number, row
+from pcn.experiments.page.environment import environment, script
 from pcn.experiments.papers import FIGURES, PAPERS
 from pcn.experiments.results.atomic_folder import held, replacing
 from pcn.experiments.results.documents import html

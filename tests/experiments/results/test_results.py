@@ -22,7 +22,8 @@ from pcn.controller.texts import marks_text
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.series import Series
 from pcn.experiments.draw.topology_drawing import topology_svg
-from pcn.experiments.page.report import number, render
+from pcn.experiments.page.check_rows import number
+from pcn.experiments.page.report import render
 from pcn.experiments.page.terminal import show
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.results import summary
