@@ -1,4 +1,4 @@
-"""What is said of a slow flow, as values: its parts, hops, the port that it shared, roots."""
+"""An explanation of a slow flow, as values: its parts, hops, the port that it shared, roots."""
 
 from __future__ import annotations
 
