@@ -29,7 +29,7 @@ victim: root $(VENV)/.ready ## the victim flow (Fig. 1 to 3): three schemes on M
 fig5: root $(VENV)/.ready ## how fast a congested flow may send without PAUSE (Fig. 5), on Mininet; about a minute
 	$(BIN)/pcn run fig5 --target $(TARGET) $(ARGS)
 
-figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tables and pictures into docs/results.md
+figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; their pages into docs/results
 	$(BIN)/pcn figure all --docs docs $(ARGS)
 
 # PTF beside the unit tests, and what it prints in one piece each. pcn_time alone twice: `make ptf` runs all twice, and

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -26,7 +26,7 @@ from pcn.experiments.papers.pcn.scenarios.victim_setting import (  # noqa: E402
     ideal_bps,
 )
 from pcn.experiments.results import replay  # noqa: E402
-from pcn.experiments.results.judged_run import Result, judge  # noqa: E402
+from pcn.experiments.results.judged_run import Result  # noqa: E402
 from pcn.experiments.run.progress import Silent  # noqa: E402
 from pcn.experiments.run.virtual import run_virtual  # noqa: E402
 
@@ -53,10 +53,7 @@ def results() -> list[Result]:
     """Returns the runs, each from its seed."""
     scenario = SCENARIOS["victim"]
     plans = [scenario.plan(scheme, 1, {}) for scheme in SCHEMES]
-    return [
-        judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch")
-        for plan in plans
-    ]
+    return [Result(scenario, plan, run_virtual(plan, Silent())) for plan in plans]
 
 
 def keyframes(name: str, values: Sequence[str]) -> str:
@@ -73,18 +70,18 @@ def keyframes(name: str, values: Sequence[str]) -> str:
     return f"@keyframes {name}{{{steps}}}.{name}{{animation:{name} var(--long) step-end infinite}}"
 
 
-def half(place: int, result: Result, moments: slice, still: int) -> tuple[str, Iterator[str]]:
+def half(place: int, result: Result, moments: slice, still: int) -> tuple[str, str]:
     """Returns a run's drawing, and the CSS that moves it."""
     plan, run = result.plan, replay.data([result])["runs"][0]
     text = topology_svg(plan.topology, plan.bottleneck, plan.sampling.queues)
     text = re.sub(r"<title>.*?</title>", "", text)
     drawing = ElementTree.fromstring(text.replace("<svg ", f'<svg xmlns="{_SVG[1:-1]}" ', 1))
-    styles: list[str] = []
+    motions: dict[tuple[str, ...], str] = {}
 
     def move(element: ElementTree.Element, values: Sequence[str]) -> None:
-        css = keyframes(name := f"m{place}-{len(styles)}", values[moments])
-        styles.append(css)
-        if css:
+        """Elements that move alike share a name."""
+        name = motions.setdefault(tuple(values[moments]), f"m{place}-{len(motions)}")
+        if len(set(values[moments])) > 1:
             element.set("class", f"{element.get('class', '')} {name}".strip())
         element.set("style", values[still])
 
@@ -124,7 +121,8 @@ def half(place: int, result: Result, moments: slice, still: int) -> tuple[str, I
         "x": f"{place * SIDE}", "y": f"{TOP}", "width": f"{SIDE - 20}", "height": "300",
         "viewBox": f"0 0 {float(width) + 30:g} {height}",
     }  # fmt: skip
-    return ElementTree.tostring(drawing, encoding="unicode"), filter(None, styles)
+    css = "".join(keyframes(name, values) for values, name in motions.items())
+    return ElementTree.tostring(drawing, encoding="unicode"), css
 
 
 def picture(runs: Sequence[Result]) -> str:
@@ -153,7 +151,7 @@ def picture(runs: Sequence[Result]) -> str:
     names = "--of: var(--flow{0}); fill: var(--flow{0})"
     colours = "".join(f".flow{index} {{ {names.format(index)} }}" for index in range(3))
     light, dark = (f"{theme.css()} --page: {theme.background};" for theme in (LIGHT, DARK))
-    moving = "".join([*(css for _, styles in halves for css in styles), keyframes("now", now)])
+    moving = "".join([*(css for _, css in halves), keyframes("now", now)])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img">'
         "<title>The congestion tree under PFC alone and under PCN</title>"

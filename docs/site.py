@@ -16,13 +16,12 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import yaml
-from markdown.extensions.toc import slugify  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -30,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 import pcn  # noqa: E402
 from pcn import cli  # noqa: E402
 from pcn.base.python_process import python_command  # noqa: E402
+from pcn.experiments.page.figures_page import write_pages  # noqa: E402
 
 FILES = (
     "LICENSE",
@@ -53,6 +53,7 @@ def pages() -> Iterator[Path]:
         "*.md",
         "docs/**/*.md",
         "docs/**/*.png",
+        "docs/figures/*.json.gz",
         "docs/*.svg",
         "softswitch/*.md",
         "judges/**/*.md",
@@ -117,11 +118,11 @@ def stage(folder: Path) -> None:
         target = inside / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    results = inside / "docs/results.md"
-    figures = split(results)
+    figures = write_pages(inside / "docs")
     for page in inside.rglob("*.md"):
-        if page.parent != results.with_suffix(""):
-            page.write_text(linked(page, results, figures), encoding="utf-8")
+        page.write_text(linked(page.read_text(encoding="utf-8")), encoding="utf-8")
+    results = inside / "docs/results.md"
+    results.write_text(with_pictures(results), encoding="utf-8")
     generated = {"commands/": commands(), "api/": api()}
     for name, texts in generated.items():
         for title, text in texts.items():
@@ -133,10 +134,7 @@ def stage(folder: Path) -> None:
     lists = {
         **{name: [f"{name}{page}.md" for page in texts] for name, texts in generated.items()},
         "docs/notebook/": [f"docs/notebook/{name}" for name in notebook],
-        "docs/results/": [
-            "docs/results.md",
-            *dict.fromkeys(f"docs/results/{name}.md" for name in figures.values()),
-        ],
+        "docs/results/": ["docs/results.md", *(f"docs/results/{name}.md" for name in figures)],
     }
     config["nav"] = list(_filled(config["nav"], lists))
     config |= {"docs_dir": "pages", "site_dir": "site"}
@@ -144,55 +142,23 @@ def stage(folder: Path) -> None:
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
-def with_pictures(text: str, folder: Path) -> str:
-    """Returns a page of a folder with those of its pictures that `make figures` has drawn: git
-    hasn't them."""
-    return re.sub(
-        r"<!-- (figures/.+?\.png): (.*) -->",
-        lambda match: f"![{match[2]}]({match[1]})" if (folder / match[1]).is_file() else "",
-        text,
-    )
+def linked(text: str) -> str:
+    """Returns a page whose links to figures' headings on the page of results lead to the pages of
+    these."""
+    return re.sub(r"(\]\([./\w]*\bresults)\.md#([\w-]+)\)", r"\1/\2.md)", text)
 
 
-def split(results: Path) -> dict[str, str]:
-    """Gives each figure of the page of results its own page in a folder beside it, and leaves an
-    index with thumbnails. Returns the names of the pages by their anchors."""
-    head, *sections = re.split(r"^(?=## )", results.read_text(encoding="utf-8"), flags=re.M)
-    folder = results.with_suffix("")
-    folder.mkdir()
-    names, thumbnails = {}, []
-    for section in sections:
-        heading = section.partition("\n")[0].removeprefix("## ")
-        anchor = slugify(heading, "-")
-        picture = re.search(r"figures/(.+?)\.png", section)
-        names[anchor] = name = picture[1] if picture else anchor
-        if picture and (results.parent / picture[0]).is_file():
-            thumbnails.append(f"[![{heading}]({picture[0]}){{ width=240 }}](#{anchor})")
-        section = with_pictures(section.removeprefix("#"), results.parent)
-        text = re.sub(r"\]\((?!https?:|#)", "](../", section)
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    # Pictures stand before tables of many rows, behind the title and what the page is
-    title, about, *rest = head.rstrip().split("\n\n")
-    blocks = [title, about, *thumbnails, *rest]
-    results.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
-    for page in folder.iterdir():
-        page.write_text(linked(page, results, names), encoding="utf-8")
-    return names
+def with_pictures(results: Path) -> str:
+    """Returns the page of results whose headings are a list of the figures' pages, with thumbnails
+    of those pictures that `make figures` has drawn."""
 
+    def entry(match: re.Match[str]) -> str:
+        page, place = f"(results/{match[1]}.md)", f"figures/{match[1]}.png"
+        drawn = (results.parent / place).is_file()
+        thumbnail = f"[![{match[1]}]({place}){{ width=240 }}]{page} "
+        return f"- {thumbnail * drawn}[{match[1]}]{page}: "
 
-def linked(page: Path, results: Path, names: Mapping[str, str]) -> str:
-    """Returns a page with its links to parts of the page of results led to the pages of these."""
-    place = os.path.relpath(results, page.parent)
-    # what was a part of the page of results has its own links, too
-    inside = results in (page, page.parent.with_suffix(".md"))
-    here = rf"(?:{re.escape(place)})?" if inside else re.escape(place)
-    folder = place.removesuffix(".md")
-
-    def target(match: re.Match[str]) -> str:
-        name = names.get(match[1])
-        return f"]({folder}/{name}.md)" if name else match[0]
-
-    return re.sub(rf"\]\({here}#([^)]+)\)", target, page.read_text(encoding="utf-8"))
+    return re.sub(r"^### (\S+)\n\n", entry, results.read_text(encoding="utf-8"), flags=re.M)
 
 
 def _filled(nav: Iterable[Any], lists: dict[str, list[str]]) -> Iterator[Any]:

@@ -21,7 +21,7 @@ from pcn.experiments.define import scheme_parameters
 from pcn.experiments.page.write_run import write_run, write_together
 from pcn.experiments.papers import find_scenario
 from pcn.experiments.results.atomic_folder import left_out, result_directory
-from pcn.experiments.results.judged_run import Result, judge
+from pcn.experiments.results.judged_run import DEFAULT_TARGET, Result
 from pcn.experiments.results.run_result import ResultFolder, RunResult, numbers
 from pcn.experiments.run.execute import Live, Paced, execute
 from pcn.experiments.run.progress import Logged, RunProgress, Watcher
@@ -42,7 +42,6 @@ K = Parameter(
     "chosen for this machine",
 )
 CLOCKS = ("live", "paced", "virtual")
-DEFAULT_TARGET = "softswitch"
 
 
 def run(
@@ -127,28 +126,21 @@ def run(
             if folder:
                 progress.stage(f"{folder}, {number} of {len(runs)}")
             live = Live(target, k, run_folder / "logs") if clock == "live" else None
-            plan, recording = execute(
-                plan,
-                progress,
-                live=live,
-                paced=Paced(k) if clock == "paced" else None,
-                folder=run_folder,
-                watcher=watcher,
-            )
+            on = live or (Paced(k) if clock == "paced" else None)
+            plan, recording = execute(plan, progress, on, folder=run_folder, watcher=watcher)
             notes = [f"Older program: {old}."] * bool(old) + [
                 f"{note[0].upper()}{note[1:]}." for note in plan.notes
             ]
             recording = replace(recording, notes=(*recording.notes, *notes))
             progress.stage("Figures and report")
-            on = target if clock == "live" else DEFAULT_TARGET
-            result = judge(
+            result = Result(
                 experiment,
                 plan,
                 recording,
                 clock,
-                on,
+                live.target if live else DEFAULT_TARGET,
                 folder,
-                failures,
+                failures.below(folder),
                 made_by,
                 files[plan.scheme],
             )

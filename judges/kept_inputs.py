@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
+import lzma
 from collections.abc import Iterable
 from pathlib import Path
 
 
 class Corpus:
-    """The inputs that a judge keeps in `folder`: NAME.hex.gz has one a line, in hexadecimal."""
+    """The inputs that a judge keeps in `folder`: NAME.hex.xz has one a line, in hexadecimal."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def inputs(self, name: str) -> list[bytes]:
-        with gzip.open(self._folder / f"{name}.hex.gz", "rt") as lines:
+        with lzma.open(self._folder / f"{name}.hex.xz", "rt") as lines:
             return [bytes.fromhex(line) for line in lines]
 
     def write(self, name: str, inputs: Iterable[bytes]) -> None:
         self._folder.mkdir(exist_ok=True)
-        with gzip.open(self._folder / f"{name}.hex.gz", "wt") as lines:
+        with lzma.open(self._folder / f"{name}.hex.xz", "wt") as lines:
             lines.writelines(data.hex() + "\n" for data in inputs)
 
     def begin(
@@ -28,7 +28,7 @@ class Corpus:
         """Writes the first inputs and those that are kept into FOLDER, beside what it has. Returns
         libFuzzer's options for a run from there, with inputs of up to `longest` bytes."""
         folder.mkdir(parents=True, exist_ok=True)
-        known = self.inputs(name) if (self._folder / f"{name}.hex.gz").exists() else []
+        known = self.inputs(name) if (self._folder / f"{name}.hex.xz").exists() else []
         for number, data in enumerate([*first, *known]):
             (folder / f"start-{number}").write_bytes(data)
         return [

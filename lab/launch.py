@@ -19,7 +19,8 @@ from pcn.lab.target import (
 from pcn.softswitch.tick import TICK_NS
 from pcn.topologies import queue_depth
 from pcn.topologies.lossless import PFC
-from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, Topology
+from pcn.topologies.model import FIFO, Endpoint, Topology
+from pcn.topologies.switch import ARBITRATIONS
 
 if TYPE_CHECKING:
     from pcn.controller.marking_contract import PacketGenerator
@@ -81,7 +82,7 @@ def virtual_alone(
         )
     if queue_depth.queue_packets(topology.parameters):
         yield "queue", f"{topology.name}: {queue_depth.QUEUE} is there in virtual time alone"
-    has_orders = (FIFO, ROUND_ROBIN) if by_engine else (FIFO,)
+    has_orders = ARBITRATIONS if by_engine else (FIFO,)
     arbitrations = {switch.arbitration for switch in topology.switches}.difference(has_orders)
     names = " and ".join(map(repr, sorted(arbitrations)))
     for name, has, feature in (
@@ -94,7 +95,9 @@ def virtual_alone(
     ):
         switches = [switch.name for switch in topology.switches if has(switch)]
         if switches and not (by_engine and name == "weights"):
-            has_it = name == "weights" or (name, arbitrations) == ("arbitration", {ROUND_ROBIN})
+            has_it = name == "weights" or (
+                name == "arbitration" and arbitrations <= ARBITRATIONS.keys()
+            )
             way_out = "; --target engine has it live" if has_it and not by_engine else ""
             line = f"{', '.join(switches)}: {feature} there in virtual time alone{way_out}"
             yield name, line
@@ -192,5 +195,5 @@ def launch_spec(
         generator=generator,
         nominal_packet_bytes=frame_bytes or int(topology.number("mtu_bytes")),
         weights={port: of.weights for port, of in schedules.items() if of is not None},
-        arbitration="round_robin" if switch.arbitration == ROUND_ROBIN else None,
+        arbitration=ARBITRATIONS[switch.arbitration] or None,
     )

@@ -309,7 +309,7 @@ class _Stub:
         if descriptor.file.name == self._file.name:
             return str(inner)
         if descriptor.file.name not in MODULES:
-            return "typing.Any"
+            return "object"
         module = MODULES[descriptor.file.name]
         self._modules.add(module)
         return f"{module}.{inner}"
@@ -318,9 +318,8 @@ class _Stub:
         value = f"{self._name(enum)}.ValueType"
         self.lines += [
             f"{indent}class _{enum.name}:",
-            f"{indent}    ValueType = typing.NewType('ValueType', builtins.int)",
-            f"{indent}    V: typing.TypeAlias = ValueType",
-            f"{indent}class _{enum.name}Wrapper(_EnumTypeWrapper[{value}], builtins.type):",
+            f"{indent}    ValueType = NewType('ValueType', _int)",
+            f"{indent}class _{enum.name}Wrapper(_EnumTypeWrapper[{value}], _type):",
             f"{indent}    DESCRIPTOR: EnumDescriptor",
             *(f"{indent}    {name}: {value}" for name in enum.values_by_name),
             f"{indent}class {enum.name}(_{enum.name}, metaclass=_{enum.name}Wrapper): ...",
@@ -341,20 +340,18 @@ class _Stub:
             held, accepted = self._types(field)
             assert not keyword.iskeyword(field.name)
             if (_has_presence(field) and field.message_type) or field.is_repeated:
-                self.lines += [f"{indent}@builtins.property"]
-                self.lines += [f"{indent}def {field.name}(self) -> {held}: ..."]
-            else:
-                self.lines += [f"{indent}{field.name}: {held}"]
+                held = f"Final[{held}]"
+            self.lines += [f"{indent}{field.name}: {held}"]
             arguments.append(f"{field.name}: {accepted} | None = ...")
         self.lines += [f"{indent}def __init__({', '.join(arguments)}) -> None: ..."]
         present = [field.name for field in message.fields if _has_presence(field)]
         if names := present + [oneof.name for oneof in message.oneofs]:
             self.lines += [
-                f"{indent}def HasField(self, field_name: {_literal(names)}) -> builtins.bool: ..."
+                f"{indent}def HasField(self, field_name: {_literal(names)}) -> _bool: ..."
             ]
         for oneof in message.oneofs:
             if len(message.oneofs) > 1:
-                self.lines += [f"{indent}@typing.overload"]
+                self.lines += [f"{indent}@overload"]
             fields = _literal([field.name for field in oneof.fields])
             self.lines += [
                 f"{indent}def WhichOneof(self, oneof_group: {_literal([oneof.name])}) -> "
@@ -367,19 +364,19 @@ class _Stub:
         if entry is not None and entry.GetOptions().map_entry:
             key, value = (self._value(entry.fields_by_name[name]) for name in ("key", "value"))
             kind = "MessageMap" if entry.fields_by_name["value"].message_type else "ScalarMap"
-            return f"{kind}[{key}, {value}]", f"typing.Mapping[{key}, {value}]"
+            return f"{kind}[{key}, {value}]", f"Mapping[{key}, {value}]"
         value = self._value(field)
         if not field.is_repeated:
             return value, value
         kind = "RepeatedCompositeFieldContainer" if entry else "RepeatedScalarFieldContainer"
-        return f"{kind}[{value}]", f"typing.Iterable[{value}]"
+        return f"{kind}[{value}]", f"Iterable[{value}]"
 
     def _value(self, field: Any) -> str:
         if field.message_type is not None:
             return self._name(field.message_type)
         if field.enum_type is not None:
             return f"{self._name(field.enum_type)}.ValueType"
-        return f"builtins.{_PYTHON.get(field.type, 'int')}"
+        return f"_{_PYTHON.get(field.type, 'int')}"
 
 
 def _has_presence(field: Any) -> bool:
@@ -388,7 +385,7 @@ def _has_presence(field: Any) -> bool:
 
 
 def _literal(names: Iterable[str]) -> str:
-    return f"typing.Literal[{', '.join(map(repr, names))}]"
+    return f"Literal[{', '.join(map(repr, names))}]"
 
 
 _PYTHON: Final = {
@@ -403,8 +400,10 @@ _WELL_KNOWN: Final = {"google.protobuf.Any": "well_known_types.Any, Message"}
 """Messages to which protobuf gives methods."""
 _STUB: Final = '''"""Written by lint/messages.py of {name}."""
 
-import builtins
-import typing
+from builtins import bool as _bool, bytes as _bytes, float as _float, int as _int
+from builtins import str as _str, type as _type
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NewType, overload
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
 from google.protobuf.internal import well_known_types

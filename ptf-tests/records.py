@@ -1,15 +1,15 @@
 """What data-plane tests recorded (run.py --record), as values: to keep it, and to compare two
 switches case by case.
 
-python ptf-tests/records.py RECORD FILE.json.gz   writes what a run recorded as JSON, one line a
+python ptf-tests/records.py RECORD FILE.json.xz   writes what a run recorded as JSON, one line a
                                                   frame, packed
 """
 
 from __future__ import annotations
 
 import ast
-import gzip
 import json
+import lzma
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -84,4 +84,4 @@ def _where(line: str) -> str:
 if __name__ == "__main__":
     source, target = map(Path, sys.argv[1:])
     cases = read(source.read_text(encoding="utf-8"))
-    target.write_bytes(gzip.compress(dump(cases).encode(), mtime=0))
+    target.write_bytes(lzma.compress(dump(cases).encode()))

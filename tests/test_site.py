@@ -58,39 +58,33 @@ def test_site_has_every_page_and_command(built: Path, site: ModuleType) -> None:
     assert "Looks at a network" in text
 
 
-def test_site_shows_figures_that_are_drawn(site: ModuleType, tmp_path: Path) -> None:
-    text = "".join(f"<!-- figures/{name}.png: T -->\n" for name in ("a", "b"))
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "figures/b.png").touch()
-    assert site.with_pictures(text, tmp_path) == "\n![T](figures/b.png)\n"
-
-
-def test_results_have_a_page_a_figure_and_an_index(site: ModuleType, tmp_path: Path) -> None:
+def test_results_have_an_index_with_the_pictures_that_are_drawn(
+    site: ModuleType, tmp_path: Path
+) -> None:
     results = tmp_path / "docs/results.md"
     (results.parent / "figures").mkdir(parents=True)
     (results.parent / "figures/a.png").touch()
-    results.write_text(
-        "# Results\n\nAbout.\n\n[A](#a-1)\n\n"
-        "## A (1)\n\n[B](#b-2) [c](claims.md#x)\n\n<!-- figures/a.png: A -->\n\n"
-        "## B (2)\n\n[A](#a-1)\n\n<!-- figures/b.png: B -->\n"
+    results.write_text("# Results\n\nAbout.\n\n## P\n\n### a\n\nA.\n\n### b-2\n\nB.\n")
+    assert site.with_pictures(results) == (
+        "# Results\n\nAbout.\n\n## P\n\n"
+        "- [![a](figures/a.png){ width=240 }](results/a.md) [a](results/a.md): A.\n\n"
+        "- [b-2](results/b-2.md): B.\n"
     )
-    tutorial = tmp_path / "docs/tutorial/1.md"
-    tutorial.parent.mkdir()
-    tutorial.write_text("[b](../results.md#b-2) [all](../results.md) [x](other.md#b-2)")
-    names = site.split(results)
-    assert names == {"a-1": "a", "b-2": "b"}
-    first = (tmp_path / "docs/results/a.md").read_text()
-    assert (
-        first == "# A (1)\n\n[B](../results/b.md) [c](../claims.md#x)\n\n![A](../figures/a.png)\n\n"
-    )
-    assert site.linked(tutorial, results, names) == (
-        "[b](../results/b.md) [all](../results.md) [x](other.md#b-2)"
-    )
-    index = site.linked(results, results, names)
-    assert "[A](results/a.md)" in index
-    shown = "[![A (1)](figures/a.png){ width=240 }](results/a.md)"
-    assert index.startswith(f"# Results\n\nAbout.\n\n{shown}\n\n[A](results/a.md)")
-    assert "b.png" not in index
+
+
+@pytest.mark.parametrize(
+    ("link", "page"),
+    [
+        ("results.md#b-2", "results/b-2.md"),
+        ("../results.md#b", "../results/b.md"),
+        ("docs/results.md#b", "docs/results/b.md"),
+        ("../results.md", "../results.md"),
+        ("other.md#b-2", "other.md#b-2"),
+        ("other-results.md#b", "other-results.md#b"),
+    ],
+)
+def test_a_link_to_a_figure_leads_to_its_page(link: str, page: str, site: ModuleType) -> None:
+    assert site.linked(f"[b]({link})") == f"[b]({page})"
 
 
 def test_site_loads_nothing_from_elsewhere(built: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs/tree.svg"
-MOST_BYTES = 40_000
+MOST_BYTES = 30_000
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,9 @@ from pcn.topologies.lossless import PFC
 from pcn.topologies.schedules import Schedule
 from pcn.topologies.watchdog import Watchdog
 
-FIFO, ROUND_ROBIN = "fifo", "round robin"  # arbitration
+FIFO, ROUND_ROBIN = "fifo", "round robin"
+ARBITRATIONS = {FIFO: "", ROUND_ROBIN: "round_robin"}
+"""By their names the engine's schedulers, of virtualnet/csrc/switches/schedulers.c."""
 SCHEDULER = "scheduler"
 """Entry points of this kind are further ones, each a `pcn.virtualnet.native.Part`."""
 _from_packages: set[str] = set()
@@ -58,7 +60,7 @@ class Switch:
 def is_arbitration(name: str) -> bool:
     """Returns whether a switch can have this arbitration: one of ours, or of an installed
     package."""
-    if name in (FIFO, ROUND_ROBIN) or name in _from_packages:
+    if name in ARBITRATIONS or name in _from_packages:
         return True
     if find(SCHEDULER, name) is None:
         return False
@@ -72,8 +74,8 @@ def check_switch(switch: Switch, mtu_bytes: float, flow_control: str) -> None:
         raise TopologyError(f"{switch.name}: device id {switch.device_id} must not be negative")
     if not is_arbitration(switch.arbitration):
         raise TopologyError(
-            f"{switch.name}: arbitration {switch.arbitration!r}: choose from {FIFO!r} and "
-            f"{ROUND_ROBIN!r}"
+            f"{switch.name}: arbitration {switch.arbitration!r}: choose from "
+            f"{' and '.join(map(repr, ARBITRATIONS))}"
         )
     buffer = switch.output
     if buffer is not None and not (buffer.speed_up > 0 and buffer.latency_s >= 0):

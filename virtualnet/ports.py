@@ -10,22 +10,19 @@ from collections.abc import Callable, Iterable, Sequence
 from pcn.softswitch.native_types import TrimmingRecord
 from pcn.softswitch.trimming import DEFAULT, Trimming
 from pcn.topologies import entry_points
-from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, Switch, Topology
-from pcn.topologies.switch import SCHEDULER
+from pcn.topologies.model import Endpoint, Switch, Topology
+from pcn.topologies.switch import ARBITRATIONS, SCHEDULER
 from pcn.topologies.watchdog import FORWARD, Watchdog
 from pcn.virtualnet import native
 from pcn.virtualnet.counts import WatchdogStats, counted
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.times import picoseconds
 
-_SCHEDULERS = {ROUND_ROBIN: "round_robin"}
-"""The engine's names of arbitrations whose own aren't words of C."""
-
 
 def scheduler_parts(topology: Topology) -> list[native.Part]:
     """Returns what the engine needs of installed packages for a topology's arbitrations. Raises
     VirtualError for one that is missing, or can't be loaded."""
-    names = sorted({switch.arbitration for switch in topology.switches} - {FIFO, ROUND_ROBIN})
+    names = sorted({switch.arbitration for switch in topology.switches}.difference(ARBITRATIONS))
     parts = []
     for name in names:
         if (point := entry_points.find(SCHEDULER, name)) is None:
@@ -120,8 +117,7 @@ class Ports:
     def _equip(self, switch: Switch) -> None:
         """Its scheduler, its output buffers, its latency."""
         node = self._nodes[switch.name]
-        if switch.arbitration != FIFO:
-            name = _SCHEDULERS.get(switch.arbitration, switch.arbitration)
+        if name := ARBITRATIONS.get(switch.arbitration, switch.arbitration):
             self._check(self._library.vn_set_scheduler(self._alive(), node, name.encode()))
         if switch.output is not None:
             buffer = switch.output

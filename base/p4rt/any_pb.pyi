@@ -1,7 +1,9 @@
 """Written by lint/messages.py of google/protobuf/any.proto."""
 
-import builtins
-import typing
+from builtins import bool as _bool, bytes as _bytes, float as _float, int as _int
+from builtins import str as _str, type as _type
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NewType, overload
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
 from google.protobuf.internal import well_known_types
@@ -18,6 +20,6 @@ from google.protobuf.message import Message
 DESCRIPTOR: FileDescriptor
 class Any(well_known_types.Any, Message):
     DESCRIPTOR: Descriptor
-    type_url: builtins.str
-    value: builtins.bytes
-    def __init__(self, *, type_url: builtins.str | None = ..., value: builtins.bytes | None = ...) -> None: ...
+    type_url: _str
+    value: _bytes
+    def __init__(self, *, type_url: _str | None = ..., value: _bytes | None = ...) -> None: ...

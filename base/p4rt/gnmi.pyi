@@ -1,7 +1,9 @@
 """Written by lint/messages.py of gnmi/gnmi.proto."""
 
-import builtins
-import typing
+from builtins import bool as _bool, bytes as _bytes, float as _float, int as _int
+from builtins import str as _str, type as _type
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NewType, overload
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
 from google.protobuf.internal import well_known_types
@@ -19,9 +21,8 @@ from pcn.base.p4rt import gnmi_ext
 
 DESCRIPTOR: FileDescriptor
 class _Encoding:
-    ValueType = typing.NewType('ValueType', builtins.int)
-    V: typing.TypeAlias = ValueType
-class _EncodingWrapper(_EnumTypeWrapper[Encoding.ValueType], builtins.type):
+    ValueType = NewType('ValueType', _int)
+class _EncodingWrapper(_EnumTypeWrapper[Encoding.ValueType], _type):
     DESCRIPTOR: EnumDescriptor
     JSON: Encoding.ValueType
     BYTES: Encoding.ValueType
@@ -35,9 +36,8 @@ PROTO: Encoding.ValueType
 ASCII: Encoding.ValueType
 JSON_IETF: Encoding.ValueType
 class _SubscriptionMode:
-    ValueType = typing.NewType('ValueType', builtins.int)
-    V: typing.TypeAlias = ValueType
-class _SubscriptionModeWrapper(_EnumTypeWrapper[SubscriptionMode.ValueType], builtins.type):
+    ValueType = NewType('ValueType', _int)
+class _SubscriptionModeWrapper(_EnumTypeWrapper[SubscriptionMode.ValueType], _type):
     DESCRIPTOR: EnumDescriptor
     TARGET_DEFINED: SubscriptionMode.ValueType
     ON_CHANGE: SubscriptionMode.ValueType
@@ -48,124 +48,103 @@ ON_CHANGE: SubscriptionMode.ValueType
 SAMPLE: SubscriptionMode.ValueType
 class Notification(Message):
     DESCRIPTOR: Descriptor
-    timestamp: builtins.int
-    @builtins.property
-    def prefix(self) -> Path: ...
-    @builtins.property
-    def update(self) -> RepeatedCompositeFieldContainer[Update]: ...
-    @builtins.property
-    def delete(self) -> RepeatedCompositeFieldContainer[Path]: ...
-    atomic: builtins.bool
-    def __init__(self, *, timestamp: builtins.int | None = ..., prefix: Path | None = ..., update: typing.Iterable[Update] | None = ..., delete: typing.Iterable[Path] | None = ..., atomic: builtins.bool | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['prefix']) -> builtins.bool: ...
+    timestamp: _int
+    prefix: Final[Path]
+    update: Final[RepeatedCompositeFieldContainer[Update]]
+    delete: Final[RepeatedCompositeFieldContainer[Path]]
+    atomic: _bool
+    def __init__(self, *, timestamp: _int | None = ..., prefix: Path | None = ..., update: Iterable[Update] | None = ..., delete: Iterable[Path] | None = ..., atomic: _bool | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['prefix']) -> _bool: ...
 class Update(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def path(self) -> Path: ...
-    @builtins.property
-    def value(self) -> Value: ...
-    @builtins.property
-    def val(self) -> TypedValue: ...
-    duplicates: builtins.int
-    def __init__(self, *, path: Path | None = ..., value: Value | None = ..., val: TypedValue | None = ..., duplicates: builtins.int | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['path', 'value', 'val']) -> builtins.bool: ...
+    path: Final[Path]
+    value: Final[Value]
+    val: Final[TypedValue]
+    duplicates: _int
+    def __init__(self, *, path: Path | None = ..., value: Value | None = ..., val: TypedValue | None = ..., duplicates: _int | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['path', 'value', 'val']) -> _bool: ...
 class TypedValue(Message):
     DESCRIPTOR: Descriptor
-    string_val: builtins.str
-    int_val: builtins.int
-    uint_val: builtins.int
-    bool_val: builtins.bool
-    bytes_val: builtins.bytes
-    float_val: builtins.float
-    double_val: builtins.float
-    @builtins.property
-    def decimal_val(self) -> Decimal64: ...
-    @builtins.property
-    def leaflist_val(self) -> ScalarArray: ...
-    @builtins.property
-    def any_val(self) -> any_pb.Any: ...
-    json_val: builtins.bytes
-    json_ietf_val: builtins.bytes
-    ascii_val: builtins.str
-    proto_bytes: builtins.bytes
-    def __init__(self, *, string_val: builtins.str | None = ..., int_val: builtins.int | None = ..., uint_val: builtins.int | None = ..., bool_val: builtins.bool | None = ..., bytes_val: builtins.bytes | None = ..., float_val: builtins.float | None = ..., double_val: builtins.float | None = ..., decimal_val: Decimal64 | None = ..., leaflist_val: ScalarArray | None = ..., any_val: any_pb.Any | None = ..., json_val: builtins.bytes | None = ..., json_ietf_val: builtins.bytes | None = ..., ascii_val: builtins.str | None = ..., proto_bytes: builtins.bytes | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['string_val', 'int_val', 'uint_val', 'bool_val', 'bytes_val', 'float_val', 'double_val', 'decimal_val', 'leaflist_val', 'any_val', 'json_val', 'json_ietf_val', 'ascii_val', 'proto_bytes', 'value']) -> builtins.bool: ...
-    def WhichOneof(self, oneof_group: typing.Literal['value']) -> typing.Literal['string_val', 'int_val', 'uint_val', 'bool_val', 'bytes_val', 'float_val', 'double_val', 'decimal_val', 'leaflist_val', 'any_val', 'json_val', 'json_ietf_val', 'ascii_val', 'proto_bytes'] | None: ...
+    string_val: _str
+    int_val: _int
+    uint_val: _int
+    bool_val: _bool
+    bytes_val: _bytes
+    float_val: _float
+    double_val: _float
+    decimal_val: Final[Decimal64]
+    leaflist_val: Final[ScalarArray]
+    any_val: Final[any_pb.Any]
+    json_val: _bytes
+    json_ietf_val: _bytes
+    ascii_val: _str
+    proto_bytes: _bytes
+    def __init__(self, *, string_val: _str | None = ..., int_val: _int | None = ..., uint_val: _int | None = ..., bool_val: _bool | None = ..., bytes_val: _bytes | None = ..., float_val: _float | None = ..., double_val: _float | None = ..., decimal_val: Decimal64 | None = ..., leaflist_val: ScalarArray | None = ..., any_val: any_pb.Any | None = ..., json_val: _bytes | None = ..., json_ietf_val: _bytes | None = ..., ascii_val: _str | None = ..., proto_bytes: _bytes | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['string_val', 'int_val', 'uint_val', 'bool_val', 'bytes_val', 'float_val', 'double_val', 'decimal_val', 'leaflist_val', 'any_val', 'json_val', 'json_ietf_val', 'ascii_val', 'proto_bytes', 'value']) -> _bool: ...
+    def WhichOneof(self, oneof_group: Literal['value']) -> Literal['string_val', 'int_val', 'uint_val', 'bool_val', 'bytes_val', 'float_val', 'double_val', 'decimal_val', 'leaflist_val', 'any_val', 'json_val', 'json_ietf_val', 'ascii_val', 'proto_bytes'] | None: ...
 class Path(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def element(self) -> RepeatedScalarFieldContainer[builtins.str]: ...
-    origin: builtins.str
-    @builtins.property
-    def elem(self) -> RepeatedCompositeFieldContainer[PathElem]: ...
-    target: builtins.str
-    def __init__(self, *, element: typing.Iterable[builtins.str] | None = ..., origin: builtins.str | None = ..., elem: typing.Iterable[PathElem] | None = ..., target: builtins.str | None = ...) -> None: ...
+    element: Final[RepeatedScalarFieldContainer[_str]]
+    origin: _str
+    elem: Final[RepeatedCompositeFieldContainer[PathElem]]
+    target: _str
+    def __init__(self, *, element: Iterable[_str] | None = ..., origin: _str | None = ..., elem: Iterable[PathElem] | None = ..., target: _str | None = ...) -> None: ...
 class PathElem(Message):
     DESCRIPTOR: Descriptor
     class KeyEntry(Message):
         DESCRIPTOR: Descriptor
-        key: builtins.str
-        value: builtins.str
-        def __init__(self, *, key: builtins.str | None = ..., value: builtins.str | None = ...) -> None: ...
-    name: builtins.str
-    @builtins.property
-    def key(self) -> ScalarMap[builtins.str, builtins.str]: ...
-    def __init__(self, *, name: builtins.str | None = ..., key: typing.Mapping[builtins.str, builtins.str] | None = ...) -> None: ...
+        key: _str
+        value: _str
+        def __init__(self, *, key: _str | None = ..., value: _str | None = ...) -> None: ...
+    name: _str
+    key: Final[ScalarMap[_str, _str]]
+    def __init__(self, *, name: _str | None = ..., key: Mapping[_str, _str] | None = ...) -> None: ...
 class Value(Message):
     DESCRIPTOR: Descriptor
-    value: builtins.bytes
+    value: _bytes
     type: Encoding.ValueType
-    def __init__(self, *, value: builtins.bytes | None = ..., type: Encoding.ValueType | None = ...) -> None: ...
+    def __init__(self, *, value: _bytes | None = ..., type: Encoding.ValueType | None = ...) -> None: ...
 class Error(Message):
     DESCRIPTOR: Descriptor
-    code: builtins.int
-    message: builtins.str
-    @builtins.property
-    def data(self) -> any_pb.Any: ...
-    def __init__(self, *, code: builtins.int | None = ..., message: builtins.str | None = ..., data: any_pb.Any | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['data']) -> builtins.bool: ...
+    code: _int
+    message: _str
+    data: Final[any_pb.Any]
+    def __init__(self, *, code: _int | None = ..., message: _str | None = ..., data: any_pb.Any | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['data']) -> _bool: ...
 class Decimal64(Message):
     DESCRIPTOR: Descriptor
-    digits: builtins.int
-    precision: builtins.int
-    def __init__(self, *, digits: builtins.int | None = ..., precision: builtins.int | None = ...) -> None: ...
+    digits: _int
+    precision: _int
+    def __init__(self, *, digits: _int | None = ..., precision: _int | None = ...) -> None: ...
 class ScalarArray(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def element(self) -> RepeatedCompositeFieldContainer[TypedValue]: ...
-    def __init__(self, *, element: typing.Iterable[TypedValue] | None = ...) -> None: ...
+    element: Final[RepeatedCompositeFieldContainer[TypedValue]]
+    def __init__(self, *, element: Iterable[TypedValue] | None = ...) -> None: ...
 class SubscribeRequest(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def subscribe(self) -> SubscriptionList: ...
-    @builtins.property
-    def poll(self) -> Poll: ...
-    @builtins.property
-    def extension(self) -> RepeatedCompositeFieldContainer[gnmi_ext.Extension]: ...
-    def __init__(self, *, subscribe: SubscriptionList | None = ..., poll: Poll | None = ..., extension: typing.Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['subscribe', 'poll', 'request']) -> builtins.bool: ...
-    def WhichOneof(self, oneof_group: typing.Literal['request']) -> typing.Literal['subscribe', 'poll'] | None: ...
+    subscribe: Final[SubscriptionList]
+    poll: Final[Poll]
+    extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
+    def __init__(self, *, subscribe: SubscriptionList | None = ..., poll: Poll | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['subscribe', 'poll', 'request']) -> _bool: ...
+    def WhichOneof(self, oneof_group: Literal['request']) -> Literal['subscribe', 'poll'] | None: ...
 class Poll(Message):
     DESCRIPTOR: Descriptor
     def __init__(self) -> None: ...
 class SubscribeResponse(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def update(self) -> Notification: ...
-    sync_response: builtins.bool
-    @builtins.property
-    def error(self) -> Error: ...
-    @builtins.property
-    def extension(self) -> RepeatedCompositeFieldContainer[gnmi_ext.Extension]: ...
-    def __init__(self, *, update: Notification | None = ..., sync_response: builtins.bool | None = ..., error: Error | None = ..., extension: typing.Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['update', 'sync_response', 'error', 'response']) -> builtins.bool: ...
-    def WhichOneof(self, oneof_group: typing.Literal['response']) -> typing.Literal['update', 'sync_response', 'error'] | None: ...
+    update: Final[Notification]
+    sync_response: _bool
+    error: Final[Error]
+    extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
+    def __init__(self, *, update: Notification | None = ..., sync_response: _bool | None = ..., error: Error | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['update', 'sync_response', 'error', 'response']) -> _bool: ...
+    def WhichOneof(self, oneof_group: Literal['response']) -> Literal['update', 'sync_response', 'error'] | None: ...
 class SubscriptionList(Message):
     DESCRIPTOR: Descriptor
     class _Mode:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _ModeWrapper(_EnumTypeWrapper[SubscriptionList.Mode.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _ModeWrapper(_EnumTypeWrapper[SubscriptionList.Mode.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         STREAM: SubscriptionList.Mode.ValueType
         ONCE: SubscriptionList.Mode.ValueType
@@ -174,69 +153,53 @@ class SubscriptionList(Message):
     STREAM: SubscriptionList.Mode.ValueType
     ONCE: SubscriptionList.Mode.ValueType
     POLL: SubscriptionList.Mode.ValueType
-    @builtins.property
-    def prefix(self) -> Path: ...
-    @builtins.property
-    def subscription(self) -> RepeatedCompositeFieldContainer[Subscription]: ...
-    @builtins.property
-    def qos(self) -> QOSMarking: ...
+    prefix: Final[Path]
+    subscription: Final[RepeatedCompositeFieldContainer[Subscription]]
+    qos: Final[QOSMarking]
     mode: SubscriptionList.Mode.ValueType
-    allow_aggregation: builtins.bool
-    @builtins.property
-    def use_models(self) -> RepeatedCompositeFieldContainer[ModelData]: ...
+    allow_aggregation: _bool
+    use_models: Final[RepeatedCompositeFieldContainer[ModelData]]
     encoding: Encoding.ValueType
-    updates_only: builtins.bool
-    def __init__(self, *, prefix: Path | None = ..., subscription: typing.Iterable[Subscription] | None = ..., qos: QOSMarking | None = ..., mode: SubscriptionList.Mode.ValueType | None = ..., allow_aggregation: builtins.bool | None = ..., use_models: typing.Iterable[ModelData] | None = ..., encoding: Encoding.ValueType | None = ..., updates_only: builtins.bool | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['prefix', 'qos']) -> builtins.bool: ...
+    updates_only: _bool
+    def __init__(self, *, prefix: Path | None = ..., subscription: Iterable[Subscription] | None = ..., qos: QOSMarking | None = ..., mode: SubscriptionList.Mode.ValueType | None = ..., allow_aggregation: _bool | None = ..., use_models: Iterable[ModelData] | None = ..., encoding: Encoding.ValueType | None = ..., updates_only: _bool | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['prefix', 'qos']) -> _bool: ...
 class Subscription(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def path(self) -> Path: ...
+    path: Final[Path]
     mode: SubscriptionMode.ValueType
-    sample_interval: builtins.int
-    suppress_redundant: builtins.bool
-    heartbeat_interval: builtins.int
-    def __init__(self, *, path: Path | None = ..., mode: SubscriptionMode.ValueType | None = ..., sample_interval: builtins.int | None = ..., suppress_redundant: builtins.bool | None = ..., heartbeat_interval: builtins.int | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['path']) -> builtins.bool: ...
+    sample_interval: _int
+    suppress_redundant: _bool
+    heartbeat_interval: _int
+    def __init__(self, *, path: Path | None = ..., mode: SubscriptionMode.ValueType | None = ..., sample_interval: _int | None = ..., suppress_redundant: _bool | None = ..., heartbeat_interval: _int | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['path']) -> _bool: ...
 class QOSMarking(Message):
     DESCRIPTOR: Descriptor
-    marking: builtins.int
-    def __init__(self, *, marking: builtins.int | None = ...) -> None: ...
+    marking: _int
+    def __init__(self, *, marking: _int | None = ...) -> None: ...
 class SetRequest(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def prefix(self) -> Path: ...
-    @builtins.property
-    def delete(self) -> RepeatedCompositeFieldContainer[Path]: ...
-    @builtins.property
-    def replace(self) -> RepeatedCompositeFieldContainer[Update]: ...
-    @builtins.property
-    def update(self) -> RepeatedCompositeFieldContainer[Update]: ...
-    @builtins.property
-    def union_replace(self) -> RepeatedCompositeFieldContainer[Update]: ...
-    @builtins.property
-    def extension(self) -> RepeatedCompositeFieldContainer[gnmi_ext.Extension]: ...
-    def __init__(self, *, prefix: Path | None = ..., delete: typing.Iterable[Path] | None = ..., replace: typing.Iterable[Update] | None = ..., update: typing.Iterable[Update] | None = ..., union_replace: typing.Iterable[Update] | None = ..., extension: typing.Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['prefix']) -> builtins.bool: ...
+    prefix: Final[Path]
+    delete: Final[RepeatedCompositeFieldContainer[Path]]
+    replace: Final[RepeatedCompositeFieldContainer[Update]]
+    update: Final[RepeatedCompositeFieldContainer[Update]]
+    union_replace: Final[RepeatedCompositeFieldContainer[Update]]
+    extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
+    def __init__(self, *, prefix: Path | None = ..., delete: Iterable[Path] | None = ..., replace: Iterable[Update] | None = ..., update: Iterable[Update] | None = ..., union_replace: Iterable[Update] | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['prefix']) -> _bool: ...
 class SetResponse(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def prefix(self) -> Path: ...
-    @builtins.property
-    def response(self) -> RepeatedCompositeFieldContainer[UpdateResult]: ...
-    @builtins.property
-    def message(self) -> Error: ...
-    timestamp: builtins.int
-    @builtins.property
-    def extension(self) -> RepeatedCompositeFieldContainer[gnmi_ext.Extension]: ...
-    def __init__(self, *, prefix: Path | None = ..., response: typing.Iterable[UpdateResult] | None = ..., message: Error | None = ..., timestamp: builtins.int | None = ..., extension: typing.Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['prefix', 'message']) -> builtins.bool: ...
+    prefix: Final[Path]
+    response: Final[RepeatedCompositeFieldContainer[UpdateResult]]
+    message: Final[Error]
+    timestamp: _int
+    extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
+    def __init__(self, *, prefix: Path | None = ..., response: Iterable[UpdateResult] | None = ..., message: Error | None = ..., timestamp: _int | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['prefix', 'message']) -> _bool: ...
 class UpdateResult(Message):
     DESCRIPTOR: Descriptor
     class _Operation:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _OperationWrapper(_EnumTypeWrapper[UpdateResult.Operation.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _OperationWrapper(_EnumTypeWrapper[UpdateResult.Operation.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         INVALID: UpdateResult.Operation.ValueType
         DELETE: UpdateResult.Operation.ValueType
@@ -249,20 +212,17 @@ class UpdateResult(Message):
     REPLACE: UpdateResult.Operation.ValueType
     UPDATE: UpdateResult.Operation.ValueType
     UNION_REPLACE: UpdateResult.Operation.ValueType
-    timestamp: builtins.int
-    @builtins.property
-    def path(self) -> Path: ...
-    @builtins.property
-    def message(self) -> Error: ...
+    timestamp: _int
+    path: Final[Path]
+    message: Final[Error]
     op: UpdateResult.Operation.ValueType
-    def __init__(self, *, timestamp: builtins.int | None = ..., path: Path | None = ..., message: Error | None = ..., op: UpdateResult.Operation.ValueType | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['path', 'message']) -> builtins.bool: ...
+    def __init__(self, *, timestamp: _int | None = ..., path: Path | None = ..., message: Error | None = ..., op: UpdateResult.Operation.ValueType | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['path', 'message']) -> _bool: ...
 class GetRequest(Message):
     DESCRIPTOR: Descriptor
     class _DataType:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _DataTypeWrapper(_EnumTypeWrapper[GetRequest.DataType.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _DataTypeWrapper(_EnumTypeWrapper[GetRequest.DataType.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         ALL: GetRequest.DataType.ValueType
         CONFIG: GetRequest.DataType.ValueType
@@ -273,46 +233,35 @@ class GetRequest(Message):
     CONFIG: GetRequest.DataType.ValueType
     STATE: GetRequest.DataType.ValueType
     OPERATIONAL: GetRequest.DataType.ValueType
-    @builtins.property
-    def prefix(self) -> Path: ...
-    @builtins.property
-    def path(self) -> RepeatedCompositeFieldContainer[Path]: ...
+    prefix: Final[Path]
+    path: Final[RepeatedCompositeFieldContainer[Path]]
     type: GetRequest.DataType.ValueType
     encoding: Encoding.ValueType
-    @builtins.property
-    def use_models(self) -> RepeatedCompositeFieldContainer[ModelData]: ...
-    @builtins.property
-    def extension(self) -> RepeatedCompositeFieldContainer[gnmi_ext.Extension]: ...
-    def __init__(self, *, prefix: Path | None = ..., path: typing.Iterable[Path] | None = ..., type: GetRequest.DataType.ValueType | None = ..., encoding: Encoding.ValueType | None = ..., use_models: typing.Iterable[ModelData] | None = ..., extension: typing.Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['prefix']) -> builtins.bool: ...
+    use_models: Final[RepeatedCompositeFieldContainer[ModelData]]
+    extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
+    def __init__(self, *, prefix: Path | None = ..., path: Iterable[Path] | None = ..., type: GetRequest.DataType.ValueType | None = ..., encoding: Encoding.ValueType | None = ..., use_models: Iterable[ModelData] | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['prefix']) -> _bool: ...
 class GetResponse(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def notification(self) -> RepeatedCompositeFieldContainer[Notification]: ...
-    @builtins.property
-    def error(self) -> Error: ...
-    @builtins.property
-    def extension(self) -> RepeatedCompositeFieldContainer[gnmi_ext.Extension]: ...
-    def __init__(self, *, notification: typing.Iterable[Notification] | None = ..., error: Error | None = ..., extension: typing.Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['error']) -> builtins.bool: ...
+    notification: Final[RepeatedCompositeFieldContainer[Notification]]
+    error: Final[Error]
+    extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
+    def __init__(self, *, notification: Iterable[Notification] | None = ..., error: Error | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['error']) -> _bool: ...
 class CapabilityRequest(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def extension(self) -> RepeatedCompositeFieldContainer[gnmi_ext.Extension]: ...
-    def __init__(self, *, extension: typing.Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
+    extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
+    def __init__(self, *, extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
 class CapabilityResponse(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def supported_models(self) -> RepeatedCompositeFieldContainer[ModelData]: ...
-    @builtins.property
-    def supported_encodings(self) -> RepeatedScalarFieldContainer[Encoding.ValueType]: ...
-    gNMI_version: builtins.str
-    @builtins.property
-    def extension(self) -> RepeatedCompositeFieldContainer[gnmi_ext.Extension]: ...
-    def __init__(self, *, supported_models: typing.Iterable[ModelData] | None = ..., supported_encodings: typing.Iterable[Encoding.ValueType] | None = ..., gNMI_version: builtins.str | None = ..., extension: typing.Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
+    supported_models: Final[RepeatedCompositeFieldContainer[ModelData]]
+    supported_encodings: Final[RepeatedScalarFieldContainer[Encoding.ValueType]]
+    gNMI_version: _str
+    extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
+    def __init__(self, *, supported_models: Iterable[ModelData] | None = ..., supported_encodings: Iterable[Encoding.ValueType] | None = ..., gNMI_version: _str | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
 class ModelData(Message):
     DESCRIPTOR: Descriptor
-    name: builtins.str
-    organization: builtins.str
-    version: builtins.str
-    def __init__(self, *, name: builtins.str | None = ..., organization: builtins.str | None = ..., version: builtins.str | None = ...) -> None: ...
+    name: _str
+    organization: _str
+    version: _str
+    def __init__(self, *, name: _str | None = ..., organization: _str | None = ..., version: _str | None = ...) -> None: ...

@@ -1,7 +1,9 @@
 """Written by lint/messages.py of p4/config/v1/p4info.proto."""
 
-import builtins
-import typing
+from builtins import bool as _bool, bytes as _bytes, float as _float, int as _int
+from builtins import str as _str, type as _type
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NewType, overload
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
 from google.protobuf.internal import well_known_types
@@ -20,73 +22,53 @@ from pcn.base.p4rt import p4t
 DESCRIPTOR: FileDescriptor
 class P4Info(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def pkg_info(self) -> PkgInfo: ...
-    @builtins.property
-    def tables(self) -> RepeatedCompositeFieldContainer[Table]: ...
-    @builtins.property
-    def actions(self) -> RepeatedCompositeFieldContainer[Action]: ...
-    @builtins.property
-    def action_profiles(self) -> RepeatedCompositeFieldContainer[ActionProfile]: ...
-    @builtins.property
-    def counters(self) -> RepeatedCompositeFieldContainer[Counter]: ...
-    @builtins.property
-    def direct_counters(self) -> RepeatedCompositeFieldContainer[DirectCounter]: ...
-    @builtins.property
-    def meters(self) -> RepeatedCompositeFieldContainer[Meter]: ...
-    @builtins.property
-    def direct_meters(self) -> RepeatedCompositeFieldContainer[DirectMeter]: ...
-    @builtins.property
-    def controller_packet_metadata(self) -> RepeatedCompositeFieldContainer[ControllerPacketMetadata]: ...
-    @builtins.property
-    def value_sets(self) -> RepeatedCompositeFieldContainer[ValueSet]: ...
-    @builtins.property
-    def registers(self) -> RepeatedCompositeFieldContainer[Register]: ...
-    @builtins.property
-    def digests(self) -> RepeatedCompositeFieldContainer[Digest]: ...
-    @builtins.property
-    def externs(self) -> RepeatedCompositeFieldContainer[Extern]: ...
-    @builtins.property
-    def type_info(self) -> p4t.P4TypeInfo: ...
-    def __init__(self, *, pkg_info: PkgInfo | None = ..., tables: typing.Iterable[Table] | None = ..., actions: typing.Iterable[Action] | None = ..., action_profiles: typing.Iterable[ActionProfile] | None = ..., counters: typing.Iterable[Counter] | None = ..., direct_counters: typing.Iterable[DirectCounter] | None = ..., meters: typing.Iterable[Meter] | None = ..., direct_meters: typing.Iterable[DirectMeter] | None = ..., controller_packet_metadata: typing.Iterable[ControllerPacketMetadata] | None = ..., value_sets: typing.Iterable[ValueSet] | None = ..., registers: typing.Iterable[Register] | None = ..., digests: typing.Iterable[Digest] | None = ..., externs: typing.Iterable[Extern] | None = ..., type_info: p4t.P4TypeInfo | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['pkg_info', 'type_info']) -> builtins.bool: ...
+    pkg_info: Final[PkgInfo]
+    tables: Final[RepeatedCompositeFieldContainer[Table]]
+    actions: Final[RepeatedCompositeFieldContainer[Action]]
+    action_profiles: Final[RepeatedCompositeFieldContainer[ActionProfile]]
+    counters: Final[RepeatedCompositeFieldContainer[Counter]]
+    direct_counters: Final[RepeatedCompositeFieldContainer[DirectCounter]]
+    meters: Final[RepeatedCompositeFieldContainer[Meter]]
+    direct_meters: Final[RepeatedCompositeFieldContainer[DirectMeter]]
+    controller_packet_metadata: Final[RepeatedCompositeFieldContainer[ControllerPacketMetadata]]
+    value_sets: Final[RepeatedCompositeFieldContainer[ValueSet]]
+    registers: Final[RepeatedCompositeFieldContainer[Register]]
+    digests: Final[RepeatedCompositeFieldContainer[Digest]]
+    externs: Final[RepeatedCompositeFieldContainer[Extern]]
+    type_info: Final[p4t.P4TypeInfo]
+    def __init__(self, *, pkg_info: PkgInfo | None = ..., tables: Iterable[Table] | None = ..., actions: Iterable[Action] | None = ..., action_profiles: Iterable[ActionProfile] | None = ..., counters: Iterable[Counter] | None = ..., direct_counters: Iterable[DirectCounter] | None = ..., meters: Iterable[Meter] | None = ..., direct_meters: Iterable[DirectMeter] | None = ..., controller_packet_metadata: Iterable[ControllerPacketMetadata] | None = ..., value_sets: Iterable[ValueSet] | None = ..., registers: Iterable[Register] | None = ..., digests: Iterable[Digest] | None = ..., externs: Iterable[Extern] | None = ..., type_info: p4t.P4TypeInfo | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['pkg_info', 'type_info']) -> _bool: ...
 class Documentation(Message):
     DESCRIPTOR: Descriptor
-    brief: builtins.str
-    description: builtins.str
-    def __init__(self, *, brief: builtins.str | None = ..., description: builtins.str | None = ...) -> None: ...
+    brief: _str
+    description: _str
+    def __init__(self, *, brief: _str | None = ..., description: _str | None = ...) -> None: ...
 class PlatformProperties(Message):
     DESCRIPTOR: Descriptor
-    multicast_group_table_size: builtins.int
-    multicast_group_table_total_replicas: builtins.int
-    multicast_group_table_max_replicas_per_entry: builtins.int
-    def __init__(self, *, multicast_group_table_size: builtins.int | None = ..., multicast_group_table_total_replicas: builtins.int | None = ..., multicast_group_table_max_replicas_per_entry: builtins.int | None = ...) -> None: ...
+    multicast_group_table_size: _int
+    multicast_group_table_total_replicas: _int
+    multicast_group_table_max_replicas_per_entry: _int
+    def __init__(self, *, multicast_group_table_size: _int | None = ..., multicast_group_table_total_replicas: _int | None = ..., multicast_group_table_max_replicas_per_entry: _int | None = ...) -> None: ...
 class PkgInfo(Message):
     DESCRIPTOR: Descriptor
-    name: builtins.str
-    version: builtins.str
-    @builtins.property
-    def doc(self) -> Documentation: ...
-    @builtins.property
-    def annotations(self) -> RepeatedScalarFieldContainer[builtins.str]: ...
-    @builtins.property
-    def annotation_locations(self) -> RepeatedCompositeFieldContainer[p4t.SourceLocation]: ...
-    arch: builtins.str
-    organization: builtins.str
-    contact: builtins.str
-    url: builtins.str
-    @builtins.property
-    def structured_annotations(self) -> RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]: ...
-    @builtins.property
-    def platform_properties(self) -> PlatformProperties: ...
-    def __init__(self, *, name: builtins.str | None = ..., version: builtins.str | None = ..., doc: Documentation | None = ..., annotations: typing.Iterable[builtins.str] | None = ..., annotation_locations: typing.Iterable[p4t.SourceLocation] | None = ..., arch: builtins.str | None = ..., organization: builtins.str | None = ..., contact: builtins.str | None = ..., url: builtins.str | None = ..., structured_annotations: typing.Iterable[p4t.StructuredAnnotation] | None = ..., platform_properties: PlatformProperties | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['doc', 'platform_properties']) -> builtins.bool: ...
+    name: _str
+    version: _str
+    doc: Final[Documentation]
+    annotations: Final[RepeatedScalarFieldContainer[_str]]
+    annotation_locations: Final[RepeatedCompositeFieldContainer[p4t.SourceLocation]]
+    arch: _str
+    organization: _str
+    contact: _str
+    url: _str
+    structured_annotations: Final[RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]]
+    platform_properties: Final[PlatformProperties]
+    def __init__(self, *, name: _str | None = ..., version: _str | None = ..., doc: Documentation | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[p4t.SourceLocation] | None = ..., arch: _str | None = ..., organization: _str | None = ..., contact: _str | None = ..., url: _str | None = ..., structured_annotations: Iterable[p4t.StructuredAnnotation] | None = ..., platform_properties: PlatformProperties | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['doc', 'platform_properties']) -> _bool: ...
 class P4Ids(Message):
     DESCRIPTOR: Descriptor
     class _Prefix:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _PrefixWrapper(_EnumTypeWrapper[P4Ids.Prefix.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _PrefixWrapper(_EnumTypeWrapper[P4Ids.Prefix.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: P4Ids.Prefix.ValueType
         ACTION: P4Ids.Prefix.ValueType
@@ -122,40 +104,32 @@ class P4Ids(Message):
     def __init__(self) -> None: ...
 class Preamble(Message):
     DESCRIPTOR: Descriptor
-    id: builtins.int
-    name: builtins.str
-    alias: builtins.str
-    @builtins.property
-    def annotations(self) -> RepeatedScalarFieldContainer[builtins.str]: ...
-    @builtins.property
-    def annotation_locations(self) -> RepeatedCompositeFieldContainer[p4t.SourceLocation]: ...
-    @builtins.property
-    def doc(self) -> Documentation: ...
-    @builtins.property
-    def structured_annotations(self) -> RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]: ...
-    def __init__(self, *, id: builtins.int | None = ..., name: builtins.str | None = ..., alias: builtins.str | None = ..., annotations: typing.Iterable[builtins.str] | None = ..., annotation_locations: typing.Iterable[p4t.SourceLocation] | None = ..., doc: Documentation | None = ..., structured_annotations: typing.Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['doc']) -> builtins.bool: ...
+    id: _int
+    name: _str
+    alias: _str
+    annotations: Final[RepeatedScalarFieldContainer[_str]]
+    annotation_locations: Final[RepeatedCompositeFieldContainer[p4t.SourceLocation]]
+    doc: Final[Documentation]
+    structured_annotations: Final[RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]]
+    def __init__(self, *, id: _int | None = ..., name: _str | None = ..., alias: _str | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[p4t.SourceLocation] | None = ..., doc: Documentation | None = ..., structured_annotations: Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['doc']) -> _bool: ...
 class Extern(Message):
     DESCRIPTOR: Descriptor
-    extern_type_id: builtins.int
-    extern_type_name: builtins.str
-    @builtins.property
-    def instances(self) -> RepeatedCompositeFieldContainer[ExternInstance]: ...
-    def __init__(self, *, extern_type_id: builtins.int | None = ..., extern_type_name: builtins.str | None = ..., instances: typing.Iterable[ExternInstance] | None = ...) -> None: ...
+    extern_type_id: _int
+    extern_type_name: _str
+    instances: Final[RepeatedCompositeFieldContainer[ExternInstance]]
+    def __init__(self, *, extern_type_id: _int | None = ..., extern_type_name: _str | None = ..., instances: Iterable[ExternInstance] | None = ...) -> None: ...
 class ExternInstance(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def info(self) -> any_pb.Any: ...
+    preamble: Final[Preamble]
+    info: Final[any_pb.Any]
     def __init__(self, *, preamble: Preamble | None = ..., info: any_pb.Any | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble', 'info']) -> builtins.bool: ...
+    def HasField(self, field_name: Literal['preamble', 'info']) -> _bool: ...
 class MatchField(Message):
     DESCRIPTOR: Descriptor
     class _MatchType:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _MatchTypeWrapper(_EnumTypeWrapper[MatchField.MatchType.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _MatchTypeWrapper(_EnumTypeWrapper[MatchField.MatchType.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: MatchField.MatchType.ValueType
         EXACT: MatchField.MatchType.ValueType
@@ -170,73 +144,59 @@ class MatchField(Message):
     TERNARY: MatchField.MatchType.ValueType
     RANGE: MatchField.MatchType.ValueType
     OPTIONAL: MatchField.MatchType.ValueType
-    id: builtins.int
-    name: builtins.str
-    @builtins.property
-    def annotations(self) -> RepeatedScalarFieldContainer[builtins.str]: ...
-    @builtins.property
-    def annotation_locations(self) -> RepeatedCompositeFieldContainer[p4t.SourceLocation]: ...
-    bitwidth: builtins.int
+    id: _int
+    name: _str
+    annotations: Final[RepeatedScalarFieldContainer[_str]]
+    annotation_locations: Final[RepeatedCompositeFieldContainer[p4t.SourceLocation]]
+    bitwidth: _int
     match_type: MatchField.MatchType.ValueType
-    other_match_type: builtins.str
-    @builtins.property
-    def doc(self) -> Documentation: ...
-    @builtins.property
-    def type_name(self) -> p4t.P4NamedType: ...
-    @builtins.property
-    def structured_annotations(self) -> RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]: ...
-    def __init__(self, *, id: builtins.int | None = ..., name: builtins.str | None = ..., annotations: typing.Iterable[builtins.str] | None = ..., annotation_locations: typing.Iterable[p4t.SourceLocation] | None = ..., bitwidth: builtins.int | None = ..., match_type: MatchField.MatchType.ValueType | None = ..., other_match_type: builtins.str | None = ..., doc: Documentation | None = ..., type_name: p4t.P4NamedType | None = ..., structured_annotations: typing.Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['match_type', 'other_match_type', 'doc', 'type_name', 'match']) -> builtins.bool: ...
-    def WhichOneof(self, oneof_group: typing.Literal['match']) -> typing.Literal['match_type', 'other_match_type'] | None: ...
+    other_match_type: _str
+    doc: Final[Documentation]
+    type_name: Final[p4t.P4NamedType]
+    structured_annotations: Final[RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]]
+    def __init__(self, *, id: _int | None = ..., name: _str | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[p4t.SourceLocation] | None = ..., bitwidth: _int | None = ..., match_type: MatchField.MatchType.ValueType | None = ..., other_match_type: _str | None = ..., doc: Documentation | None = ..., type_name: p4t.P4NamedType | None = ..., structured_annotations: Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['match_type', 'other_match_type', 'doc', 'type_name', 'match']) -> _bool: ...
+    def WhichOneof(self, oneof_group: Literal['match']) -> Literal['match_type', 'other_match_type'] | None: ...
 class TableActionCall(Message):
     DESCRIPTOR: Descriptor
     class Argument(Message):
         DESCRIPTOR: Descriptor
-        param_id: builtins.int
-        value: builtins.bytes
-        def __init__(self, *, param_id: builtins.int | None = ..., value: builtins.bytes | None = ...) -> None: ...
-    action_id: builtins.int
-    @builtins.property
-    def arguments(self) -> RepeatedCompositeFieldContainer[TableActionCall.Argument]: ...
-    def __init__(self, *, action_id: builtins.int | None = ..., arguments: typing.Iterable[TableActionCall.Argument] | None = ...) -> None: ...
+        param_id: _int
+        value: _bytes
+        def __init__(self, *, param_id: _int | None = ..., value: _bytes | None = ...) -> None: ...
+    action_id: _int
+    arguments: Final[RepeatedCompositeFieldContainer[TableActionCall.Argument]]
+    def __init__(self, *, action_id: _int | None = ..., arguments: Iterable[TableActionCall.Argument] | None = ...) -> None: ...
 class Table(Message):
     DESCRIPTOR: Descriptor
     class _IdleTimeoutBehavior:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _IdleTimeoutBehaviorWrapper(_EnumTypeWrapper[Table.IdleTimeoutBehavior.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _IdleTimeoutBehaviorWrapper(_EnumTypeWrapper[Table.IdleTimeoutBehavior.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         NO_TIMEOUT: Table.IdleTimeoutBehavior.ValueType
         NOTIFY_CONTROL: Table.IdleTimeoutBehavior.ValueType
     class IdleTimeoutBehavior(_IdleTimeoutBehavior, metaclass=_IdleTimeoutBehaviorWrapper): ...
     NO_TIMEOUT: Table.IdleTimeoutBehavior.ValueType
     NOTIFY_CONTROL: Table.IdleTimeoutBehavior.ValueType
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def match_fields(self) -> RepeatedCompositeFieldContainer[MatchField]: ...
-    @builtins.property
-    def action_refs(self) -> RepeatedCompositeFieldContainer[ActionRef]: ...
-    const_default_action_id: builtins.int
-    @builtins.property
-    def initial_default_action(self) -> TableActionCall: ...
-    implementation_id: builtins.int
-    @builtins.property
-    def direct_resource_ids(self) -> RepeatedScalarFieldContainer[builtins.int]: ...
-    size: builtins.int
+    preamble: Final[Preamble]
+    match_fields: Final[RepeatedCompositeFieldContainer[MatchField]]
+    action_refs: Final[RepeatedCompositeFieldContainer[ActionRef]]
+    const_default_action_id: _int
+    initial_default_action: Final[TableActionCall]
+    implementation_id: _int
+    direct_resource_ids: Final[RepeatedScalarFieldContainer[_int]]
+    size: _int
     idle_timeout_behavior: Table.IdleTimeoutBehavior.ValueType
-    is_const_table: builtins.bool
-    has_initial_entries: builtins.bool
-    @builtins.property
-    def other_properties(self) -> any_pb.Any: ...
-    def __init__(self, *, preamble: Preamble | None = ..., match_fields: typing.Iterable[MatchField] | None = ..., action_refs: typing.Iterable[ActionRef] | None = ..., const_default_action_id: builtins.int | None = ..., initial_default_action: TableActionCall | None = ..., implementation_id: builtins.int | None = ..., direct_resource_ids: typing.Iterable[builtins.int] | None = ..., size: builtins.int | None = ..., idle_timeout_behavior: Table.IdleTimeoutBehavior.ValueType | None = ..., is_const_table: builtins.bool | None = ..., has_initial_entries: builtins.bool | None = ..., other_properties: any_pb.Any | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble', 'initial_default_action', 'other_properties']) -> builtins.bool: ...
+    is_const_table: _bool
+    has_initial_entries: _bool
+    other_properties: Final[any_pb.Any]
+    def __init__(self, *, preamble: Preamble | None = ..., match_fields: Iterable[MatchField] | None = ..., action_refs: Iterable[ActionRef] | None = ..., const_default_action_id: _int | None = ..., initial_default_action: TableActionCall | None = ..., implementation_id: _int | None = ..., direct_resource_ids: Iterable[_int] | None = ..., size: _int | None = ..., idle_timeout_behavior: Table.IdleTimeoutBehavior.ValueType | None = ..., is_const_table: _bool | None = ..., has_initial_entries: _bool | None = ..., other_properties: any_pb.Any | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble', 'initial_default_action', 'other_properties']) -> _bool: ...
 class ActionRef(Message):
     DESCRIPTOR: Descriptor
     class _Scope:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _ScopeWrapper(_EnumTypeWrapper[ActionRef.Scope.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _ScopeWrapper(_EnumTypeWrapper[ActionRef.Scope.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         TABLE_AND_DEFAULT: ActionRef.Scope.ValueType
         TABLE_ONLY: ActionRef.Scope.ValueType
@@ -247,40 +207,30 @@ class ActionRef(Message):
     TABLE_ONLY: ActionRef.Scope.ValueType
     DEFAULT_ONLY: ActionRef.Scope.ValueType
     GROUP_ACTION: ActionRef.Scope.ValueType
-    id: builtins.int
+    id: _int
     scope: ActionRef.Scope.ValueType
-    @builtins.property
-    def annotations(self) -> RepeatedScalarFieldContainer[builtins.str]: ...
-    @builtins.property
-    def annotation_locations(self) -> RepeatedCompositeFieldContainer[p4t.SourceLocation]: ...
-    @builtins.property
-    def structured_annotations(self) -> RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]: ...
-    def __init__(self, *, id: builtins.int | None = ..., scope: ActionRef.Scope.ValueType | None = ..., annotations: typing.Iterable[builtins.str] | None = ..., annotation_locations: typing.Iterable[p4t.SourceLocation] | None = ..., structured_annotations: typing.Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
+    annotations: Final[RepeatedScalarFieldContainer[_str]]
+    annotation_locations: Final[RepeatedCompositeFieldContainer[p4t.SourceLocation]]
+    structured_annotations: Final[RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]]
+    def __init__(self, *, id: _int | None = ..., scope: ActionRef.Scope.ValueType | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[p4t.SourceLocation] | None = ..., structured_annotations: Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
 class Action(Message):
     DESCRIPTOR: Descriptor
     class Param(Message):
         DESCRIPTOR: Descriptor
-        id: builtins.int
-        name: builtins.str
-        @builtins.property
-        def annotations(self) -> RepeatedScalarFieldContainer[builtins.str]: ...
-        @builtins.property
-        def annotation_locations(self) -> RepeatedCompositeFieldContainer[p4t.SourceLocation]: ...
-        bitwidth: builtins.int
-        @builtins.property
-        def doc(self) -> Documentation: ...
-        @builtins.property
-        def type_name(self) -> p4t.P4NamedType: ...
-        @builtins.property
-        def structured_annotations(self) -> RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]: ...
-        def __init__(self, *, id: builtins.int | None = ..., name: builtins.str | None = ..., annotations: typing.Iterable[builtins.str] | None = ..., annotation_locations: typing.Iterable[p4t.SourceLocation] | None = ..., bitwidth: builtins.int | None = ..., doc: Documentation | None = ..., type_name: p4t.P4NamedType | None = ..., structured_annotations: typing.Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
-        def HasField(self, field_name: typing.Literal['doc', 'type_name']) -> builtins.bool: ...
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def params(self) -> RepeatedCompositeFieldContainer[Action.Param]: ...
-    def __init__(self, *, preamble: Preamble | None = ..., params: typing.Iterable[Action.Param] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble']) -> builtins.bool: ...
+        id: _int
+        name: _str
+        annotations: Final[RepeatedScalarFieldContainer[_str]]
+        annotation_locations: Final[RepeatedCompositeFieldContainer[p4t.SourceLocation]]
+        bitwidth: _int
+        doc: Final[Documentation]
+        type_name: Final[p4t.P4NamedType]
+        structured_annotations: Final[RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]]
+        def __init__(self, *, id: _int | None = ..., name: _str | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[p4t.SourceLocation] | None = ..., bitwidth: _int | None = ..., doc: Documentation | None = ..., type_name: p4t.P4NamedType | None = ..., structured_annotations: Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
+        def HasField(self, field_name: Literal['doc', 'type_name']) -> _bool: ...
+    preamble: Final[Preamble]
+    params: Final[RepeatedCompositeFieldContainer[Action.Param]]
+    def __init__(self, *, preamble: Preamble | None = ..., params: Iterable[Action.Param] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble']) -> _bool: ...
 class ActionProfile(Message):
     DESCRIPTOR: Descriptor
     class SumOfWeights(Message):
@@ -288,29 +238,24 @@ class ActionProfile(Message):
         def __init__(self) -> None: ...
     class SumOfMembers(Message):
         DESCRIPTOR: Descriptor
-        max_member_weight: builtins.int
-        def __init__(self, *, max_member_weight: builtins.int | None = ...) -> None: ...
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def table_ids(self) -> RepeatedScalarFieldContainer[builtins.int]: ...
-    with_selector: builtins.bool
-    size: builtins.int
-    max_group_size: builtins.int
-    @builtins.property
-    def sum_of_weights(self) -> ActionProfile.SumOfWeights: ...
-    @builtins.property
-    def sum_of_members(self) -> ActionProfile.SumOfMembers: ...
-    weights_disallowed: builtins.bool
-    def __init__(self, *, preamble: Preamble | None = ..., table_ids: typing.Iterable[builtins.int] | None = ..., with_selector: builtins.bool | None = ..., size: builtins.int | None = ..., max_group_size: builtins.int | None = ..., sum_of_weights: ActionProfile.SumOfWeights | None = ..., sum_of_members: ActionProfile.SumOfMembers | None = ..., weights_disallowed: builtins.bool | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble', 'sum_of_weights', 'sum_of_members', 'selector_size_semantics']) -> builtins.bool: ...
-    def WhichOneof(self, oneof_group: typing.Literal['selector_size_semantics']) -> typing.Literal['sum_of_weights', 'sum_of_members'] | None: ...
+        max_member_weight: _int
+        def __init__(self, *, max_member_weight: _int | None = ...) -> None: ...
+    preamble: Final[Preamble]
+    table_ids: Final[RepeatedScalarFieldContainer[_int]]
+    with_selector: _bool
+    size: _int
+    max_group_size: _int
+    sum_of_weights: Final[ActionProfile.SumOfWeights]
+    sum_of_members: Final[ActionProfile.SumOfMembers]
+    weights_disallowed: _bool
+    def __init__(self, *, preamble: Preamble | None = ..., table_ids: Iterable[_int] | None = ..., with_selector: _bool | None = ..., size: _int | None = ..., max_group_size: _int | None = ..., sum_of_weights: ActionProfile.SumOfWeights | None = ..., sum_of_members: ActionProfile.SumOfMembers | None = ..., weights_disallowed: _bool | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble', 'sum_of_weights', 'sum_of_members', 'selector_size_semantics']) -> _bool: ...
+    def WhichOneof(self, oneof_group: Literal['selector_size_semantics']) -> Literal['sum_of_weights', 'sum_of_members'] | None: ...
 class CounterSpec(Message):
     DESCRIPTOR: Descriptor
     class _Unit:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _UnitWrapper(_EnumTypeWrapper[CounterSpec.Unit.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _UnitWrapper(_EnumTypeWrapper[CounterSpec.Unit.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: CounterSpec.Unit.ValueType
         BYTES: CounterSpec.Unit.ValueType
@@ -325,30 +270,24 @@ class CounterSpec(Message):
     def __init__(self, *, unit: CounterSpec.Unit.ValueType | None = ...) -> None: ...
 class Counter(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def spec(self) -> CounterSpec: ...
-    size: builtins.int
-    @builtins.property
-    def index_type_name(self) -> p4t.P4NamedType: ...
-    def __init__(self, *, preamble: Preamble | None = ..., spec: CounterSpec | None = ..., size: builtins.int | None = ..., index_type_name: p4t.P4NamedType | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble', 'spec', 'index_type_name']) -> builtins.bool: ...
+    preamble: Final[Preamble]
+    spec: Final[CounterSpec]
+    size: _int
+    index_type_name: Final[p4t.P4NamedType]
+    def __init__(self, *, preamble: Preamble | None = ..., spec: CounterSpec | None = ..., size: _int | None = ..., index_type_name: p4t.P4NamedType | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble', 'spec', 'index_type_name']) -> _bool: ...
 class DirectCounter(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def spec(self) -> CounterSpec: ...
-    direct_table_id: builtins.int
-    def __init__(self, *, preamble: Preamble | None = ..., spec: CounterSpec | None = ..., direct_table_id: builtins.int | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble', 'spec']) -> builtins.bool: ...
+    preamble: Final[Preamble]
+    spec: Final[CounterSpec]
+    direct_table_id: _int
+    def __init__(self, *, preamble: Preamble | None = ..., spec: CounterSpec | None = ..., direct_table_id: _int | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble', 'spec']) -> _bool: ...
 class MeterSpec(Message):
     DESCRIPTOR: Descriptor
     class _Unit:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _UnitWrapper(_EnumTypeWrapper[MeterSpec.Unit.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _UnitWrapper(_EnumTypeWrapper[MeterSpec.Unit.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: MeterSpec.Unit.ValueType
         BYTES: MeterSpec.Unit.ValueType
@@ -358,9 +297,8 @@ class MeterSpec(Message):
     BYTES: MeterSpec.Unit.ValueType
     PACKETS: MeterSpec.Unit.ValueType
     class _Type:
-        ValueType = typing.NewType('ValueType', builtins.int)
-        V: typing.TypeAlias = ValueType
-    class _TypeWrapper(_EnumTypeWrapper[MeterSpec.Type.ValueType], builtins.type):
+        ValueType = NewType('ValueType', _int)
+    class _TypeWrapper(_EnumTypeWrapper[MeterSpec.Type.ValueType], _type):
         DESCRIPTOR: EnumDescriptor
         TWO_RATE_THREE_COLOR: MeterSpec.Type.ValueType
         SINGLE_RATE_THREE_COLOR: MeterSpec.Type.ValueType
@@ -374,72 +312,54 @@ class MeterSpec(Message):
     def __init__(self, *, unit: MeterSpec.Unit.ValueType | None = ..., type: MeterSpec.Type.ValueType | None = ...) -> None: ...
 class Meter(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def spec(self) -> MeterSpec: ...
-    size: builtins.int
-    @builtins.property
-    def index_type_name(self) -> p4t.P4NamedType: ...
-    def __init__(self, *, preamble: Preamble | None = ..., spec: MeterSpec | None = ..., size: builtins.int | None = ..., index_type_name: p4t.P4NamedType | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble', 'spec', 'index_type_name']) -> builtins.bool: ...
+    preamble: Final[Preamble]
+    spec: Final[MeterSpec]
+    size: _int
+    index_type_name: Final[p4t.P4NamedType]
+    def __init__(self, *, preamble: Preamble | None = ..., spec: MeterSpec | None = ..., size: _int | None = ..., index_type_name: p4t.P4NamedType | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble', 'spec', 'index_type_name']) -> _bool: ...
 class DirectMeter(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def spec(self) -> MeterSpec: ...
-    direct_table_id: builtins.int
-    def __init__(self, *, preamble: Preamble | None = ..., spec: MeterSpec | None = ..., direct_table_id: builtins.int | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble', 'spec']) -> builtins.bool: ...
+    preamble: Final[Preamble]
+    spec: Final[MeterSpec]
+    direct_table_id: _int
+    def __init__(self, *, preamble: Preamble | None = ..., spec: MeterSpec | None = ..., direct_table_id: _int | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble', 'spec']) -> _bool: ...
 class ControllerPacketMetadata(Message):
     DESCRIPTOR: Descriptor
     class Metadata(Message):
         DESCRIPTOR: Descriptor
-        id: builtins.int
-        name: builtins.str
-        @builtins.property
-        def annotations(self) -> RepeatedScalarFieldContainer[builtins.str]: ...
-        @builtins.property
-        def annotation_locations(self) -> RepeatedCompositeFieldContainer[p4t.SourceLocation]: ...
-        bitwidth: builtins.int
-        @builtins.property
-        def type_name(self) -> p4t.P4NamedType: ...
-        @builtins.property
-        def structured_annotations(self) -> RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]: ...
-        def __init__(self, *, id: builtins.int | None = ..., name: builtins.str | None = ..., annotations: typing.Iterable[builtins.str] | None = ..., annotation_locations: typing.Iterable[p4t.SourceLocation] | None = ..., bitwidth: builtins.int | None = ..., type_name: p4t.P4NamedType | None = ..., structured_annotations: typing.Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
-        def HasField(self, field_name: typing.Literal['type_name']) -> builtins.bool: ...
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def metadata(self) -> RepeatedCompositeFieldContainer[ControllerPacketMetadata.Metadata]: ...
-    def __init__(self, *, preamble: Preamble | None = ..., metadata: typing.Iterable[ControllerPacketMetadata.Metadata] | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble']) -> builtins.bool: ...
+        id: _int
+        name: _str
+        annotations: Final[RepeatedScalarFieldContainer[_str]]
+        annotation_locations: Final[RepeatedCompositeFieldContainer[p4t.SourceLocation]]
+        bitwidth: _int
+        type_name: Final[p4t.P4NamedType]
+        structured_annotations: Final[RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]]
+        def __init__(self, *, id: _int | None = ..., name: _str | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[p4t.SourceLocation] | None = ..., bitwidth: _int | None = ..., type_name: p4t.P4NamedType | None = ..., structured_annotations: Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
+        def HasField(self, field_name: Literal['type_name']) -> _bool: ...
+    preamble: Final[Preamble]
+    metadata: Final[RepeatedCompositeFieldContainer[ControllerPacketMetadata.Metadata]]
+    def __init__(self, *, preamble: Preamble | None = ..., metadata: Iterable[ControllerPacketMetadata.Metadata] | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble']) -> _bool: ...
 class ValueSet(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def match(self) -> RepeatedCompositeFieldContainer[MatchField]: ...
-    size: builtins.int
-    def __init__(self, *, preamble: Preamble | None = ..., match: typing.Iterable[MatchField] | None = ..., size: builtins.int | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble']) -> builtins.bool: ...
+    preamble: Final[Preamble]
+    match: Final[RepeatedCompositeFieldContainer[MatchField]]
+    size: _int
+    def __init__(self, *, preamble: Preamble | None = ..., match: Iterable[MatchField] | None = ..., size: _int | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble']) -> _bool: ...
 class Register(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def type_spec(self) -> p4t.P4DataTypeSpec: ...
-    size: builtins.int
-    @builtins.property
-    def index_type_name(self) -> p4t.P4NamedType: ...
-    def __init__(self, *, preamble: Preamble | None = ..., type_spec: p4t.P4DataTypeSpec | None = ..., size: builtins.int | None = ..., index_type_name: p4t.P4NamedType | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble', 'type_spec', 'index_type_name']) -> builtins.bool: ...
+    preamble: Final[Preamble]
+    type_spec: Final[p4t.P4DataTypeSpec]
+    size: _int
+    index_type_name: Final[p4t.P4NamedType]
+    def __init__(self, *, preamble: Preamble | None = ..., type_spec: p4t.P4DataTypeSpec | None = ..., size: _int | None = ..., index_type_name: p4t.P4NamedType | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['preamble', 'type_spec', 'index_type_name']) -> _bool: ...
 class Digest(Message):
     DESCRIPTOR: Descriptor
-    @builtins.property
-    def preamble(self) -> Preamble: ...
-    @builtins.property
-    def type_spec(self) -> p4t.P4DataTypeSpec: ...
+    preamble: Final[Preamble]
+    type_spec: Final[p4t.P4DataTypeSpec]
     def __init__(self, *, preamble: Preamble | None = ..., type_spec: p4t.P4DataTypeSpec | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['preamble', 'type_spec']) -> builtins.bool: ...
+    def HasField(self, field_name: Literal['preamble', 'type_spec']) -> _bool: ...

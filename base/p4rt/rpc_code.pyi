@@ -1,7 +1,9 @@
 """Written by lint/messages.py of google/rpc/code.proto."""
 
-import builtins
-import typing
+from builtins import bool as _bool, bytes as _bytes, float as _float, int as _int
+from builtins import str as _str, type as _type
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NewType, overload
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
 from google.protobuf.internal import well_known_types
@@ -17,9 +19,8 @@ from google.protobuf.message import Message
 
 DESCRIPTOR: FileDescriptor
 class _Code:
-    ValueType = typing.NewType('ValueType', builtins.int)
-    V: typing.TypeAlias = ValueType
-class _CodeWrapper(_EnumTypeWrapper[Code.ValueType], builtins.type):
+    ValueType = NewType('ValueType', _int)
+class _CodeWrapper(_EnumTypeWrapper[Code.ValueType], _type):
     DESCRIPTOR: EnumDescriptor
     OK: Code.ValueType
     CANCELLED: Code.ValueType

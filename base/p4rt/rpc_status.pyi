@@ -1,7 +1,9 @@
 """Written by lint/messages.py of google/rpc/status.proto."""
 
-import builtins
-import typing
+from builtins import bool as _bool, bytes as _bytes, float as _float, int as _int
+from builtins import str as _str, type as _type
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NewType, overload
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
 from google.protobuf.internal import well_known_types
@@ -19,8 +21,7 @@ from pcn.base.p4rt import any_pb
 DESCRIPTOR: FileDescriptor
 class Status(Message):
     DESCRIPTOR: Descriptor
-    code: builtins.int
-    message: builtins.str
-    @builtins.property
-    def details(self) -> RepeatedCompositeFieldContainer[any_pb.Any]: ...
-    def __init__(self, *, code: builtins.int | None = ..., message: builtins.str | None = ..., details: typing.Iterable[any_pb.Any] | None = ...) -> None: ...
+    code: _int
+    message: _str
+    details: Final[RepeatedCompositeFieldContainer[any_pb.Any]]
+    def __init__(self, *, code: _int | None = ..., message: _str | None = ..., details: Iterable[any_pb.Any] | None = ...) -> None: ...

@@ -1,7 +1,9 @@
 """Written by lint/messages.py of stratum/p4_role_config.proto."""
 
-import builtins
-import typing
+from builtins import bool as _bool, bytes as _bytes, float as _float, int as _int
+from builtins import str as _str, type as _type
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NewType, overload
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
 from google.protobuf.internal import well_known_types
@@ -20,16 +22,13 @@ class P4RoleConfig(Message):
     DESCRIPTOR: Descriptor
     class PacketFilter(Message):
         DESCRIPTOR: Descriptor
-        metadata_id: builtins.int
-        value: builtins.bytes
-        def __init__(self, *, metadata_id: builtins.int | None = ..., value: builtins.bytes | None = ...) -> None: ...
-    @builtins.property
-    def exclusive_p4_ids(self) -> RepeatedScalarFieldContainer[builtins.int]: ...
-    @builtins.property
-    def shared_p4_ids(self) -> RepeatedScalarFieldContainer[builtins.int]: ...
-    @builtins.property
-    def packet_in_filter(self) -> P4RoleConfig.PacketFilter: ...
-    receives_packet_ins: builtins.bool
-    can_push_pipeline: builtins.bool
-    def __init__(self, *, exclusive_p4_ids: typing.Iterable[builtins.int] | None = ..., shared_p4_ids: typing.Iterable[builtins.int] | None = ..., packet_in_filter: P4RoleConfig.PacketFilter | None = ..., receives_packet_ins: builtins.bool | None = ..., can_push_pipeline: builtins.bool | None = ...) -> None: ...
-    def HasField(self, field_name: typing.Literal['packet_in_filter']) -> builtins.bool: ...
+        metadata_id: _int
+        value: _bytes
+        def __init__(self, *, metadata_id: _int | None = ..., value: _bytes | None = ...) -> None: ...
+    exclusive_p4_ids: Final[RepeatedScalarFieldContainer[_int]]
+    shared_p4_ids: Final[RepeatedScalarFieldContainer[_int]]
+    packet_in_filter: Final[P4RoleConfig.PacketFilter]
+    receives_packet_ins: _bool
+    can_push_pipeline: _bool
+    def __init__(self, *, exclusive_p4_ids: Iterable[_int] | None = ..., shared_p4_ids: Iterable[_int] | None = ..., packet_in_filter: P4RoleConfig.PacketFilter | None = ..., receives_packet_ins: _bool | None = ..., can_push_pipeline: _bool | None = ...) -> None: ...
+    def HasField(self, field_name: Literal['packet_in_filter']) -> _bool: ...

@@ -10,7 +10,7 @@ from pcn.experiments.compare.figures import OVER_TIME, figures, shown_ms
 from pcn.experiments.compare.groups import Group
 from pcn.experiments.define.charts import Chart
 from pcn.experiments.page import plots
-from pcn.experiments.page.report import environment, script
+from pcn.experiments.page.environment import environment, script
 from pcn.experiments.papers import EXPERIMENTS
 from pcn.experiments.results.atomic_folder import COMPARED, result_directory, whole
 from pcn.topologies import extras

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcn.experiments.define.workloads import (
+from pcn.experiments.define.flow_sizes import (
     HADOOP,
     W1,
     W2,

@@ -13,7 +13,8 @@ from pcn.experiments.data.parts import Parts
 from pcn.experiments.data.pauses import Pauses
 from pcn.experiments.data.records import LogChoice
 from pcn.experiments.explain.again import Again, Change, KeptResult
-from pcn.experiments.explain.flow import Explanation, explain_flow, named_ports
+from pcn.experiments.explain.explanation import Explanation
+from pcn.experiments.explain.flow import explain_flow, named_ports
 from pcn.experiments.explain.job import Job, explain_job
 from pcn.experiments.explain.lines import Lines
 from pcn.experiments.explain.marks import explain_marks

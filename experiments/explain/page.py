@@ -15,9 +15,9 @@ from pcn.experiments.define.looks import label
 from pcn.experiments.define.size_bins import size_text
 from pcn.experiments.explain import words
 from pcn.experiments.explain.answers import Answer
-from pcn.experiments.explain.flow import Explanation, Origin
+from pcn.experiments.explain.explanation import Explanation, Origin
 from pcn.experiments.explain.over_time import BINS, OverTime
-from pcn.experiments.page.report import environment
+from pcn.experiments.page.environment import environment
 from pcn.topologies.model import Endpoint, Topology
 from pcn.topologies.picture.svg import Emphasis, svg
 

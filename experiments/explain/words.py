@@ -8,7 +8,7 @@ from typing import Any
 
 from pcn.experiments.data.parts import PART_TEXTS
 from pcn.experiments.explain.answers import Answer
-from pcn.experiments.explain.flow import Explanation, Origin
+from pcn.experiments.explain.explanation import Explanation, Origin
 from pcn.experiments.explain.job import Job, slowest
 from pcn.experiments.explain.lines import CONTROL
 

@@ -63,9 +63,9 @@ def claims(text: str) -> list[Claim]:
     ]
 
 
-def addressed(text: str, anchors: Mapping[str, str], verdicts: Verdicts) -> str:
-    """Returns docs/claims.md with the figures' present sections and verdicts. Figures without
-    results stay as they are."""
+def addressed(text: str, verdicts: Verdicts) -> str:
+    """Returns docs/claims.md with the figures' present verdicts. Figures without results stay as
+    they are."""
 
     def figure(match: re.Match[str], claim: str) -> str:
         name = match[1]
@@ -75,7 +75,7 @@ def addressed(text: str, anchors: Mapping[str, str], verdicts: Verdicts) -> str:
         summary = ", ".join(
             f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]
         )
-        return f"[{name}](results.md#{anchors[name]}){': ' if summary else ''}{summary}"
+        return f"[{name}](results.md#{name}){': ' if summary else ''}{summary}"
 
     def row(match: re.Match[str]) -> str:
         line, start = match[0], match.start("checked") - match.start()

@@ -1,14 +1,16 @@
-"""The results of figures as a page for the repository (docs/results.md) and one that opens offline
-(report.html)."""
+"""The results of figures: an index for the repository (docs/results.md), a page a figure
+(docs/results), and one of all that opens offline (report.html)."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,11 @@ from pcn.experiments.define.experiment import Experiment
 from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.define.tables import Table
 from pcn.experiments.page import claims_page, plots
-from pcn.experiments.page.report import environment, known, number, row, script
+from pcn.experiments.page.check_rows import known, number, row
+from pcn.experiments.page.environment import environment, script
 from pcn.experiments.papers import FIGURES, PAPERS
 from pcn.experiments.results.atomic_folder import held, replacing
-from pcn.experiments.results.documents import anchor, html
+from pcn.experiments.results.documents import html
 from pcn.experiments.sweep.figures import PICTURE, read, stored_outcomes
 
 _ABOUT = (
@@ -39,10 +42,10 @@ _READING = (
     "[choices.md](choices.md). Where it is known why a row is off, it links to it."
 )
 _OF_DOCS = (
-    f"{_ABOUT} `make figures` runs all of it and writes this page; no number and no verdict in its "
-    "tables is typed. It draws the pictures into docs/figures, too, and the site of `make docs` "
-    "shows those that are there; git has the ones that other pages explain. Points of several "
-    "lines at one x stand beside each other in a picture, each a little to the side of it."
+    f"{_ABOUT} `make figures` runs all of it and writes this page, and for each figure a page with "
+    "its rows, tables and picture, which the site of `make docs` has. Git has the numbers that "
+    "these pages are made of (docs/figures), and the pictures that other pages explain. No number "
+    "and no verdict is typed."
 )
 _OF_PAGE = (
     f"{_ABOUT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; "
@@ -55,10 +58,8 @@ _CLAIMS = (
     "several, or not yet. Then the figures' rows about them."
 )
 _LINE = 120
-PICTURES_IN_GIT = ("fairness", "marking", "pcn-x")
-"""Of docs/fairness.md; .gitignore has them, too."""
 NUMBERS = ".json.gz"
-"""Ends the names of docs/figures' other files: figures' numbers, which results.md prints."""
+"""Ends the names of docs/figures' other files: figures' numbers, which the pages print."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
@@ -140,8 +141,8 @@ def _picture(place: Path) -> bytes | None:
 
 def write_docs(root: Path, docs: Path) -> None:
     """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json.gz with
-    its part of docs/results.md. Then that page of all existing figures, and their verdicts in
-    docs/claims.md, if that exists."""
+    its numbers. Then the pages of all existing figures, and their verdicts in docs/claims.md, if
+    that exists."""
     figures = docs / "figures"
     with held(figures, make=True):
         pass
@@ -155,20 +156,29 @@ def write_docs(root: Path, docs: Path) -> None:
             text = json.dumps(document, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
             file.write(gzip.compress(f"{text}\n".encode(), mtime=0))
     claims = docs / "claims.md"
-    all_sections, text = (
-        documented(docs),
-        claims.read_text(encoding="utf-8") if claims.exists() else "",
-    )
-    if text:
-        text = with_verdicts(text, all_sections)
+    all_sections = documented(docs)
+    text = ""
+    if claims.exists():
+        text = with_verdicts(claims.read_text(encoding="utf-8"), all_sections)
         with replacing(claims) as file:
             file.write(text.encode())
     with replacing(docs / "results.md") as file:
-        file.write(markdown(all_sections, text).encode())
+        file.write(index(all_sections, text).encode())
+    write_pages(docs)
+
+
+def write_pages(docs: Path) -> list[str]:
+    """Writes the pages of docs/results, of the numbers in docs/figures; returns the figures."""
+    with held(docs / "results", make=True):
+        pass
+    for section in (figures := documented(docs)):
+        with replacing(docs / f"results/{section.figure.name}.md") as file:
+            file.write(figure_page(section, docs).encode())
+    return [section.figure.name for section in figures]
 
 
 def documented(docs: Path) -> list[Section]:
-    """Returns the figures of docs/results.md."""
+    """Returns the figures that have numbers in docs/figures."""
     places = ((name, docs / "figures" / f"{name}{NUMBERS}") for name in FIGURES)
     return [
         Section(FIGURES[name], json.loads(gzip.decompress(place.read_bytes())), None)
@@ -179,59 +189,57 @@ def documented(docs: Path) -> list[Section]:
 
 def with_verdicts(claims: str, sections: Sequence[Section]) -> str:
     """Returns docs/claims.md with the figures' verdicts."""
-    anchors = {section.figure.name: anchor(section.heading) for section in sections}
     return claims_page.addressed(
-        claims, anchors, {section.figure.name: section.verdicts for section in sections}
+        claims, {section.figure.name: section.verdicts for section in sections}
     )
 
 
-def markdown(sections: Sequence[Section], claims: str = "") -> str:
-    """Returns docs/results.md of these figures; `claims` is docs/claims.md."""
+def index(sections: Sequence[Section], claims: str = "") -> str:
+    """Returns docs/results.md of these figures, a heading each, which pages link to; `claims` is
+    docs/claims.md."""
     parts = ["# Results", _wrapped(_OF_DOCS)]
     if claims:
         verdicts = {section.figure.name: section.verdicts for section in sections}
         parts += [_wrapped(_CLAIMS), claims_page.table(claims, verdicts)]
-    table = [
-        f"| paper | figure | {' | '.join(VERDICTS)} |",
-        f"| --- | --- |{' --: |' * len(VERDICTS)}",
-    ]
     runs, wall_s = (
         sum(section.count for section in sections),
         sum(section.summary["wall_s"] for section in sections),
     )
     took = f"{wall_s / 60:.0f} minutes one after the other, some of them beside other work"
-    reading = f"{_READING} All together: {runs:,} runs, {took}."
-    parts += [_wrapped(reading), "\n".join([*table, *map(_line, sections)]), *map(_body, sections)]
+    parts.append(_wrapped(f"{_READING} All together: {runs:,} runs, {took}."))
+    papers = {name: paper.title for paper in PAPERS for name in paper.figures}
+    for title, figures in groupby(
+        sections, lambda section: papers.get(section.figure.name, "Other packages")
+    ):
+        parts += [f"## {title}", *map(_entry, figures)]
     return "\n\n".join(parts) + "\n"
 
 
-def _line(section: Section) -> str:
-    """Returns a figure's row in the table on top."""
-    figure = section.figure
-    paper = next((paper.title for paper in PAPERS if figure.name in paper.figures), "")
+def _entry(section: Section) -> str:
+    """Returns a figure's heading in the index, its name, and how many rows have which verdict."""
     counts = Counter(check["verdict"] for check in section.summary["checks"])
-    numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
-    return (
-        f"| {paper} | [{figure.source}](#{anchor(section.heading)}): {figure.title} | {numbers} |"
-    )
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return f"### {section.figure.name}\n\n{_wrapped(f'{section.heading}: {verdicts}.')}"
 
 
-def _body(section: Section) -> str:
+def figure_page(section: Section, docs: Path | None = None) -> str:
+    """Returns a figure's page, of docs/results: with its picture, if that is in `docs`/figures."""
     figure, checks = section.figure, section.summary["checks"]
     place = f"figures/{figure.name}.png"
-    picture = f"![{figure.title}]({place})"
-    if figure.name not in PICTURES_IN_GIT:
-        picture = f"<!-- {place}: {figure.title} -->"  # docs/site.py shows it where it was drawn
+    drawn = docs is not None and (docs / place).is_file()
     table = [f"| {' | '.join(_COLUMNS)} |", "| --- | --- | --: | --: | --: | --- | --- |"]
     table += [
         f"| {' | '.join(cell.replace('|', '/') for cell in _linked(Check(**check)))} |"
         for check in checks
     ]
-    story = section.summary.get("story", ())
-    texts = [_wrapped(text) for text in (figure.about, *story, section.runs)]
-    return "\n\n".join(
-        [f"## {section.heading}", *texts, *map(_table, section.tables), picture, "\n".join(table)]
-    )
+    parts = [
+        f"# {section.heading}",
+        *map(_wrapped, (figure.about, *section.summary.get("story", ()), section.runs)),
+        *map(_table, section.tables),
+        *[f"![{figure.title}]({place})"] * drawn,
+        "\n".join(table),
+    ]
+    return re.sub(r"\]\((?!https?:|#)", "](../", "\n\n".join(parts)) + "\n"
 
 
 def _table(table: Table) -> str:

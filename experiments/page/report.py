@@ -4,141 +4,42 @@ several schemes."""
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 import shlex
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from html import unescape
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
-import jinja2
-import numpy as np
-from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
-from jinja2.bccache import Bucket
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from pcn.base.units import kind_of
-from pcn.controller.texts import marks_text
 from pcn.experiments.data.failures import Failures
 from pcn.experiments.data.parameters import Parameter, Value, format_value
-from pcn.experiments.data.parts import PART_TEXTS
-from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.draws import NOTHING
-from pcn.experiments.define.looks import flow_colours, label
-from pcn.experiments.define.tables import Table, aligned_rows, with_unit
-from pcn.experiments.draw.palette import DARK, LIGHT, dot
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.tables import Table, with_unit
 from pcn.experiments.draw.topology_drawing import topology_svg
-from pcn.experiments.page import plots
+from pcn.experiments.page import flow_rows, plots
+from pcn.experiments.page.check_rows import known, row, took
+from pcn.experiments.page.environment import environment, script
 from pcn.experiments.results import replay
-from pcn.experiments.results.documents import html, section
 from pcn.experiments.results.judged_run import Result, by_scheme
-from pcn.experiments.results.summary import goodput_bps
 from pcn.experiments.results.utilisation import utilisation
 from pcn.hosts.algorithms import known_scheme
 from pcn.hosts.algorithms.base import ReactionPoint
-from pcn.softswitch.cache.objects import BuildError, cache_dir, digest, keep, read_intact
 from pcn.topologies import extras, lossless
 from pcn.topologies.model import Topology
 from pcn.topologies.picture.load import STEPS
 from pcn.topologies.picture.svg import svg
 
-_MOST_NAMES = 4
-"""Hosts of a group of flows that are all named."""
 _MOST_CABLES = 2000
 """Lines between switches in the picture of a network."""
 _MOST_PRINTED = 10
 """Lines of a list on paper."""
-_TEMPLATES = Path(__file__).parent / "templates"
-_FLOW_COLUMNS = (
-    ("goodput", "goodput of a flow, mean"),
-    ("steady", "last third"),
-    ("share", "share"),
-    ("limit", "its own limiter"),
-    ("marked", "marked"),
-    ("fct", "completion time"),
-    ("sent", "sent"),
-    ("received", "received"),
-)
-
-
-class _TemplateCache(BytecodeCache):
-    """Templates as Python compiled them, in the cache: jinja2 takes an eighth of a short run for
-    it."""
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        with suppress(BuildError):
-            if (code := read_intact(self._place(bucket))) is not None:
-                # jinja2 compares Python's version and the template
-                bucket.bytecode_from_string(bytes(code))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        with suppress(BuildError):
-            keep(self._place(bucket), bucket.bytecode_to_string())
-
-    def _place(self, bucket: Bucket) -> Path:
-        """Returns the file, whose name has what decides about the code besides the template: jinja2
-        compares a part."""
-        identity = (
-            f"{bucket.key} {jinja2.__version__} {sys.implementation.cache_tag} "
-            f"{digest([Path(__file__)])}"
-        )
-        return cache_dir() / f"template-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.bin"
-
-
-@functools.cache
-def environment() -> Environment:
-    """Returns where the pages' templates are, with what all of them need: colours, style, what
-    opens what is known."""
-    templates = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        bytecode_cache=_TemplateCache(),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.globals |= {
-        "light_css": LIGHT.css(),
-        "dark_css": DARK.css(),
-        "style": Markup(_packed("report.css")),
-        "flow_colours": len(LIGHT.flows),
-        "part_texts": PART_TEXTS,
-    }
-    templates.filters["aligned"] = aligned_rows
-    templates.filters["unbroken"] = _unbroken
-    templates.filters["code"] = _code
-    return templates
-
-
-def _unbroken(cell: str) -> str:
-    """Returns a table's text, whose lines don't end within an interval."""
-    return re.sub(
-        r"\[[^\]]*\]| to ", lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), cell
-    )
-
-
-def _code(text: str) -> Markup:
-    """Returns a sentence with what stands in backticks, as terminals and Markdown have it, as
-    code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def script(*names: str) -> Markup:
-    """Returns what a page runs."""
-    return Markup("\n".join(map(_packed, names)))
-
-
-def _packed(name: str) -> str:
-    """Returns a script or a style without indents and lines of comments, a tenth of its bytes."""
-    text = (_TEMPLATES / name).read_text(encoding="utf-8")
-    return re.sub(r"^ *//.*\n|^/\*.*\*/\n|^ +", "", text, flags=re.MULTILINE)
 
 
 def render(
@@ -215,21 +116,6 @@ def scheme_title(scheme: str) -> str:
     return summary if summary.startswith(name) else f"{name}: {summary}"
 
 
-def number(value: float | None) -> str:
-    """Returns a figure of a check for people: four significant digits, no exponent, a dash where
-    there is none."""
-    if value is None:
-        return "–"
-    if value == 0 or value == round(value):
-        return f"{value:,.0f}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def took(wall_s: float) -> str:
-    """Formats a run's duration, short ones to a tenth of a second."""
-    return f"{wall_s:.0f} s" if wall_s >= 10 else f"{wall_s:.1f} s"
-
-
 def _clock_text(results: Sequence[Result]) -> str:
     live = [result for result in results if result.clock == "live"]
     virtual = [
@@ -258,7 +144,7 @@ def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str, Any]:
     plan, recording, experiment = result.plan, result.recording, result.experiment
     had = scheme_parameters.as_run(plan, recording)
-    flow_rows = _flows(result)
+    flows = flow_rows.rows(result)
     return {
         "scheme": plan.scheme,
         "folder": result.folder,
@@ -276,11 +162,11 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         "title": scheme_title(plan.scheme),
         "lasts": format_value("time", float(f"{recording.duration_s - recording.start_s:.4g}")),
         "checks": [row(check) for check in result.checks],
-        "flows": flow_rows,
+        "flows": flows,
         "flow_columns": [
             (name, heading)
-            for name, heading in _FLOW_COLUMNS
-            if any(row[name] != "–" for row in flow_rows)
+            for name, heading in flow_rows.COLUMNS
+            if any(row[name] != "–" for row in flows)
         ],
         "facts": _facts(result),
         "parameters": [
@@ -505,102 +391,6 @@ def _glance(results: Sequence[Result], lines: Sequence[dict[str, Any]]) -> Table
     ]
     rows = zip(names, *(cells for _, cells in columns), strict=True)
     return Table("", ["", *(heading for heading, _ in columns)], [list(row) for row in rows])
-
-
-def row(check: Check) -> dict[str, str]:
-    """Returns a check as the pages' tables have it."""
-    return {
-        "claim": check.claim,
-        "what": check.what,
-        "paper": number(check.paper),
-        "theory": number(check.theory),
-        "measured": number(check.measured),
-        "unit": check.unit,
-        "verdict": check.verdict,
-        "known": section(check.explained).anchor,
-    }
-
-
-def known(checks: Iterable[Check]) -> list[dict[str, str]]:
-    """Returns the sections of docs/ that rows link to."""
-    sections = [
-        section(link) for link in dict.fromkeys(check.explained for check in checks) if link
-    ]
-    return [
-        {
-            "anchor": section.anchor,
-            "heading": section.heading,
-            "page": section.page,
-            "text": Markup(html(section.text)),
-        }
-        for section in sections
-    ]
-
-
-def _flows(result: Result) -> list[dict[str, Any]]:
-    """Returns a row a flow, the flows of a group together."""
-    singles = [flow for flow in result.recording.flows if not flow.group]
-    groups: dict[str, list[FlowRecord]] = {}
-    for flow in result.recording.flows:
-        if flow.group:
-            groups.setdefault(flow.group, []).append(flow)
-    colours = flow_colours(flow.entity for flow in result.recording.flows)
-    limits = {spec.id: spec.rate_bps for spec in result.plan.topology.flows}
-    rows = [_flow(colours[flow.entity], str(flow.id), [flow], limits, result) for flow in singles]
-    ordered = [group for group in colours if group in groups]
-    rows += [
-        _flow(colours[name], f"{len(groups[name]):,} {name}", groups[name], limits, result)
-        for name in ordered
-    ]
-    return rows
-
-
-def _flow(
-    colour: str,
-    name: str,
-    flows: Sequence[FlowRecord],
-    limits: Mapping[int, float | None],
-    result: Result,
-) -> dict[str, Any]:
-    sent, received, marked, marked_ue = (
-        sum(map(attrgetter(f"{counter}_packets"), flows))
-        for counter in ("sent", "received", "marked", "marked_ue")
-    )
-    goodput = [goodput_bps(flow, result.recording.duration_s) for flow in flows]
-    steady = result.steady.goodput_bps.get(flows[0].id)
-    total = sum(result.steady.goodput_bps.values())
-    fct = [flow.fct_s for flow in flows if flow.fct_s is not None]
-    missing = len(flows) - len(fct) if fct else 0
-    return {
-        "colour": dot(colour),
-        "name": name,
-        "src": _span([flow.src for flow in flows]),
-        "dst": _span([flow.dst for flow in flows]),
-        "goodput": f"{float(np.mean(goodput)) / 1e9:.3f} Gbit/s",
-        "steady": "–" if steady is None else f"{steady / 1e9:.3f} Gbit/s",
-        "share": "–" if steady is None or not total else f"{steady / total:.1%}",
-        "limit": ", ".join(
-            dict.fromkeys(
-                "–" if (limit := limits.get(flow.id)) is None else format_value("rate", limit)
-                for flow in flows
-            )
-        ),
-        "marked": marks_text(marked / received, marked_ue / received) if received else "–",
-        "fct": f"{missing:,} of {len(flows):,} unfinished"
-        if missing
-        else f"{float(np.mean(fct)) * 1e3:.2f} ms, at most {max(fct) * 1e3:.2f}"
-        if fct
-        else "–",
-        "sent": f"{sent:,}",
-        "received": f"{received:,}",
-    }
-
-
-def _span(names: Sequence[str]) -> str:
-    *first, last = dict.fromkeys(names)
-    if len(first) < _MOST_NAMES:
-        return f"{', '.join(first)}{' and ' if first else ''}{last}"
-    return f"{len(first) + 1} hosts ({first[0]}, {first[1]}, ... {last})"
 
 
 def _facts(result: Result) -> list[tuple[str, str]]:

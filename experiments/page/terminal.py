@@ -20,7 +20,7 @@ from pcn.controller.texts import marks_text
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.define.tables import Measured, Table, aligned_rows
-from pcn.experiments.page.report import number, took
+from pcn.experiments.page.check_rows import number, took
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.results.atomic_folder import SUMMARY
 from pcn.experiments.results.documents import section

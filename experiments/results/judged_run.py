@@ -3,9 +3,9 @@ show."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import groupby
 
 from pcn.experiments.data.failures import Failures
@@ -19,20 +19,19 @@ from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Outcome
 
+DEFAULT_TARGET = "softswitch"
+"""What virtual time has, too."""
+
 
 @dataclass(frozen=True)
 class Result:
-    """One scheme's run."""
+    """One scheme's run. It is judged when it is made; what of that fails is in `failures`."""
 
     experiment: Experiment
     plan: Plan
     recording: Recording
-    clock: str
-    target: str
-    steady: Steady
-    checks: tuple[Check, ...]
-    charts: tuple[Chart, ...]
-    outcome: Outcome
+    clock: str = "virtual"
+    target: str = DEFAULT_TARGET
     folder: str = ""
     """Where it is below the directory of several runs, by what distinguishes them: `pcn`, `live`,
     `pcn/live`."""
@@ -43,55 +42,50 @@ class Result:
     files: Mapping[str, str] = field(default_factory=dict)
     """From outside the project, that it was made of: hashes by path."""
 
+    def __post_init__(self) -> None:
+        # now: the summary, which is written first, has what is missing of the pages
+        _ = self.charts, self.checks, self.outcome
+
+    @property
+    def run(self) -> Run:
+        """The run as a sweep declares it, with a scenario's arguments filled in by its plan."""
+        plan = self.plan
+        return Run({"scheme": plan.scheme, "seed": plan.seed}, plan.scheme, plan.seed)
+
+    @cached_property
+    def steady(self) -> Steady:
+        plan = self.plan
+        return steady_state(self.recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
+
+    @cached_property
+    def charts(self) -> tuple[Chart, ...]:
+        drawn = (
+            self.failures.attempt(
+                f"chart {chart.__name__}", partial(chart, self.plan, self.recording)
+            )
+            for chart in (self.experiment.page.charts if self.experiment.page else ())
+        )
+        return tuple(chart for chart in drawn if chart)
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        settled = partial(self.experiment.settled, self.plan, self.recording)
+        return tuple(self.failures.attempt("checks", settled) or ())
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        measure = partial(self.experiment.measure, self.run, self.plan, self.recording)
+        return self.failures.attempt("measures", measure) or Outcome(self.run.keys, {})
+
     @property
     def decided(self) -> str:
         """What the seed decides."""
-        return draws(self.experiment, Run({}, self.plan.scheme, self.plan.seed), self.plan)
+        return draws(self.experiment, self.run, self.plan)
 
     @property
     def name(self) -> str:
         """The scheme's, as a report has it."""
         return label(self.plan.scheme)
-
-
-def judge(
-    experiment: Experiment,
-    plan: Plan,
-    recording: Recording,
-    clock: str,
-    target: str,
-    folder: str = "",
-    failures: Failures | None = None,
-    provenance: Mapping[str, str] | None = None,
-    files: Mapping[str, str] | None = None,
-) -> Result:
-    """Checks and charts of a recording. What of it fails is noted in `failures`."""
-    run_failures = (Failures() if failures is None else failures).below(folder)
-    steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
-    run = Run({"scheme": plan.scheme, "seed": plan.seed}, plan.scheme, plan.seed)
-    charts = experiment.page.charts if experiment.page else ()
-    drawn = [
-        run_failures.attempt(f"chart {chart.__name__}", functools.partial(chart, plan, recording))
-        for chart in charts
-    ]
-    return Result(
-        experiment=experiment,
-        plan=plan,
-        recording=recording,
-        clock=clock,
-        target=target,
-        steady=steady,
-        checks=tuple(
-            run_failures.attempt("checks", lambda: experiment.settled(plan, recording)) or ()
-        ),
-        charts=tuple(chart for chart in drawn if chart),
-        outcome=run_failures.attempt("measures", lambda: experiment.measure(run, plan, recording))
-        or Outcome(run.keys, {}),
-        folder=folder,
-        failures=run_failures,
-        provenance=provenance or {},
-        files=files or {},
-    )
 
 
 def by_scheme(results: Sequence[Result]) -> list[tuple[Result, ...]]:

@@ -58,28 +58,27 @@ class Live:
 def execute(
     plan: Plan,
     progress: RunProgress,
+    on: Live | Paced | None = None,
     *,
-    live: Live | None = None,
-    paced: Paced | None = None,
     variant: Variant | None = None,
     folder: Path | None = None,
     watcher: Watcher | None = None,
 ) -> tuple[Plan, Recording]:
-    """Carries out a run, in virtual time, `paced` or not, or `live`. Returns its plan, with the
+    """Carries out a run, in virtual time unless `on` has another clock. Returns its plan, with the
     time that it took, and what was recorded; captures of virtual time go into `folder`, and a
     `watcher` sees it go on. Raises LabError."""
     if processes.transport() is not None:
         for wanted, reason in (
-            (live is not None, "a live network is on one machine: --clock virtual has parts"),
-            (paced is not None, "a pace is of one process's clock: --clock virtual has parts"),
+            (isinstance(on, Live), "a live network is on one machine: --clock virtual has parts"),
+            (isinstance(on, Paced), "a pace is of one process's clock: --clock virtual has parts"),
             (watcher is not None, "the page and the view show one process's run"),
         ):
             if wanted:
                 raise ExperimentError(f"{reason}; without mpirun it runs in one process")
     recording = (
-        _virtual(plan, progress, variant, folder, watcher, paced)
-        if live is None
-        else _live(plan, live, progress)
+        _live(plan, on, progress)
+        if isinstance(on, Live)
+        else _virtual(plan, progress, variant, folder, watcher, on)
     )
     return replace(plan, duration_s=recording.duration_s), recording
 

@@ -14,11 +14,11 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import flows_by_size
 from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.flow_sizes import FlowSizes, sample
 from pcn.experiments.define.flows_by_size import CLASSES, COLLECTIVE, FLOWS, INCAST
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.samples import Estimate, RunSamples, Samples, digest, limits_of
 from pcn.experiments.define.tables import Measured, Table
-from pcn.experiments.define.workloads import FlowSizes, sample
 from pcn.experiments.traffic import collective, flows
 from pcn.experiments.traffic.flows import ALL
 from pcn.experiments.traffic.sizes import SIZES

@@ -24,16 +24,15 @@ from pcn.experiments.data.parameters import Value, lookup
 from pcn.experiments.data.plan import HEADER_BYTES
 from pcn.experiments.define import collectives
 from pcn.experiments.define.arrivals import Arrivals, LogNormal, OnOff
+from pcn.experiments.define.flow_sizes import FlowSizes, read_cdf
 from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.published_sizes import PUBLISHED, published
 from pcn.experiments.define.workloads import (
-    FlowSizes,
     arrivals_per_s,
     fan_in_flows,
     incast_flows,
     permutation_flows,
     poisson_times,
-    read_cdf,
     uniform_flows,
 )
 from pcn.experiments.traffic import collective, repeats

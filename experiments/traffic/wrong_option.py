@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pcn.base.errors import LabError
-from pcn.experiments.define.workloads import read_cdf
+from pcn.experiments.define.flow_sizes import read_cdf
 from pcn.experiments.traffic.flow_files.base import FlowFile
 from pcn.experiments.traffic.flow_files.reading import FLOW_FORMATS
 from pcn.topologies.formats import Source

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
 import json
+import lzma
 import os
 import select
 import socket
@@ -177,7 +177,7 @@ def write(path: Path, recording: Result) -> None:
         lines.append(
             f'"{key}": [\n' + ",\n".join(json.dumps(item) for item in recording[key]) + "\n]"
         )
-    with gzip.open(path, "wt") as file:
+    with lzma.open(path, "wt") as file:
         file.write("{\n" + ",\n".join(lines) + "\n}\n")
 
 
@@ -209,7 +209,7 @@ def main() -> int:
                 "setup": setup.plain(),
             }
             recording["packets"] = [[packet.port, packet.frame.hex()] for packet in packets]
-            write(folder / f"{program}-{seed}.json.gz", recording)
+            write(folder / f"{program}-{seed}.json.xz", recording)
     return 0
 
 

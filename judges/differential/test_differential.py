@@ -6,8 +6,8 @@ through the BMv2 that is installed, too.
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -21,11 +21,11 @@ from replay import replay
 
 HERE = Path(__file__).resolve().parent
 SEED = os.environ.get("PCN_DIFFERENTIAL_SEED")
-RECORDINGS = sorted((HERE / "recordings").glob("*.json.gz"))
+RECORDINGS = sorted((HERE / "recordings").glob("*.json.xz"))
 
 
 def compare(path: Path) -> None:
-    known: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    known: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
     replayed = replay(known)
     for number, (packet, expected, got) in enumerate(
         zip(known["packets"], known["outputs"], replayed["outputs"], strict=True)
@@ -61,4 +61,4 @@ def test_as_bmv2_does(program: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    compare(tmp_path / f"{program}-{SEED}.json.gz")
+    compare(tmp_path / f"{program}-{SEED}.json.xz")

@@ -27,7 +27,7 @@ from fuzz_formats import of_lines, run
 from pcn.base.pcapng import PcapngWriter
 from pcn.experiments.data import parquet
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.define.workloads import read_cdf
+from pcn.experiments.define.flow_sizes import read_cdf
 from pcn.experiments.traffic.flow_files import LONGEST_S
 from pcn.experiments.traffic.flow_files.reading import read_flows
 from pcn.hosts import wire

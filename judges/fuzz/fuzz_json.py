@@ -12,8 +12,8 @@ forwards frames. Run by judges/sanitizers.py, under the sanitizers.
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import os
 import random
 import signal
@@ -50,8 +50,8 @@ PORTS = (1, 2, 3)
 def frames() -> list[bytes]:
     """What the fuzzing of packets kept (judges/fuzz/corpus), of each input its first frame."""
     first_frames = []
-    for path in sorted((ROOT / "judges/fuzz/corpus").glob("*.hex.gz")):
-        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+    for path in sorted((ROOT / "judges/fuzz/corpus").glob("*.hex.xz")):
+        for line in lzma.decompress(path.read_bytes()).decode().splitlines():
             data = bytes.fromhex(line)
             first_frames.append(data[2 : 2 + (int.from_bytes(data[:2], "big") & 0x1FFF)])
     return first_frames

@@ -4,7 +4,7 @@ switch or BMv2.
     sweep.py --p4testgen FILE --p4c FILE --include DIR --samples DIR --out DIR
                                                                 p4c's testdata/p4_16_samples
     sweep.py --p4testgen FILE --p4c FILE --include DIR --own    our programs:
-                                                                judges/testgen/generated.json.gz
+                                                                judges/testgen/generated.json.xz
     sweep.py --kept                                             those that are kept there:
                                                                 what they cover
 
@@ -49,7 +49,7 @@ from switches import TARGETS, Start, SwitchError, embedded  # noqa: E402
 
 from pcn.lab.target import TargetError  # noqa: E402
 
-GENERATED = HERE / "generated.json.gz"
+GENERATED = HERE / "generated.json.xz"
 SHORT = 14  # bytes: no Ethernet port sends less
 # the second is Tofino's word
 _COVERAGE = re.compile(r"^# Current (?:node|statement) coverage: ([\d.]+)", re.M)
@@ -243,7 +243,7 @@ def main() -> int:
     parser.add_argument("--samples", type=Path, metavar="DIR")
     parser.add_argument("--out", type=Path, metavar="DIR")
     parser.add_argument(
-        "--own", action="store_true", help="our programs, into judges/testgen/generated.json.gz"
+        "--own", action="store_true", help="our programs, into judges/testgen/generated.json.xz"
     )
     parser.add_argument(
         "--twins", action="store_true", help="our programs for Tofino, on their v1model twins"

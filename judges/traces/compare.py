@@ -3,7 +3,7 @@ logs are compared, line by line, and the frames that leave, byte by byte.
 
     compare.py PROGRAM.json COMMANDS CAPTURE          needs simple_switch_grpc and simple_switch_CLI
                                                       on PATH
-    compare.py ... --record router.json.gz             keeps what BMv2 does: test_traces.py compares
+    compare.py ... --record router.json.xz             keeps what BMv2 does: test_traces.py compares
                                                       with it
 
 COMMANDS: of simple_switch_CLI; CAPTURE: frames that come in by port 1. Exit code 1: the lines
@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import gzip
 import json
+import lzma
 import os
 import re
 import shutil
@@ -241,7 +241,7 @@ def main() -> int:
             "left": shown(theirs),
         }
         text = json.dumps(recording, indent=1) + "\n"
-        args.record.write_bytes(gzip.compress(text.encode(), mtime=0))
+        args.record.write_bytes(lzma.compress(text.encode()))
     text, mine = ours(args.program, args.commands, frames, [cli])
     pairs = [
         (lines_of(log), lines_of(text), "steps"),

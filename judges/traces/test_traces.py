@@ -1,10 +1,10 @@
-"""The router's steps and frames are those that BMv2 1.15.5 had (router.json.gz, by compare.py
+"""The router's steps and frames are those that BMv2 1.15.5 had (router.json.xz, by compare.py
 --record)."""
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 from pathlib import Path
 
 import pytest
@@ -54,7 +54,7 @@ def replayed() -> tuple[list[str], list[str]]:
 
 def recorded() -> dict[str, list[str]]:
     recording: dict[str, list[str]] = json.loads(
-        gzip.decompress((HERE / "router.json.gz").read_bytes())
+        lzma.decompress((HERE / "router.json.xz").read_bytes())
     )
     return recording
 

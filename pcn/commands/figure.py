@@ -44,7 +44,7 @@ def _figures() -> Iterator[tuple[str, str]]:
     help="Result folder.",
 )
 @click.option(
-    "--docs", type=FilePath(), help="Folder for results.md and its pictures (default: none)."
+    "--docs", type=FilePath(), help="Folder for the figures' pages and pictures (default: none)."
 )
 @click.option(
     "--redraw", is_flag=True, help="Judge and draw the result folder's runs again; run nothing."

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import re
 from pathlib import Path
 
@@ -65,7 +65,7 @@ def test_every_row_names_its_cases() -> None:
     for file, name in named_cases:
         assert f"class {name}(" in (ROOT / f"ptf-tests/cases/{file}.py").read_text()
     recorded = json.loads(
-        gzip.decompress((ROOT / "ptf-tests/recorded/pcn_time.json.gz").read_bytes())
+        lzma.decompress((ROOT / "ptf-tests/recorded/pcn_time.json.xz").read_bytes())
     )
     assert {name for file, name in named_cases if f"{file}.{name}" not in recorded} == CHIP_ALONE
     classes = (ROOT / "ptf-tests/cases/np_ecn_time_errors.py").read_text().split("\nclass ")[1:]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 from collections.abc import Iterator
 
 import needs
@@ -14,7 +14,7 @@ from p4rt_client import Client
 from p4rt_switch import PROGRAMS, Program, Switch, load
 
 # "version": of simple_switch_grpc; "results": of selection.run
-RECORD = PROGRAMS / "indirect.bmv2.json.gz"
+RECORD = PROGRAMS / "indirect.bmv2.json.xz"
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def indirect() -> Program:
 
 def recorded() -> dict[str, list[list[int]]]:
     """What BMv2 selected."""
-    results: dict[str, list[list[int]]] = json.loads(gzip.decompress(RECORD.read_bytes()))[
+    results: dict[str, list[list[int]]] = json.loads(lzma.decompress(RECORD.read_bytes()))[
         "results"
     ]
     return results

@@ -2,7 +2,7 @@
 again on the embedded switch: the v1model program with the same rule sends the same frames, at the
 same times or where the page has a row."""
 
-import gzip
+import lzma
 import re
 import subprocess
 import sys
@@ -37,8 +37,8 @@ def both(
     """By program: the cases as the embedded switch has them, all in one run, and as the model had.
     Those that leave their program open are pcn_time's."""
     theirs = {
-        path.name.partition(".")[0]: records.load(gzip.decompress(path.read_bytes()).decode())
-        for path in sorted(RECORDED.glob("*.json.gz"))
+        path.name.partition(".")[0]: records.load(lzma.decompress(path.read_bytes()).decode())
+        for path in sorted(RECORDED.glob("*.json.xz"))
     }
     record = tmp_path_factory.mktemp("recorded") / "record"
     names = [name for cases in theirs.values() for name in cases]
@@ -62,7 +62,7 @@ def both(
 
 @pytest.mark.parametrize(
     "program",
-    sorted({path.name.partition(".")[0] for path in RECORDED.glob("*.json.gz")} - set(QCN)),
+    sorted({path.name.partition(".")[0] for path in RECORDED.glob("*.json.xz")} - set(QCN)),
 )
 def test_softswitch_does_as_the_recorded_model(
     program: str, records: ModuleType, both: dict[str, tuple[Cases, Cases]]

@@ -8,9 +8,9 @@ from typing import Any
 from pcn.topologies.buffers import Share, SharedBuffer
 from pcn.topologies.ecn import COLOURS, GREEN, EcnThresholds
 from pcn.topologies.formats.pcn_values import count, exact, one_of, quantity_of, text
-from pcn.topologies.model import FIFO, ROUND_ROBIN, OutputBuffer, Switch, TopologyError
+from pcn.topologies.model import FIFO, OutputBuffer, Switch, TopologyError
 from pcn.topologies.schedules import Schedule
-from pcn.topologies.switch import is_arbitration
+from pcn.topologies.switch import ARBITRATIONS, is_arbitration
 from pcn.topologies.tree import Field, Node, needed, optional
 from pcn.topologies.watchdog import ACTIONS, Watchdog
 
@@ -70,7 +70,7 @@ SWITCH: dict[str, Field] = {
 
 def _arbitration(node: Node) -> str:
     name = text(node)
-    return name if is_arbitration(name) else one_of(FIFO, ROUND_ROBIN)(node)
+    return name if is_arbitration(name) else one_of(*ARBITRATIONS)(node)
 
 
 def _output(fields: Mapping[str, Any]) -> OutputBuffer:

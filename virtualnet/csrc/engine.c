@@ -31,7 +31,7 @@
 #include "switches/watchdog.c"
 #include "switches/fabric.c"
 #include "switches/pipeline.c"
-#include "switches/round_robin.c"
+#include "switches/schedulers.c"
 #include "switches/switch.c"
 #include "switches/elsewhere.c"
 #include "switches/deadlock.c"

@@ -1,5 +1,5 @@
-/* Where kinds are registered: a new kind of event, endpoint, flow control or scheduler is one line
- * here, and its own file. */
+/* Where kinds are registered: a new kind of event, endpoint or flow control is one line here, and its
+ * own file; a new scheduler is one of switches/schedulers.c. */
 #ifndef VN_REGISTER_H
 #define VN_REGISTER_H
 
@@ -61,15 +61,6 @@
     X(credits)                                                                                     \
     X(shared_buffer) /* of a class alone: its link has pfc */                                      \
     VN_MORE_FLOW_CONTROLS(X)
-
-/* Schedulers of a class's packets beside FIFO: NAME stands for `const struct vn_scheduler
- * vn_scheduler_NAME` (switches/scheduler.h). */
-#ifndef VN_MORE_SCHEDULERS
-#define VN_MORE_SCHEDULERS(X)
-#endif
-#define VN_SCHEDULERS(X)                                                                           \
-    X(round_robin)                                                                                 \
-    VN_MORE_SCHEDULERS(X)
 
 /* Observers: NAME stands for functions vn_NAME_... (links/observer.h). An engine without one has
  * none of their calls. */

@@ -53,7 +53,7 @@ uint64_t vn_now(const struct vn_context *);
 /* Return the node's number, in order of addition. A switch runs the program that `sw` has loaded;
  * `sw` must outlive the network. */
 int64_t vn_add_switch(struct vn_context *, struct sw_switch *sw);
-/* A scheduler of register.h at each output, by its name, instead of one FIFO a class: "round_robin"
+/* A scheduler of schedulers.c at each output, by its name, instead of one FIFO a class: "round_robin"
  * over the switch's inputs. */
 int vn_set_scheduler(struct vn_context *, uint32_t node, const char *name);
 /* At each output of the switch a buffer behind a fabric: see fabric.c. The fabric carries speed_up

@@ -22,11 +22,12 @@ from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check, at_least, between, near
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.flow_sizes import HADOOP, WEB_SEARCH
 from pcn.experiments.define.flows_by_size import FLOWS, figure_charts
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, number_text, ratio
 from pcn.experiments.define.samples import RunSamples, Samples, digest
-from pcn.experiments.define.workloads import HADOOP, WEB_SEARCH, arrivals_per_s, uniform_flows
+from pcn.experiments.define.workloads import arrivals_per_s, uniform_flows
 from pcn.experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, HADOOP_TREE, PAPER_ALPHA, WEB_TREE
 from pcn.experiments.traffic import by_size
 from pcn.topologies.fat_tree import fat_tree

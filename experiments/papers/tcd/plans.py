@@ -19,14 +19,8 @@ from pcn.experiments.data.plan import (
 from pcn.experiments.data.recording import FlowRecord, Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import recording_numbers
-from pcn.experiments.define.workloads import (
-    HADOOP,
-    FixedSizes,
-    FlowSizes,
-    arrivals_per_s,
-    poisson_flows,
-    poisson_times,
-)
+from pcn.experiments.define.flow_sizes import HADOOP, FixedSizes, FlowSizes
+from pcn.experiments.define.workloads import arrivals_per_s, poisson_flows, poisson_times
 from pcn.topologies.head_of_line import P1, P2, P3, head_of_line
 from pcn.topologies.lossless import CREDITS
 from pcn.topologies.model import FlowSpec

@@ -18,14 +18,10 @@ from pcn.topologies import entry_points
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import FlowSpec, Topology
 
-FLOW_FORMATS: dict[str, FlowFormat] = {
-    form.name: form for form in (CSV, HPCC, CM, PARQUET, CAPTURE, CHAKRA)
-}
-_TRIED = (CHAKRA, PARQUET, CAPTURE, CM, HPCC)
-"""In this order: those that aren't text first, since the others read it. What is none of them is
-CSV."""
-
-
+_OURS = (HPCC, CM, PARQUET, CAPTURE, CHAKRA)
+"""They are tried from the last on: those that aren't text come behind the others, which read it.
+What is none of them is CSV."""
+FLOW_FORMATS: dict[str, FlowFormat] = {form.name: form for form in (CSV, *_OURS)}
 KIND = "flow-format"
 """Of entry points of installed packages, each a `FlowFormat` of its name."""
 
@@ -33,7 +29,7 @@ KIND = "flow-format"
 def _form(file: FlowFile) -> FlowFormat:
     """Returns the format of a file. Installed packages' are tried where none of ours will do but
     CSV, which recognises all."""
-    forms = (form for form in _TRIED if form.recognises(file))
+    forms = (form for form in reversed(_OURS) if form.recognises(file))
     if form := next(forms, None):
         return form
     for point in entry_points.installed(KIND):

@@ -11,9 +11,10 @@ from hypothesis import given, settings, strategies as st
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.arrivals import Arrivals, LogNormal, OnOff, arrivals_at
+from pcn.experiments.define.flow_sizes import CdfSizes, sample
 from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.published_sizes import PUBLISHED, percentiles, published
-from pcn.experiments.define.workloads import CdfSizes, fan_in_flows, sample
+from pcn.experiments.define.workloads import fan_in_flows
 from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import TrafficSpec, draw, parse_spec
 from pcn.topologies.star import star

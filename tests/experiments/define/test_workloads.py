@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from pcn.experiments.define.workloads import (
+from pcn.experiments.define.flow_sizes import (
     HADOOP,
     W1,
     W2,
@@ -19,14 +19,16 @@ from pcn.experiments.define.workloads import (
     FixedSizes,
     FlowSizes,
     SizeClass,
+    from_table,
+    read_cdf,
+    sample,
+)
+from pcn.experiments.define.workloads import (
     arrivals_per_s,
     bursts,
-    from_table,
     incast_flows,
     poisson_flows,
     poisson_times,
-    read_cdf,
-    sample,
     uniform_flows,
 )
 

@@ -9,7 +9,7 @@ import pytest
 from pcn.cli import run as pcn
 from pcn.experiments.explain import answers
 from pcn.experiments.explain.again import KeptResult
-from pcn.experiments.explain.flow import Explanation
+from pcn.experiments.explain.explanation import Explanation
 from pcn.experiments.run.progress import Silent
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"

@@ -13,7 +13,7 @@ from pcn.cli import run as pcn
 from pcn.experiments.data.parts import Logs
 from pcn.experiments.explain import answers, words
 from pcn.experiments.explain.again import KeptResult
-from pcn.experiments.explain.flow import CONTRIBUTOR, CULPRIT, VICTIM
+from pcn.experiments.explain.explanation import CONTRIBUTOR, CULPRIT, VICTIM
 from pcn.experiments.explain.lines import Lines
 from pcn.experiments.run.progress import Silent
 from pcn.topologies.model import Endpoint

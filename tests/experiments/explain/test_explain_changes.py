@@ -12,7 +12,7 @@ from explained_runs import kept_run
 
 from pcn.cli import run as pcn
 from pcn.experiments.explain.again import KeptResult
-from pcn.experiments.explain.flow import VICTIM
+from pcn.experiments.explain.explanation import VICTIM
 from pcn.experiments.run.progress import Silent
 
 

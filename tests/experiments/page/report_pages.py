@@ -13,7 +13,7 @@ from pages import drawn
 from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.page.report import render
 from pcn.experiments.papers import SCENARIOS
-from pcn.experiments.results.judged_run import judge
+from pcn.experiments.results.judged_run import Result
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 
@@ -34,16 +34,16 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     results = []
     for scheme in SCHEMES:
         plan = scenario.plan(scheme, 1, {"before": 1e-3, "duration": 5e-3})
-        results.append(judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch"))
+        results.append(Result(scenario, plan, run_virtual(plan, Silent())))
     compared = scenario.checks(Outcomes(result.outcome for result in results))
     (folder / "both.html").write_text(render(results, compared), encoding="utf-8")
     plan = scenario.plan("pcn", 2, {"before": 1e-3, "duration": 5e-3, "phases": 1.0})
-    live = judge(scenario, plan, run_virtual(plan, Silent()), "live", "softswitch")
+    live = Result(scenario, plan, run_virtual(plan, Silent()), "live")
     (folder / "over.html").write_text(render([live, results[1]]), encoding="utf-8")
     (folder / "one.html").write_text(render(results[:1]), encoding="utf-8")
     dumbbell = SCENARIOS["dumbbell"]
     many = dumbbell.plan("pcn", 1, {"pairs": 8, "duration": 5e-3})
-    result = judge(dumbbell, many, run_virtual(many, Silent()), "virtual", "softswitch")
+    result = Result(dumbbell, many, run_virtual(many, Silent()))
     (folder / "many.html").write_text(render([result]), encoding="utf-8")
     return {path.stem: path for path in folder.iterdir()}
 

@@ -19,7 +19,7 @@ from pcn.cli import run as pcn
 from pcn.experiments.data.series import Series
 from pcn.experiments.page.write_run import write_run
 from pcn.experiments.papers import SCENARIOS
-from pcn.experiments.results.judged_run import judge
+from pcn.experiments.results.judged_run import Result
 from pcn.softswitch.cache.objects import cache_dir
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
@@ -108,7 +108,7 @@ def test_logs_give_way_to_numbers(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="No space left"):
             (place / "logs" / "h0.jsonl").write_bytes(bytes(1 << 20))
         plan = dumbbell.plan("pcn", 1, {"duration": 30e-3})
-        result = judge(dumbbell, plan, fluid(plan), "live", "softswitch")
+        result = Result(dumbbell, plan, fluid(plan), "live")
         assert write_run(result, place)
         lines = result.failures.lines()
         assert lines[0].startswith("logs, ")

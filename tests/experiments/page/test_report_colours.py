@@ -9,7 +9,7 @@ from browser import Browser
 from report_pages import SCHEMES, open_report
 
 from pcn.experiments.page.report import render
-from pcn.experiments.results.judged_run import judge
+from pcn.experiments.results.judged_run import Result
 from pcn.experiments.run.execute import execute
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.traffic.experiment import Traffic
@@ -23,7 +23,7 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -
     results = []
     for scheme in SCHEMES:
         plan, recording = execute(traffic.plan(scheme, 3, {"count": 120}), Silent())
-        results.append(judge(traffic, plan, recording, "virtual", "softswitch"))
+        results.append(Result(traffic, plan, recording))
     report = tmp_path / "report.html"
     report.write_text(render(results), encoding="utf-8")
     open_report(chromium, report, 1400)

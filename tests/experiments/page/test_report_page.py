@@ -17,7 +17,7 @@ from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.page.figures_page import page, sections
 from pcn.experiments.page.report import render
 from pcn.experiments.papers import FIGURES
-from pcn.experiments.results.judged_run import judge
+from pcn.experiments.results.judged_run import Result
 from pcn.experiments.results.utilisation import utilisation
 from pcn.experiments.run.execute import execute
 from pcn.experiments.run.progress import Silent
@@ -89,7 +89,7 @@ def test_report_of_traffic_shows_network_and_flows_by_size(
     results = []
     for scheme in SCHEMES:
         plan, recording = execute(traffic.plan(scheme, 1, {"count": 2100}), Silent())
-        results.append(judge(traffic, plan, recording, "virtual", "softswitch"))
+        results.append(Result(traffic, plan, recording))
     report = tmp_path / "report.html"
     report.write_text(render(results), encoding="utf-8")
     for width in (400, 1400):
@@ -155,7 +155,7 @@ def test_page_of_50000_flows_stays_small(chromium: Browser, tmp_path: Path) -> N
     plan, recording = execute(traffic.plan("pcn", 1, {}), Silent())
     assert sum(flow.fct_s is not None for flow in recording.flows) == 50_000
     report = tmp_path / "report.html"
-    text = render([judge(traffic, plan, recording, "virtual", "softswitch")])
+    text = render([Result(traffic, plan, recording)])
     report.write_text(text, encoding="utf-8")
     open_report(chromium, report, 1280)
     assert "50,000 flows" in chromium.ask("document.body.textContent")
@@ -172,7 +172,7 @@ def test_first_screen_has_a_table_and_a_picture_and_the_rest_folds(
     results = []
     for scheme in SCHEMES:
         plan, recording = execute(traffic.plan(scheme, 1, {"count": 300}), Silent())
-        results.append(judge(traffic, plan, recording, "virtual", "softswitch"))
+        results.append(Result(traffic, plan, recording))
     report = tmp_path / "report.html"
     report.write_text(render(results), encoding="utf-8")
     chromium.open(report, 1280)

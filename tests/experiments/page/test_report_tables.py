@@ -13,7 +13,8 @@ from report_pages import GLANCE, SCHEMES, open_report
 
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.looks import label
-from pcn.experiments.page.report import _span, scheme_title
+from pcn.experiments.page.flow_rows import _span
+from pcn.experiments.page.report import scheme_title
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s
 

@@ -9,7 +9,7 @@ import jinja2
 import pytest
 from jinja2 import Environment
 
-from pcn.experiments.page.report import environment
+from pcn.experiments.page.environment import environment
 
 
 def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
+from pcn.experiments.define.flow_sizes import W1, W2
 from pcn.experiments.define.outcomes import Outcome, Outcomes
-from pcn.experiments.define.workloads import W1, W2
 from pcn.experiments.papers.pcn.figures.fig20 import Fig20
 from pcn.experiments.papers.pcn.figures.realistic import (
     PRIORITIES,

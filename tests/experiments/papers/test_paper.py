@@ -28,7 +28,7 @@ from pcn.experiments.define.fluid import Fluid
 from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
 from pcn.experiments.draw.palette import LIGHT
 from pcn.experiments.draw.pictures import draw, looks
-from pcn.experiments.page.figures_page import markdown, page, sections, write_docs
+from pcn.experiments.page.figures_page import documented, figure_page, page, sections, write_docs
 from pcn.experiments.papers import EXPERIMENTS, FIGURES, SCENARIOS
 from pcn.experiments.papers.pcn.figures import hadoop
 from pcn.experiments.papers.pcn.figures.fig10 import Fig10
@@ -203,7 +203,8 @@ def test_fig_12_ranks_qcn_only_beside_others() -> None:
 
 
 def test_every_trend_row_of_the_page_has_its_definition() -> None:
-    rows = (Path(__file__).parents[3] / "docs/results.md").read_text(encoding="utf-8").splitlines()
+    pages = map(figure_page, documented(Path(__file__).parents[3] / "docs"))
+    rows = "".join(pages).splitlines()
     trend = [row for row in rows if row.endswith("| trend |")]
     assert len(trend) > 50
     assert [row for row in trend if "trend: " not in row] == []
@@ -287,14 +288,14 @@ def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     assert [run["keys"]["flows"] for run in summary["runs"]] == list(FLOWS)
     page_sections = sections(tmp_path)
     assert [section.figure.name for section in page_sections] == ["fig17"]
-    text = markdown(page_sections)
+    text = figure_page(page_sections[0])
     assert (
         "| 0.55 | PCN: least Jain's index (met: 0.9 and more; trend: above 0.8) | 1 | 1 | 0.5 "
         "|  | not met, [known]"
     ) in text
-    assert "| not met, [known](fairness.md#why-fairness-falls-with-the-number-of-flows) |" in text
-    anchors = re.findall(r"\(#([^)]+)\)", text)
-    assert anchors == ["flow-scalability-b1-fig-17"]
+    assert (
+        "| not met, [known](../fairness.md#why-fairness-falls-with-the-number-of-flows) |" in text
+    )
     html = page(page_sections)
     assert html.count('<td class="verdict') == len(checks)
     assert 'id="why-fairness-falls-with-the-number-of-flows"' in html
@@ -303,29 +304,28 @@ def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     # judged again, it is what it was
     assert judge(Fig17(), stored_outcomes(tmp_path / "fig17")).checks[: len(checks)] == checks
     write_docs(tmp_path, tmp_path / "docs")
-    assert (tmp_path / "docs/results.md").read_text() == text
     assert (tmp_path / "docs/figures/fig17.png").read_bytes().startswith(b"\x89PNG")
+    picture = "![Flow scalability](../figures/fig17.png)\n\n"
+    assert (tmp_path / "docs/results/fig17.md").read_text().replace(picture, "") == text
     # another figure, run elsewhere, comes to its place, and the first stays
     ours = FIGURES["fig10"].checks(Outcomes([]))
     write(FigureResult(FIGURES["fig10"], tuple(ours), ()), tmp_path / "other/fig10")
     write_docs(tmp_path / "other", tmp_path / "docs")
     both = (tmp_path / "docs/results.md").read_text()
-    assert re.findall(r"\(#([^)]+)\)", both) == [
-        "gentle-to-aggressive-increase-53-fig-10",
-        *anchors,
-    ]
-    assert both.endswith(text[text.index("## ") :])
+    assert re.findall("^##+ (.*)", both, re.MULTILINE) == ["PCN (NSDI'20)", "fig10", "fig17"]
+    assert both.endswith("Flow scalability (B.1, Fig. 17): 3 met, 6 not met.\n")
+    assert (tmp_path / "docs/results/fig17.md").read_text().replace(picture, "") == text
     # verdicts go into the list of claims, and their counts on top of the page
     claims = "## 000 PCN (NSDI'20)\n\n| 0.55 | B.1 | PCN | ~100% | | S | [fig17](results.md) |\n"
     (tmp_path / "docs/claims.md").write_text(claims)
     write_docs(tmp_path / "other", tmp_path / "docs")
-    cell = "[fig17](results.md#flow-scalability-b1-fig-17): 1 met, 6 not met |\n"
+    cell = "[fig17](results.md#fig17): 1 met, 6 not met |\n"
     assert (tmp_path / "docs/claims.md").read_text() == claims.replace(
         "[fig17](results.md) |\n", cell
     )
     counted = (tmp_path / "docs/results.md").read_text()
     assert "\n| PCN | S | 1 | 0 | 1 | 0 | 0 | 1 | 0 | 6 | 0 |\n" in counted
-    assert counted.endswith(both[both.index("| paper | figure |") :])
+    assert counted.endswith(both[both.index("## PCN") :])
 
 
 @pytest.mark.parametrize(

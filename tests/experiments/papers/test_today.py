@@ -18,7 +18,7 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.define.flows_by_size import FLOWS, INCAST
 from pcn.experiments.define.outcomes import Outcome, Outcomes
 from pcn.experiments.define.tables import Table
-from pcn.experiments.page.figures_page import markdown, page, sections
+from pcn.experiments.page.figures_page import figure_page, page, sections
 from pcn.experiments.papers import FIGURES
 from pcn.experiments.papers.pcn.studies.today import SCHEMES, SETTINGS, Today
 from pcn.experiments.run.progress import Silent
@@ -120,7 +120,7 @@ def test_page_has_a_table_of_each_setting_with_the_runs_numbers(
     assert page_sections[0].tables == [
         Table(table.title, list(table.columns), [list(row) for row in table.rows], [])
     ]
-    assert f"| {' | '.join(table.rows[1])} |" in markdown(page_sections)
+    assert f"| {' | '.join(table.rows[1])} |" in figure_page(page_sections[0])
     html = page(page_sections)
     assert all(cell in html for row in table.rows for cell in row)
 

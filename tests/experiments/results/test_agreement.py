@@ -23,7 +23,7 @@ from pcn.experiments.page.terminal import show
 from pcn.experiments.page.write_run import write_together
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.results import agreement, summary
-from pcn.experiments.results.judged_run import Result, by_scheme, judge
+from pcn.experiments.results.judged_run import Result, by_scheme
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.experiments.runner import run
@@ -34,7 +34,7 @@ PORT = "s0:4"
 def result(clock: str, seed: int, scheme: str = "pcn") -> Result:
     scenario = SCENARIOS["dumbbell"]
     plan = scenario.plan(scheme, seed, {"duration": 60e-3})
-    return judge(scenario, plan, run_virtual(plan, Silent()), clock, "softswitch", clock)
+    return Result(scenario, plan, run_virtual(plan, Silent()), clock, folder=clock)
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +51,7 @@ def scaled(result: Result, metric: str, factor: float) -> Result:
             times, entity, name, values * factor if (entity, name) == (PORT, metric) else values
         )
     recording = dataclasses.replace(result.recording, series=series)
-    return judge(
-        result.experiment, result.plan, recording, result.clock, result.target, result.folder
-    )
+    return dataclasses.replace(result, recording=recording)
 
 
 def row(live: Result, virtual: Result, name: str) -> Check:
@@ -65,7 +63,7 @@ def test_a_limited_flow_counts_with_its_limit() -> None:
     """With PFC alone a limiter holds F0 and F1 at 20 Gbit/s each, whatever their RPs allow."""
     scenario = SCENARIOS["victim"]
     plan = scenario.plan("pfc", 1, {"burst_flows": 1, "duration": 2e-3})
-    result = judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch", "")
+    result = Result(scenario, plan, run_virtual(plan, Silent()))
     assert row(result, result, "sending rates").measured == pytest.approx(40.0)
 
 

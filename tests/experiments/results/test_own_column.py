@@ -17,7 +17,7 @@ from pcn.experiments.page import write_run
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.results import summary
 from pcn.experiments.results.columns import Column
-from pcn.experiments.results.judged_run import Result, judge
+from pcn.experiments.results.judged_run import Result
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
@@ -25,7 +25,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs"
 @pytest.fixture
 def result() -> Result:
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 30e-3})
-    return judge(SCENARIOS["dumbbell"], plan, fluid(plan), "virtual", "softswitch")
+    return Result(SCENARIOS["dumbbell"], plan, fluid(plan))
 
 
 @pytest.fixture

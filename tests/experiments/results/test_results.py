@@ -22,18 +22,19 @@ from pcn.controller.texts import marks_text
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.series import Series
 from pcn.experiments.draw.topology_drawing import topology_svg
-from pcn.experiments.page.report import number, render
+from pcn.experiments.page.check_rows import number
+from pcn.experiments.page.report import render
 from pcn.experiments.page.terminal import show
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.results import summary
 from pcn.experiments.results.atomic_folder import remove_dead, result_directory
-from pcn.experiments.results.judged_run import judge
+from pcn.experiments.results.judged_run import Result
 from pcn.lab import journal as records
 
 DUMBBELL = SCENARIOS["dumbbell"]
 PLAN = DUMBBELL.plan("pcn", 1, {"duration": 30e-3})
 RECORDING = fluid(PLAN)
-RESULT = judge(DUMBBELL, PLAN, RECORDING, "live", "softswitch")
+RESULT = Result(DUMBBELL, PLAN, RECORDING, "live")
 
 
 def built() -> summary.Summary:
@@ -80,7 +81,7 @@ def test_ue_stands_beside_ce() -> None:
         flow._replace(received_packets=1000, marked_packets=100, marked_ue_packets=300)
         for flow in RECORDING.flows
     )
-    result = judge(DUMBBELL, PLAN, replace(RECORDING, flows=flows), "live", "softswitch")
+    result = Result(DUMBBELL, PLAN, replace(RECORDING, flows=flows), "live")
     flow = summary.build(result)["flows"][0]
     assert (flow["marked_fraction"], flow["marked_ue_fraction"]) == (0.1, 0.3)
     assert "10.0%, UE 30.0%" in render([result])

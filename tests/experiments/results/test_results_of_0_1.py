@@ -1,22 +1,22 @@
-"""Results that 0.1 wrote: `of_0_1` has a run and a sweep, as its `pcn` left them, without pages and
-pictures."""
+"""Results that 0.1 wrote: of_0_1.tar.xz has a run and a sweep, as its `pcn` left them, without
+pages and pictures."""
 
 from __future__ import annotations
 
 import json
-import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from pcn.cli import run as pcn
 
-RESULTS = Path(__file__).parent / "of_0_1"
+RESULTS = Path(__file__).with_name("of_0_1.tar.xz")
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(RESULTS, tmp_path, dirs_exist_ok=True)
+    subprocess.run(["tar", "-xf", RESULTS], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

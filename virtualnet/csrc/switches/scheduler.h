@@ -2,8 +2,8 @@
  * admit, next, release. Among classes port.c applies strict priority and the gate (gate.h);
  * fabric.c strict priority, and whether the buffer has room.
  *
- * It is a FIFO, in line here, or one of register.h. A new one is a file, a vn_scheduler, and its
- * line there; vn_set_scheduler gives it to a switch by its name. These functions keep a class's
+ * It is a FIFO, in line here, or one of schedulers.c. A new one is a file, a vn_scheduler, and its
+ * lines there; vn_set_scheduler gives it to a switch by its name. These functions keep a class's
  * queue.packets and queued_bytes and the link's `waiting`, which samples and ports read; no
  * other code reads a class's queue. */
 #ifndef VN_SCHEDULER_H

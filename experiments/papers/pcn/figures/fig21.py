@@ -14,9 +14,10 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_least, at_most, between
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.flow_sizes import W2
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, percent
-from pcn.experiments.define.workloads import W2, arrivals_per_s, incast_flows
+from pcn.experiments.define.workloads import arrivals_per_s, incast_flows
 from pcn.experiments.papers.pcn.claims import DEADLOCKS, PCN, PFC
 from pcn.experiments.papers.pcn.figures.realistic import HOST_BPS
 from pcn.experiments.papers.pcn.plans import pcn_fields

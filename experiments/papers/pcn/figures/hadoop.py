@@ -12,8 +12,9 @@ from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, with_fi
 from pcn.experiments.data.recording import FlowRecord, Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.flow_sizes import W2
 from pcn.experiments.define.outcomes import ratio
-from pcn.experiments.define.workloads import W2, arrivals_per_s, poisson_flows
+from pcn.experiments.define.workloads import arrivals_per_s, poisson_flows
 from pcn.experiments.papers.pcn.plans import compact_plan
 from pcn.topologies.model import FlowSpec
 

@@ -10,8 +10,9 @@ import numpy as np
 from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.flow_sizes import W1, W2, ClassSizes
 from pcn.experiments.define.recording_numbers import completion_times_s
-from pcn.experiments.define.workloads import W1, W2, ClassSizes, arrivals_per_s, incast_flows
+from pcn.experiments.define.workloads import arrivals_per_s, incast_flows
 from pcn.experiments.papers.pcn.plans import pcn_fields, timely_fields
 from pcn.topologies.clos import clos
 from pcn.topologies.model import Endpoint, FlowSpec
