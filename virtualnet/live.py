@@ -13,6 +13,7 @@ from pcn.virtualnet.native import CLASSES, CSRC, Part, engine
 
 PART = Part(
     CSRC / "live" / "live.c",
+    lent=True,
     signatures={
         "vn_live": (ctypes.c_int, []),
         "vn_live_weights": (ctypes.c_int, [ctypes.c_uint16, ctypes.c_uint16 * CLASSES]),

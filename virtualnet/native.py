@@ -308,14 +308,15 @@ def switch_library() -> ctypes.CDLL:
 
 class Part(NamedTuple):
     """What an engine is built with beside its own kinds: the C file `source`, which may include
-    others of its folder, and the names of the kinds in it (csrc/register.h). `signatures`: of its
-    functions, as `_SIGNATURES`."""
+    others of its folder, and the names of the kinds in it (csrc/register.h). `lent`: packets are a live
+    switch's (VN_LENT of csrc/base.h). `signatures`: of its functions, as `_SIGNATURES`."""
 
     source: Path
     endpoints: tuple[str, ...] = ()
     flow_controls: tuple[str, ...] = ()
     schedulers: tuple[str, ...] = ()
     observers: tuple[str, ...] = ()
+    lent: bool = False
     includes: tuple[Path, ...] = ()
     signatures: Mapping[str, tuple[Any, list[Any]]] = MappingProxyType({})
 
@@ -349,6 +350,8 @@ def engine_path(parts: Sequence[Part] = ()) -> Path:
         lines.append(
             f"#define VN_MORE_{kinds.upper()}(X) {' '.join(f'X({name})' for name in names)}"
         )
+    if any(part.lent for part in parts):
+        lines.append("#define VN_LENT true")
     lines += [f'#include "{path}"' for path in ("engine.c", *(part.source for part in parts))]
     text = "\n".join([*lines, ""])
     files = [

@@ -100,7 +100,7 @@ struct sw_pkt *sw_pkt_new(struct sw_pool *pool, uint32_t length)
     pkt->truncate_to = UINT32_MAX;
     pkt->passes = 0;
     pkt->trimmed = false;
-    if (!pool->bare) sw_pkt_reset(pool, pkt);
+    sw_pkt_reset(pool, pkt);
     return pkt;
 }
 

@@ -59,7 +59,6 @@ static inline void sw_fifo_replace_last(struct sw_fifo *fifo, struct sw_pkt *pkt
 
 struct sw_pool {
     uint32_t phv_size, headroom;
-    bool bare; /* packets are frames alone: the engine has what else there is of one */
     struct sw_pkt *free_small, *free_large;
     uint32_t n_small, n_large, max_small, max_large; /* allocated, and the limits */
     uint32_t used;

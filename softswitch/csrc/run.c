@@ -98,13 +98,12 @@ static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list
 /* Takes the packet to the engine. */
 static void to_engine(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
 {
+    if (sw->engine->receive(sw->engine, pkt, port)) return;
     struct sw_port *in = sw->ports[port];
-    if (!sw->engine->receive(sw->engine, pkt, port) && in != NULL) {
-        in->stats.rx_dropped++;
-        if (in->present) { /* it was counted as one that has come in */
-            in->stats.rx_packets--;
-            in->stats.rx_bytes -= pkt->p.length;
-        }
+    if (in != NULL) in->stats.rx_dropped++;
+    if (in != NULL && in->present) { /* it was counted as one that has come in */
+        in->stats.rx_packets--;
+        in->stats.rx_bytes -= pkt->p.length;
     }
     sw_pkt_free(&sw->pool, pkt);
 }

@@ -420,10 +420,7 @@ int sw_load(struct sw_switch *sw, const char *path, uint64_t *coverage, uint32_t
     instance->collected = coverage;
     sw_lock(sw);
     unload(sw);
-    bool bare = sw->engine != NULL;
-    sw_pool_init(&sw->pool, bare ? 0 : program->phv_size, bare ? 0 : program->headroom, MAX_SMALL,
-                 MAX_LARGE);
-    sw->pool.bare = bare;
+    sw_pool_init(&sw->pool, program->phv_size, program->headroom, MAX_SMALL, MAX_LARGE);
     sw->library = library;
     sw->instance = instance;
     sw_trace(instance, 0, SW_TRACE_LOADED, 0, 0, NULL, 0);

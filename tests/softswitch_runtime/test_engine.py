@@ -15,6 +15,7 @@ from links import Link
 from runtime import NOTICE, RECIRCULATE, RESUBMIT, Switch, frame, library, live_engine, wait
 
 from pcn.softswitch.options import OptionError, parse
+from pcn.virtualnet import native
 
 Links = Callable[..., list[Link]]
 Weights = ctypes.c_uint16 * 8
@@ -46,7 +47,7 @@ def in_virtual_time(
 ) -> list[bytes]:
     """What arrives behind the last of such ports in virtual time, where hosts send the frames one
     after another, within a microsecond."""
-    engine = live_engine()
+    engine = native.engine()
     out = len(by_port) + 1
     with Switch(manual=True) as switch:
         for port in range(1, out + 1):

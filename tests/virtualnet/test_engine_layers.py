@@ -31,7 +31,7 @@ WITH_RDMA = (
     str(CSRC / "engine.c"),
     str(RDMA / "rdma.c"),
 )
-WITH_LIVE = ("-include", str(CSRC / "engine.c"), str(CSRC / "live" / "live.c"))
+WITH_LIVE = ("-DVN_LENT=true", "-include", str(CSRC / "engine.c"), str(CSRC / "live" / "live.c"))
 UNITS = {
     "engine": ((CSRC, RDMA), [WITH_RDMA, WITH_LIVE]),
     "switch": ((SWITCH_CSRC,), [(str(path),) for path in sorted(SWITCH_CSRC.glob("*.c"))]),

@@ -13,6 +13,13 @@
 
 enum { VN_CLASSES = 8 };
 
+/* Of an engine that moves a live switch's packets (live/live.c): these are the switch's own
+ * (softswitch/csrc/packet.h), with their frame, headers and metadata, and lent to it. A packet here
+ * has no more than its place in queues. */
+#ifndef VN_LENT
+#define VN_LENT false
+#endif
+
 /* States a part's invariant. Builds of tests and sanitizers (-DVN_ASSERTIONS) check it, and end the
  * process where it doesn't hold; the shipped build doesn't compute it. */
 #ifdef VN_ASSERTIONS

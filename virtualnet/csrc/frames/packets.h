@@ -53,7 +53,7 @@ static inline struct vn_packet *vn_packet_at(const struct vn_context *context, u
 
 static inline uint8_t *vn_frame(const struct vn_context *context, struct vn_packet *packet)
 {
-    return (uint8_t *)packet + context->pool.frame_at;
+    return VN_LENT ? packet->frame : (uint8_t *)packet + context->pool.frame_at;
 }
 
 /* Allocates a packet; its fields are undefined. VN_NONE: the run has failed, or survives a limit of
@@ -99,10 +99,20 @@ static inline uint8_t *vn_fill(const struct vn_context *context, struct vn_packe
     return frame;
 }
 
+/* What the packet was lent, which is its caller's now. */
+static inline struct sw_pkt *vn_take_back(struct vn_packet *packet)
+{
+    struct sw_pkt *pkt = packet->lent;
+    packet->lent = NULL;
+    return pkt;
+}
+
 static inline void vn_packet_free(struct vn_context *context, uint32_t id)
 {
     VN_ASSERT(context->packets.free != id);
-    vn_packet_at(context, id)->next = context->packets.free;
+    struct vn_packet *packet = vn_packet_at(context, id);
+    if (VN_LENT && packet->lent != NULL) sw_pkt_free(context->pool.lender, vn_take_back(packet));
+    packet->next = context->packets.free;
     context->packets.free = id;
     if (__builtin_expect(--context->packets.in_use == context->packets.full_at, 0))
         vn_packets_full(context);

@@ -42,7 +42,10 @@ bool vn_pool_init(struct vn_context *context, uint32_t between)
 {
     struct vn_pool *pool = &context->pool;
     pool->frame_at = (uint32_t)sizeof(struct vn_packet) + between;
-    pool->stored = pool->whole != 0 ? pool->whole : pool->inplace ? pool->depth : VN_STORED;
+    pool->stored = VN_LENT            ? 0
+                   : pool->whole != 0 ? pool->whole
+                   : pool->inplace    ? pool->depth
+                                      : VN_STORED;
     pool->lines = (pool->frame_at + pool->stored + 63) / 64 + VN_OBSERVED_LINES;
     pool->most_packets = vn_most_packets(context);
     pool->base = vn_reserve(context, "packets", (size_t)pool->lines * 64, &pool->most_packets);
@@ -86,8 +89,19 @@ int vn_pool_store(struct vn_context *context, uint32_t bytes)
     return 0;
 }
 
+/* What all packets were lent. */
+static void give_back(struct vn_pool *pool)
+{
+    for (uint32_t i = 0; pool->depot != NULL && i < pool->depot->n_packets; i++) {
+        struct vn_packet *packet =
+            (struct vn_packet *)(void *)(pool->base + (size_t)i * pool->lines * 64);
+        if (packet->lent != NULL) sw_pkt_free(pool->lender, vn_take_back(packet));
+    }
+}
+
 void vn_pool_free(struct vn_pool *pool)
 {
+    if (VN_LENT) give_back(pool);
     if (pool->base != NULL) munmap(pool->base, (size_t)pool->lines * 64 * pool->most_packets);
     free(pool->lost);
     if (pool->depot != NULL) free(pool->depot->lists);

@@ -4,7 +4,7 @@
 #define VN_POOL_H
 
 #include "base.h"
-#include "pipeline.h"
+#include "packet.h"
 #include "register.h"
 
 enum {
@@ -46,7 +46,15 @@ struct vn_packet {
             uint32_t class, ingress_bytes;
         };
     };
-    uint8_t bridged[SW_BRIDGED_BYTES];
+    union {
+        uint8_t bridged[SW_BRIDGED_BYTES];
+        struct {
+            /* VN_LENT: the switch's packet (NULL: none), and its frame: as it came in, and from its
+             * egress on as it leaves */
+            struct sw_pkt *lent;
+            uint8_t *frame;
+        };
+    };
     uint64_t stamp; /* of the endpoint whose flow's it is, if that sets it */
 } __attribute__((aligned(64)));
 
@@ -63,6 +71,7 @@ struct vn_pool {
     /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
     bool inplace;
     uint32_t phv_size, headroom; /* where they haven't: of the largest program */
+    struct sw_pool *lender; /* VN_LENT: whose packets they are */
     uint32_t most_packets;
     uint32_t limit; /* 0: as many as a network may have; see vn_most_packets */
     uint64_t *lost; /* by flow: its data that went no further */

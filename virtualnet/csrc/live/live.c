@@ -1,9 +1,11 @@
 /* The engine by the machine's clock: what moves the packets of a live switch (softswitch/csrc/
  * engine.h). Its network is the switch and, beyond each port, an edge. Frames come in at the time
  * of the call; one that starts on a port's wire is the switch's again, which has the port's delay,
- * its interface or its link in memory.
+ * its interface or its link in memory. Packets are the switch's, lent while they are inside (VN_LENT):
+ * none is copied on its way in or out.
  *
- * Bounds: MOST_PACKETS inside, what a program makes of them included; BUDGET events a call, after
+ * Bounds: MOST_PACKETS inside, what a program makes of them included, and what the switch's pool
+ * has; BUDGET events a call, after
  * which others get the switch's lock. Nothing that comes in ends it: where the engine can't go on,
  * what is inside is lost, and another one begins. */
 #include <errno.h>
@@ -41,7 +43,6 @@ struct live {
     struct sw_switch *sw;
     struct vn_net *net; /* NULL: not yet, or not any more */
     uint32_t node, n_held;
-    uint32_t stored; /* bytes of a frame that there is room for */
     uint64_t unable; /* that were lost so far since what they wanted has no end, or no room */
     uint64_t epoch_ns;
     const char *scheduler; /* NULL: FIFO */
@@ -105,16 +106,9 @@ static void edge_starts(struct vn_context *context, struct vn_link *link, uint32
 {
     const struct edge *edge = edge_of(vn_far(context, link));
     struct sw_switch *sw = edge->live->sw;
-    struct vn_packet *packet = vn_packet_at(context, id);
-    struct sw_tm_port *queues = sw_tm_port(&sw->tm, edge->port);
-    struct sw_pkt *pkt = sw_pkt_copy_bytes(&sw->pool, vn_frame(context, packet), packet->bytes);
+    struct sw_tm_port *queues = sw->tm.ports[edge->port]; /* add_port: it is there */
+    struct sw_pkt *pkt = vn_take_back(vn_packet_at(context, id));
     vn_packet_free(context, id);
-    if (pkt == NULL || queues == NULL) {
-        struct sw_port *out = sw_port_of(sw, edge->port);
-        if (out != NULL) out->stats.tx_dropped++;
-        if (pkt != NULL) sw_pkt_free(&sw->pool, pkt);
-        return;
-    }
     pkt->start_ns = sw->origin_ns + edge->live->epoch_ns + context->now / 1000;
     sw_start_frame(sw, queues, pkt);
     struct live_port *port = &edge->live->ports[edge->port];
@@ -194,10 +188,8 @@ static bool add_all(struct live *live, uint64_t now_ns)
     struct sw_switch *sw = live->sw;
     struct vn_context *context = &live->net->context;
     context->pool.limit = MOST_PACKETS;
-    for (uint32_t i = 0; i < sw->n_active; i++) {
-        if (sw->ports[sw->active[i]]->longest > live->stored) live->stored = SW_MAX_FRAME;
-    }
-    int64_t node = vn_store_whole(context, live->stored) == 0 ? vn_add_switch(context, sw) : -1;
+    context->pool.lender = &sw->pool;
+    int64_t node = vn_store_whole(context, SW_MAX_FRAME) == 0 ? vn_add_switch(context, sw) : -1;
     if (node < 0) return false;
     live->node = (uint32_t)node;
     if (live->scheduler != NULL && vn_set_scheduler(context, live->node, live->scheduler) != 0)
@@ -274,8 +266,8 @@ static bool goes_on(struct live *live)
     if (live->unable == 0) {
         sw_notice(live->sw,
                   "a packet was lost, as will be others like it: it went round without end, or "
-                  "its headers need more than %u bytes",
-                  live->stored);
+                  "its headers need more than %d bytes",
+                  SW_MAX_FRAME);
     }
     live->unable = unable;
     return true;
@@ -285,21 +277,16 @@ static bool goes_on(struct live *live)
 
 static struct live *live_of(struct sw_engine *engine) { return (struct live *)(void *)engine; }
 
-static bool live_receive(struct sw_engine *engine, const struct sw_pkt *pkt, uint16_t port)
+static bool live_receive(struct sw_engine *engine, struct sw_pkt *pkt, uint16_t port)
 {
     struct live *live = live_of(engine);
-    uint32_t length = pkt->p.length;
-    if (length > live->stored) {
-        /* the first long frame: from now on there is room for any */
-        drop(live);
-        live->stored = SW_MAX_FRAME;
-    }
     struct vn_context *context = ready(live, sw_now_ns(live->sw));
-    uint32_t id = context != NULL && length != 0 ? vn_packet_new(context) : VN_NONE;
+    uint32_t id = context != NULL && pkt->p.length != 0 ? vn_packet_new(context) : VN_NONE;
     if (id == VN_NONE) return false;
     struct vn_packet *packet = vn_packet_at(context, id);
-    memcpy(vn_frame(context, packet), pkt->p.data, length);
-    packet->bytes = (uint16_t)length;
+    packet->lent = pkt;
+    packet->frame = pkt->p.data;
+    packet->bytes = (uint16_t)pkt->p.length;
     packet->flow = VN_NONE;
     packet->data = VN_WHOLE;
     packet->stamp = VN_NEVER;
@@ -377,7 +364,6 @@ int vn_live(struct sw_switch *sw)
     *live = (struct live){
         .engine = {live_receive, live_run, live_next, live_set, live_flush, live_count, live_end},
         .sw = sw,
-        .stored = SW_SMALL_FRAME,
     };
     for (uint32_t i = 0; i < SW_MAX_PORTS; i++) live->ports[i].link = VN_NONE;
     int code = sw_set_engine(sw, &live->engine);

@@ -78,7 +78,7 @@ void vn_cpu_in(struct vn_context *context, struct vn_node *node, const struct vn
     uint8_t frame[SW_MAX_FRAME];
     uint32_t bytes = length < sizeof frame ? length : (uint32_t)sizeof frame;
     const uint8_t *end = (const uint8_t *)packet + context->pool.frame_at + context->pool.stored;
-    uint32_t stored = data + bytes < end ? bytes : (uint32_t)(end - data);
+    uint32_t stored = VN_LENT || data + bytes < end ? bytes : (uint32_t)(end - data);
     memcpy(frame, data, stored);
     memset(frame + stored, 0, bytes - stored);
     sw_events_put(&vn_switch_of(node)->sw->events, SW_EVENT_PACKET_IN, 0, frame, bytes,

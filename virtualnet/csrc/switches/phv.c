@@ -22,7 +22,8 @@ typedef uint32_t rules_packet;
 
 enum { MAX_PASSES = 64 };
 
-/* What follows a vn_packet; then the PHV, headroom and the frame do. */
+/* What follows a vn_packet; then the PHV, headroom and the frame do. With VN_LENT nothing does, and
+ * all that is in the switch's packet. */
 struct vn_phv_packet {
     struct sw_packet p;
     uint32_t truncate_to;
@@ -40,6 +41,17 @@ static struct vn_phv_packet *phv_packet_of(struct vn_context *context, uint32_t 
     return (struct vn_phv_packet *)(void *)(vn_packet_at(context, id) + 1);
 }
 
+static struct sw_packet *view_of(struct vn_context *context, uint32_t id)
+{
+    return VN_LENT ? &vn_packet_at(context, id)->lent->p : &phv_packet_of(context, id)->p;
+}
+
+static uint32_t *truncate_to_of(struct vn_context *context, uint32_t id)
+{
+    return VN_LENT ? &vn_packet_at(context, id)->lent->truncate_to
+                   : &phv_packet_of(context, id)->truncate_to;
+}
+
 /* Headroom, then the frame. */
 static uint8_t *buffer_of(struct vn_context *context, uint32_t id)
 {
@@ -48,18 +60,19 @@ static uint8_t *buffer_of(struct vn_context *context, uint32_t id)
 
 uint32_t vn_phv_bytes(const struct vn_pool *pool)
 {
+    if (VN_LENT) return 0;
     return (uint32_t)vn_aligned(sizeof(struct vn_phv_packet)) + pool->phv_size + pool->headroom;
 }
 
 void vn_phv_truncate(struct vn_context *context, uint32_t id, uint32_t bytes)
 {
-    phv_packet_of(context, id)->truncate_to = bytes;
+    *truncate_to_of(context, id) = bytes;
 }
 
 /* Moves the frame to behind the headroom, after headers were added or removed. */
 static void restore_headroom(struct vn_context *context, uint32_t id)
 {
-    struct sw_packet *p = &phv_packet_of(context, id)->p;
+    struct sw_packet *p = view_of(context, id);
     uint8_t *buffer = buffer_of(context, id), *at = buffer + context->pool.headroom;
     if (p->data == at) return;
     size_t stored = context->pool.headroom + context->pool.stored - (size_t)(p->data - buffer);
@@ -85,11 +98,11 @@ static uint64_t rules_now(struct visit *visit)
 }
 static struct sw_packet *rules_view(struct visit *visit, uint32_t id)
 {
-    return &phv_packet_of(visit->context, id)->p;
+    return view_of(visit->context, id);
 }
 static uint32_t *rules_truncate_to(struct visit *visit, uint32_t id)
 {
-    return &phv_packet_of(visit->context, id)->truncate_to;
+    return truncate_to_of(visit->context, id);
 }
 
 static void rules_drop(struct visit *visit, uint32_t id)
@@ -113,19 +126,61 @@ static void drop_unlinked(struct visit *visit, uint32_t id)
 
 static void rules_digest(struct visit *visit, uint32_t id)
 {
-    vn_cpu_digest(visit->context, visit->node, &phv_packet_of(visit->context, id)->p);
+    vn_cpu_digest(visit->context, visit->node, view_of(visit->context, id));
 }
 
-/* The copy keeps the flow, but isn't one of its data packets. */
-static uint32_t rules_copy(struct visit *visit, uint32_t id)
+/* A packet's place, for a copy of it. It keeps the flow, but isn't one of its data packets. VN_NONE:
+ * there is none. */
+static uint32_t copy_place(struct vn_context *context, uint32_t id)
 {
-    struct vn_context *context = visit->context;
     uint32_t copy = vn_packet_new(context);
     if (copy == VN_NONE) return VN_NONE;
     *vn_packet_at(context, copy) = *vn_packet_at(context, id);
     vn_packet_at(context, copy)->data = false;
     vn_packet_at(context, copy)->counted =
         vn_end_of(context, vn_packet_at(context, id)->in_link)->paid ? VN_OWN : VN_LOSSY;
+    return copy;
+}
+
+/* A copy of these bytes of a packet with VN_LENT, from its frame's first one on. */
+static uint32_t copy_lent(struct vn_context *context, uint32_t id, uint32_t bytes)
+{
+    uint8_t *frame = vn_packet_at(context, id)->frame;
+    struct sw_pkt *pkt = sw_pkt_copy_bytes(context->pool.lender, frame, bytes);
+    if (pkt == NULL) return VN_NONE;
+    uint32_t copy = copy_place(context, id);
+    if (copy == VN_NONE) {
+        sw_pkt_free(context->pool.lender, pkt);
+        return VN_NONE;
+    }
+    struct vn_packet *packet = vn_packet_at(context, copy);
+    packet->lent = pkt;
+    packet->frame = pkt->p.data;
+    return copy;
+}
+
+static uint32_t copy_whole_lent(struct vn_context *context, uint32_t id)
+{
+    const struct sw_packet *from = view_of(context, id);
+    uint32_t parsed = (uint32_t)(from->data - vn_packet_at(context, id)->frame);
+    uint32_t copy = copy_lent(context, id, parsed + from->length);
+    if (copy == VN_NONE) return VN_NONE;
+    struct sw_packet *to = view_of(context, copy);
+    to->data += parsed;
+    to->length = from->length;
+    to->length_register = from->length_register;
+    to->ingress_length = from->ingress_length;
+    to->std = from->std;
+    memcpy(to->phv, from->phv, context->pool.lender->phv_size);
+    return copy;
+}
+
+static uint32_t rules_copy(struct visit *visit, uint32_t id)
+{
+    struct vn_context *context = visit->context;
+    if (VN_LENT) return copy_whole_lent(context, id);
+    uint32_t copy = copy_place(context, id);
+    if (copy == VN_NONE) return VN_NONE;
     struct vn_phv_packet *to = phv_packet_of(context, copy);
     const struct vn_phv_packet *from = phv_packet_of(context, id);
     *to = *from;
@@ -141,9 +196,16 @@ static uint32_t rules_copy(struct visit *visit, uint32_t id)
 static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint8_t *frame,
                                     uint32_t length)
 {
+    if (VN_LENT) {
+        uint32_t lent = copy_lent(visit->context, id, length);
+        if (lent != VN_NONE)
+            view_of(visit->context, lent)->std.ingress_port =
+                view_of(visit->context, id)->std.ingress_port;
+        return lent;
+    }
     uint32_t copy = rules_copy(visit, id);
     if (copy == VN_NONE) return VN_NONE;
-    struct sw_packet *p = &phv_packet_of(visit->context, copy)->p;
+    struct sw_packet *p = view_of(visit->context, copy);
     uint16_t ingress_port = p->std.ingress_port;
     p->data = buffer_of(visit->context, copy) + (frame - buffer_of(visit->context, id));
     p->length = p->length_register = length;
@@ -166,8 +228,8 @@ static bool survived(struct visit *visit)
 static bool is_stored(struct visit *visit, uint32_t id)
 {
     struct vn_context *context = visit->context;
-    ptrdiff_t parsed =
-        phv_packet_of(context, id)->p.data - vn_frame(context, vn_packet_at(context, id));
+    if (VN_LENT) return true;
+    ptrdiff_t parsed = view_of(context, id)->data - vn_frame(context, vn_packet_at(context, id));
     if (parsed <= (ptrdiff_t)context->pool.stored) return true;
     if (survived(visit)) return false;
     vn_fail(context, "a parser took %td bytes of a packet, and virtual time stores the first %u",
@@ -179,7 +241,7 @@ static bool is_stored(struct visit *visit, uint32_t id)
 static bool has_bytes(struct visit *visit, uint32_t id, uint32_t length)
 {
     struct vn_context *context = visit->context;
-    const struct sw_packet *p = &phv_packet_of(context, id)->p;
+    const struct sw_packet *p = view_of(context, id);
     uint32_t most = context->pool.whole != 0 ? context->pool.whole : UINT16_MAX;
     if (length > most) {
         if (survived(visit)) return false;
@@ -197,7 +259,7 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
     struct vn_context *context = visit->context;
     struct vn_packet *packet = vn_packet_at(context, id);
     uint32_t link = number < SW_MAX_PORTS ? vn_switch_of(visit->node)->out[number] : VN_NONE,
-             queue = phv_packet_of(context, id)->p.std.priority;
+             queue = view_of(context, id)->std.priority;
     packet->enq_timestamp = (uint32_t)rules_now(visit);
     packet->enq_qdepth = 0;
     if (!is_stored(visit, id)) {
@@ -217,11 +279,27 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
                 "node %u, a packet that came by port %u: it went through port %u %u times without "
                 "time going on",
                 (uint32_t)(visit->node - context->nodes),
-                phv_packet_of(context, id)->p.std.ingress_port, number, visit->passes);
+                view_of(context, id)->std.ingress_port, number, visit->passes);
     }
     if (number >= SW_MAX_PORTS) drop_unlinked(visit, id);
     else if (context->failed || queue >= VN_CLASSES) rules_drop(visit, id);
     else vn_phv_egress(context, visit->node, (uint16_t)number, id, queue, 0, visit->passes + 1);
+}
+
+/* A lent packet's frame in a new one, with the metadata of a field list. False: there is none. */
+static bool begin_again(struct visit *visit, struct vn_packet *packet, int32_t list,
+                        enum sw_instance_type type)
+{
+    struct sw_pool *pool = visit->context->pool.lender;
+    struct sw_pkt *old = packet->lent, *pkt = sw_pkt_take_frame(pool, old);
+    if (pkt == NULL) return false;
+    rules_preserve(visit, list, &old->p, &pkt->p, type);
+    sw_pkt_free(pool, old);
+    packet->lent = pkt = sw_pkt_restore_headroom(pool, pkt);
+    if (pkt == NULL) return false;
+    packet->frame = pkt->p.data;
+    pkt->p.std.packet_length = pkt->p.length;
+    return true;
 }
 
 /* Resets headers and metadata, except the fields of the list. */
@@ -235,8 +313,16 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
                     "node %u, a packet that came by port %u: it was resubmitted %u times without "
                     "time going on",
                     (uint32_t)(visit->node - visit->context->nodes),
-                    phv_packet_of(visit->context, id)->p.std.ingress_port, visit->passes);
+                    view_of(visit->context, id)->std.ingress_port, visit->passes);
         rules_drop(visit, id);
+        return;
+    }
+    if (VN_LENT) {
+        struct vn_packet *packet = vn_packet_at(visit->context, id);
+        if (begin_again(visit, packet, list, type) &&
+            has_bytes(visit, id, packet->lent->p.length))
+            rules_ingress(&again, id);
+        else rules_drop(visit, id);
         return;
     }
     uint32_t old = rules_copy(visit, id);
@@ -244,12 +330,12 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
         rules_drop(visit, id);
         return;
     }
-    struct sw_packet *p = &phv_packet_of(visit->context, id)->p;
+    struct sw_packet *p = view_of(visit->context, id);
     reset(visit->context, p);
-    rules_preserve(visit, list, &phv_packet_of(visit->context, old)->p, p, type);
+    rules_preserve(visit, list, view_of(visit->context, old), p, type);
     vn_packet_free(visit->context, old);
     restore_headroom(visit->context, id);
-    phv_packet_of(visit->context, id)->truncate_to = UINT32_MAX;
+    *truncate_to_of(visit->context, id) = UINT32_MAX;
     p->std.packet_length = p->length;
     if (has_bytes(visit, id, p->length)) rules_ingress(&again, id);
     else rules_drop(visit, id);
@@ -257,15 +343,17 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
 
 void vn_phv_ingress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id)
 {
-    struct vn_phv_packet *phv_packet = phv_packet_of(context, id);
-    struct sw_packet *p = &phv_packet->p;
-    p->phv = buffer_of(context, id) - context->pool.phv_size;
-    reset(context, p);
-    p->data = vn_frame(context, vn_packet_at(context, id));
-    p->length = p->std.packet_length = vn_packet_at(context, id)->bytes;
+    struct sw_packet *p = view_of(context, id);
+    if (!VN_LENT) { /* else it is as the switch made it */
+        p->phv = buffer_of(context, id) - context->pool.phv_size;
+        reset(context, p);
+        p->data = vn_frame(context, vn_packet_at(context, id));
+        p->length = vn_packet_at(context, id)->bytes;
+        *truncate_to_of(context, id) = UINT32_MAX;
+    }
+    p->std.packet_length = p->length;
     p->std.ingress_port = port;
     p->std.ingress_global_timestamp = vn_ticks_of(vn_switch_of(node)->instance, context->now);
-    phv_packet->truncate_to = UINT32_MAX;
     rules_ingress(&(struct visit){context, node, 0}, id);
 }
 
@@ -273,14 +361,13 @@ enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, 
                               uint32_t id, uint32_t queue, uint32_t deq_qdepth, uint32_t passes)
 {
     struct vn_packet *packet = vn_packet_at(context, id);
-    struct vn_phv_packet *phv_packet = phv_packet_of(context, id);
-    struct sw_packet *p = &phv_packet->p;
+    struct sw_packet *p = view_of(context, id);
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
     struct visit visit = {context, node, passes};
     enum rules_verdict verdict = rules_egress(&visit, id, port, queue, deq_qdepth);
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
-    uint32_t length = phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length;
+    uint32_t limit = *truncate_to_of(context, id), length = limit < p->length ? limit : p->length;
     if (vn_switch_of(node)->out[port] == VN_NONE) {
         const struct sw_switch *sw = vn_switch_of(node)->sw;
         if (port == sw->cpu_port && port != 0) {
@@ -291,7 +378,12 @@ enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, 
         }
         return VN_DROPPED;
     }
-    restore_headroom(context, id);
+    if (VN_LENT) {
+        packet->frame = p->data;
+        p->length = length;
+    } else {
+        restore_headroom(context, id);
+    }
     if (!has_bytes(&visit, id, length)) {
         rules_drop(&visit, id);
         return VN_DROPPED;
