@@ -66,7 +66,7 @@ int vn_shape_edge(struct vn_context *context, uint32_t number, uint64_t rate_bps
 {
     struct vn_link *link = vn_link_of(context, number);
     link->tick = rate_bps == 0 ? 1 : 1000;
-    vn_set_rate(link, rate_bps == 0 ? UINT64_C(1) << 63 : rate_bps);
+    vn_set_rate(link, rate_bps == 0 ? VN_AT_ONCE : rate_bps);
     link->delay = delay_ns * 1000;
     return 0;
 }

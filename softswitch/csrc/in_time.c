@@ -61,12 +61,6 @@ static uint64_t arrivals_next(const struct sw_switch *sw, uint64_t now_ns)
 
 uint64_t sw_arrivals_next(const struct sw_switch *sw) { return arrivals_next(sw, UINT64_MAX); }
 
-bool sw_port_can_run(const struct sw_switch *sw, const struct sw_tm_port *port)
-{
-    const struct sw_port *out = sw->ports[port->port];
-    return out == NULL || (out->blocked_ns == 0 && !sw_port_full(out));
-}
-
 uint64_t sw_hard_next(const struct sw_switch *sw)
 {
     uint64_t next = sw->generator.due_ns;

@@ -142,8 +142,6 @@ uint64_t sw_arrivals_next(const struct sw_switch *);
 /* Of what is due next (sw_iteration), when the first is that can't be done later, as if it were
  * done in time: what leaves by the kernel. For all else there is half of ahead_ns. */
 uint64_t sw_hard_next(const struct sw_switch *);
-/* its way out isn't blocked */
-bool sw_port_can_run(const struct sw_switch *, const struct sw_tm_port *);
 
 /* memory.c */
 /* when the next frame arrives by memory; needs no lock */
@@ -153,6 +151,13 @@ void sw_bell_rang(struct sw_switch *, struct sw_port *); /* its bell has somethi
 /* what has arrived by its time */
 void sw_channel_receive(struct sw_switch *, struct sw_port *, uint64_t now_ns);
 bool sw_port_full(const struct sw_port *); /* its link in memory has no room */
+/* Its way out isn't blocked. */
+static inline bool sw_port_can_run(const struct sw_switch *sw, const struct sw_tm_port *port)
+{
+    const struct sw_port *out = sw->ports[port->port];
+    return out == NULL ||
+           (out->blocked_ns == 0 && (out->channel_out == NULL || !sw_port_full(out)));
+}
 /* The packet's way is memory now, not the kernel. */
 bool sw_port_in_memory(const struct sw_port *, const struct sw_tm_port *);
 /* by memory, at due_ns; takes the packet */

@@ -138,8 +138,9 @@ enum rules_verdict { RULES_SEND, RULES_DROPPED, RULES_RECIRCULATED };
 
 /* `deq_qdepth`: packets left in the queue. std has enq_timestamp and enq_qdepth. The caller keeps
  * the packet for RULES_SEND alone. */
-static enum rules_verdict rules_egress(rules_switch *sw, rules_packet packet, uint16_t port,
-                                       uint32_t queue, uint32_t deq_qdepth)
+static inline __attribute__((always_inline)) enum rules_verdict
+rules_egress(rules_switch *sw, rules_packet packet, uint16_t port, uint32_t queue,
+             uint32_t deq_qdepth)
 {
     struct sw_packet *p = rules_view(sw, packet);
     struct sw_instance *instance = rules_instance(sw);

@@ -176,15 +176,15 @@ static inline void start_frame(struct sw_switch *sw, struct sw_tm_port *port,
         sw_port_deliver(sw, memory, pkt);
         return;
     }
-    bool immediate = sw_tm_immediate(port);
-    sw_tm_sent(port, pkt, pkt->p.length);
-    if (immediate) transmit(sw, pkt, port->port);
+    if (sw_tm_immediate(port)) transmit(sw, pkt, port->port);
+    else sw_tm_sent(port, pkt, pkt->p.length);
 }
 
 void sw_start_frame(struct sw_switch *sw, struct sw_tm_port *port, struct sw_pkt *pkt)
 {
     struct sw_port *out = sw->ports[port->port];
-    start_frame(sw, port, out != NULL && sw_port_in_memory(out, port) ? out : NULL, pkt);
+    bool in_memory = out != NULL && out->channel_out != NULL && sw_port_in_memory(out, port);
+    start_frame(sw, port, in_memory ? out : NULL, pkt);
 }
 
 void sw_serve_port(struct sw_switch *sw, struct sw_tm_port *port)

@@ -99,23 +99,24 @@ static inline uint8_t *vn_fill(const struct vn_context *context, struct vn_packe
     return frame;
 }
 
-/* What the packet was lent, which is its caller's now. */
-static inline struct sw_pkt *vn_take_back(struct vn_packet *packet)
-{
-    struct sw_pkt *pkt = packet->lent;
-    packet->lent = NULL;
-    return pkt;
-}
-
-static inline void vn_packet_free(struct vn_context *context, uint32_t id)
+/* Frees the packet, but what it was lent: returns that, or NULL. */
+VN_ALWAYS struct sw_pkt *vn_packet_give_back(struct vn_context *context, uint32_t id)
 {
     VN_ASSERT(context->packets.free != id);
     struct vn_packet *packet = vn_packet_at(context, id);
-    if (VN_LENT && packet->lent != NULL) sw_pkt_free(context->pool.lender, vn_take_back(packet));
+    struct sw_pkt *lent = packet->lent;
+    if (VN_LENT) packet->lent = NULL;
     packet->next = context->packets.free;
     context->packets.free = id;
     if (__builtin_expect(--context->packets.in_use == context->packets.full_at, 0))
         vn_packets_full(context);
+    return VN_LENT ? lent : NULL;
+}
+
+static inline void vn_packet_free(struct vn_context *context, uint32_t id)
+{
+    struct sw_pkt *lent = vn_packet_give_back(context, id);
+    if (lent != NULL) sw_pkt_free(context->pool.lender, lent);
 }
 
 /* Counts a packet of this flow that goes no further. Nodes of several contexts may lose packets of

@@ -95,7 +95,7 @@ static void give_back(struct vn_pool *pool)
     for (uint32_t i = 0; pool->depot != NULL && i < pool->depot->n_packets; i++) {
         struct vn_packet *packet =
             (struct vn_packet *)(void *)(pool->base + (size_t)i * pool->lines * 64);
-        if (packet->lent != NULL) sw_pkt_free(pool->lender, vn_take_back(packet));
+        if (packet->lent != NULL) sw_pkt_free(pool->lender, packet->lent);
     }
 }
 

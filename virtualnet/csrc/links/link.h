@@ -27,6 +27,8 @@ enum vn_flow_control_number {
 };
 
 enum { VN_PORT_STATE = 8, VN_CLASS_STATE = 24 };
+/* the rate of a link on which a frame takes no time */
+#define VN_AT_ONCE (UINT64_C(1) << 63)
 enum { VN_CUT_BYTES = 64 };
 /* a class without an output queue: lossy packets of it are refused */
 enum { VN_NO_QUEUE = UINT16_MAX };
@@ -62,8 +64,8 @@ struct vn_link {
     /* where it starts; its slot in the node's tournament, for VN_EV_PORT or VN_EV_HOST */
     uint16_t port, slot;
     uint8_t waiting, closed; /* bit masks of classes: packets wait; gate closed */
-    bool up, pending; /* pending: a VN_EV_PORT is scheduled */
-    bool has_control, captured; /* `control` isn't empty; `capture` is set */
+    bool pending, has_control; /* a VN_EV_PORT is scheduled; `control` isn't empty */
+    bool up, captured; /* captured: `capture` is set */
     bool paid : 1; /* flow control counts what starts: it has `sent` */
     bool cut : 1; /* the far end cuts through: a frame arrives with its first VN_CUT_BYTES */
     uint8_t flow_control; /* enum vn_flow_control_number, of both directions */
@@ -126,12 +128,16 @@ static inline uint64_t vn_ticks(const struct vn_link *link, uint64_t ps)
 
 /* Serialisation time of so many bytes at the link's rate, rounded to whole picoseconds, and cut off
  * to whole ticks. */
-static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
+static inline uint64_t vn_rounded_duration(const struct vn_link *link, uint64_t bytes)
 {
-    if (link->ps_per_byte != 0) return bytes * (uint64_t)link->ps_per_byte;
     return vn_ticks(link,
                     (uint64_t)(((unsigned __int128)bytes * 8000000000000u + link->rate_bps / 2) /
                                link->rate_bps));
+}
+VN_ALWAYS uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
+{
+    if (link->ps_per_byte != 0) return bytes * (uint64_t)link->ps_per_byte;
+    return link->rate_bps == VN_AT_ONCE ? 0 : vn_rounded_duration(link, bytes);
 }
 
 /* Control frames of a port, which are sent before all others. */

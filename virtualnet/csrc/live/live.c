@@ -107,8 +107,7 @@ static void edge_starts(struct vn_context *context, struct vn_link *link, uint32
     const struct edge *edge = edge_of(vn_far(context, link));
     struct sw_switch *sw = edge->live->sw;
     struct sw_tm_port *queues = sw->tm.ports[edge->port]; /* add_port: it is there */
-    struct sw_pkt *pkt = vn_take_back(vn_packet_at(context, id));
-    vn_packet_free(context, id);
+    struct sw_pkt *pkt = vn_packet_give_back(context, id);
     pkt->start_ns = sw->origin_ns + edge->live->epoch_ns + context->now / 1000;
     sw_start_frame(sw, queues, pkt);
     struct live_port *port = &edge->live->ports[edge->port];
@@ -145,7 +144,7 @@ static void set_port(struct live *live, uint16_t number)
     struct vn_link *link = vn_link_of(context, port->link);
     port->unshaped = queues->rate_bps == 0;
     link->tick = port->unshaped ? 1 : 1000;
-    vn_set_rate(link, port->unshaped ? UINT64_C(1) << 63 : queues->rate_bps);
+    vn_set_rate(link, port->unshaped ? VN_AT_ONCE : queues->rate_bps);
     vn_port_more(link)->longest_round = port->unshaped ? LONGEST_ROUND_PS : 0;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         uint32_t depth = queues->queues[class].depth;
@@ -235,11 +234,9 @@ static void drop(struct live *live)
     live->net = NULL;
 }
 
-/* The network, which is built where there is a program and none yet; NULL: it can't be. */
-static struct vn_context *ready(struct live *live, uint64_t now_ns)
+static __attribute__((noinline)) struct vn_context *begin(struct live *live, uint64_t now_ns)
 {
-    if (live->net != NULL && now_ns - live->epoch_ns >= 2 * EPOCH_NS) drop(live);
-    if (live->net != NULL) return &live->net->context;
+    drop(live);
     if (live->sw->instance == NULL) return NULL;
     live->epoch_ns = now_ns / EPOCH_NS * EPOCH_NS;
     live->net = vn_create(false, false, 1, 0);
@@ -251,8 +248,15 @@ static struct vn_context *ready(struct live *live, uint64_t now_ns)
     return NULL;
 }
 
-/* After events: whether the network goes on. */
-static bool goes_on(struct live *live)
+/* The network, which is built where there is a program and none yet; NULL: it can't be. */
+static inline struct vn_context *ready(struct live *live, uint64_t now_ns)
+{
+    if (live->net == NULL || now_ns - live->epoch_ns >= 2 * EPOCH_NS) return begin(live, now_ns);
+    return &live->net->context;
+}
+
+/* Says what was lost, and whether the network goes on. */
+static __attribute__((noinline)) bool note_losses(struct live *live)
 {
     struct vn_context *context = &live->net->context;
     if (context->failed) {
@@ -261,16 +265,22 @@ static bool goes_on(struct live *live)
         drop(live);
         return false;
     }
-    uint64_t unable = context->unable[live->node];
-    if (unable == live->unable) return true;
     if (live->unable == 0) {
         sw_notice(live->sw,
                   "a packet was lost, as will be others like it: it went round without end, or "
                   "its headers need more than %d bytes",
                   SW_MAX_FRAME);
     }
-    live->unable = unable;
+    live->unable = context->unable[live->node];
     return true;
+}
+
+/* After events: whether the network goes on. */
+static inline bool goes_on(struct live *live)
+{
+    const struct vn_context *context = &live->net->context;
+    if (!context->failed && context->unable[live->node] == live->unable) return true;
+    return note_losses(live);
 }
 
 /* ---- what the switch calls ---- */

@@ -9,7 +9,7 @@ void vn_hop_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
               vn_end_of(context, packet->in_link)->node == node->number);
     packet->counted = VN_LOSSY;
     context->totals.traversals++;
-    if (!context->pool.inplace) {
+    if (VN_LENT || !context->pool.inplace) {
         vn_phv_ingress(context, node, port, id);
         return;
     }
@@ -74,7 +74,8 @@ static __attribute__((noinline)) enum vn_verdict egress_trimmed(struct vn_contex
 enum vn_verdict vn_hop_egress(struct vn_context *context, struct vn_node *node, uint16_t port,
                               uint32_t id, uint32_t queue, uint32_t deq_qdepth)
 {
-    if (!context->pool.inplace) return vn_phv_egress(context, node, port, id, queue, deq_qdepth, 0);
+    if (VN_LENT || !context->pool.inplace)
+        return vn_phv_egress(context, node, port, id, queue, deq_qdepth, 0);
     const struct vn_packet *packet = vn_packet_at(context, id);
     if (__builtin_expect(packet->data == VN_TRIMMED, 0))
         return egress_trimmed(context, node, port, id, queue, deq_qdepth);

@@ -13,6 +13,7 @@ struct visit {
     struct vn_context *context;
     struct vn_node *node;
     uint32_t passes;
+    uint64_t ticks; /* of the program's clock, now */
 };
 
 typedef struct visit rules_switch;
@@ -80,6 +81,12 @@ static void restore_headroom(struct vn_context *context, uint32_t id)
     p->data = at;
 }
 
+static struct visit visit_of(struct vn_context *context, struct vn_node *node, uint32_t passes)
+{
+    return (struct visit){context, node, passes,
+                          vn_ticks_of(vn_switch_of(node)->instance, context->now)};
+}
+
 static struct sw_instance *rules_instance(struct visit *visit)
 {
     return vn_switch_of(visit->node)->instance;
@@ -94,7 +101,7 @@ static const struct sw_pre *rules_clone_sessions(struct visit *visit)
 }
 static uint64_t rules_now(struct visit *visit)
 {
-    return vn_ticks_of(rules_instance(visit), visit->context->now);
+    return visit->ticks;
 }
 static struct sw_packet *rules_view(struct visit *visit, uint32_t id)
 {
@@ -237,20 +244,27 @@ static bool is_stored(struct visit *visit, uint32_t id)
     return false;
 }
 
-/* Notes a frame's length, once headers were written. False: it is too long, and to be dropped. */
-static bool has_bytes(struct visit *visit, uint32_t id, uint32_t length)
+/* Whether a run goes on that drops a frame which is too long. */
+static __attribute__((noinline)) bool survives_length(struct visit *visit, uint32_t id,
+                                                      uint32_t length, uint32_t most)
 {
     struct vn_context *context = visit->context;
-    const struct sw_packet *p = view_of(context, id);
-    uint32_t most = context->pool.whole != 0 ? context->pool.whole : UINT16_MAX;
-    if (length > most) {
-        if (survived(visit)) return false;
-        vn_fail(context,
-                "node %u, a packet that came by port %u: headers that a program adds make a frame "
-                "of %u bytes: %u is the most",
-                (uint32_t)(visit->node - context->nodes), p->std.ingress_port, length, most);
-    }
-    vn_packet_at(context, id)->bytes = (uint16_t)length;
+    if (survived(visit)) return true;
+    vn_fail(context,
+            "node %u, a packet that came by port %u: headers that a program adds make a frame of "
+            "%u bytes: %u is the most",
+            (uint32_t)(visit->node - context->nodes), view_of(context, id)->std.ingress_port,
+            length, most);
+    return false;
+}
+
+/* Notes a frame's length, once headers were written. False: it is too long, and to be dropped. */
+VN_ALWAYS bool has_bytes(struct visit *visit, uint32_t id, uint32_t length)
+{
+    const struct vn_pool *pool = &visit->context->pool;
+    uint32_t most = VN_LENT ? SW_MAX_FRAME : pool->whole != 0 ? pool->whole : UINT16_MAX;
+    if (length > most && survives_length(visit, id, length, most)) return false;
+    vn_packet_at(visit->context, id)->bytes = (uint16_t)length;
     return true;
 }
 
@@ -353,18 +367,20 @@ void vn_phv_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
     }
     p->std.packet_length = p->length;
     p->std.ingress_port = port;
-    p->std.ingress_global_timestamp = vn_ticks_of(vn_switch_of(node)->instance, context->now);
-    rules_ingress(&(struct visit){context, node, 0}, id);
+    struct visit visit = visit_of(context, node, 0);
+    p->std.ingress_global_timestamp = visit.ticks;
+    rules_ingress(&visit, id);
 }
 
-enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, uint16_t port,
-                              uint32_t id, uint32_t queue, uint32_t deq_qdepth, uint32_t passes)
+enum vn_verdict vn_phv_egress_here(struct vn_context *context, struct vn_node *node, uint16_t port,
+                                   uint32_t id, uint32_t queue, uint32_t deq_qdepth,
+                                   uint32_t passes)
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     struct sw_packet *p = view_of(context, id);
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
-    struct visit visit = {context, node, passes};
+    struct visit visit = visit_of(context, node, passes);
     enum rules_verdict verdict = rules_egress(&visit, id, port, queue, deq_qdepth);
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     uint32_t limit = *truncate_to_of(context, id), length = limit < p->length ? limit : p->length;
@@ -390,4 +406,10 @@ enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, 
     }
     if (packet->data != VN_TRIMMED) return VN_SEND;
     return vn_trim_finish(context, vn_link_of(context, vn_switch_of(node)->out[port]), id);
+}
+
+enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, uint16_t port,
+                              uint32_t id, uint32_t queue, uint32_t deq_qdepth, uint32_t passes)
+{
+    return vn_phv_egress_here(context, node, port, id, queue, deq_qdepth, passes);
 }

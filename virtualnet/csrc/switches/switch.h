@@ -52,9 +52,9 @@ struct vn_watchdog;
 
 /* What a switch keeps of a port: link.h's `own` ... */
 struct vn_port {
+    uint8_t last_class; /* class of the latest departure; see port.c's is_idle */
     uint8_t recirculating; /* bit mask of classes: see blocked_until */
     uint8_t resting; /* likewise: see rests_until */
-    uint8_t last_class; /* class of the latest departure */
     bool serving; /* vn_port_serve is running */
     bool fabric : 1; /* behind the scheduler there is a fabric and an `output` buffer */
     bool scheduled : 1; /* `scheduler` is set */
@@ -114,6 +114,10 @@ VN_ALWAYS enum vn_verdict vn_hop_egress(struct vn_context *, struct vn_node *, u
 static enum vn_verdict vn_phv_egress(struct vn_context *, struct vn_node *, uint16_t port,
                                      uint32_t id, uint32_t queue, uint32_t deq_qdepth,
                                      uint32_t passes);
+/* the same in line */
+VN_ALWAYS enum vn_verdict vn_phv_egress_here(struct vn_context *, struct vn_node *, uint16_t port,
+                                             uint32_t id, uint32_t queue, uint32_t deq_qdepth,
+                                             uint32_t passes);
 /* that a queue cuts, behind egress */
 static void vn_phv_truncate(struct vn_context *, uint32_t id, uint32_t bytes);
 /* between a packet and its frame, where programs don't run in place */
