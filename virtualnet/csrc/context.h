@@ -77,6 +77,7 @@ struct vn_context {
     /* The first one's. */
     uint64_t digest; /* of events that concern all nodes */
     struct vn_exchange exchange;
+    struct vn_pace *pace; /* of a paced run, while it lasts */
 } __attribute__((aligned(64)));
 
 /* Gives another context what is the network's. */
@@ -90,6 +91,15 @@ static int vn_refuse(struct vn_context *, int code, const char *why);
 
 /* What calls are refused for that make Python act on single events. */
 #define VN_STRICT_ONLY "a function for each frame needs the events in one order: queues=\"one\""
+
+/* Python's lock, which a paced run has left, is its thread's until the engine's is left. NULL: the
+ * run isn't paced, and has it. */
+static inline void vn_take_python(struct vn_pace *pace)
+{
+    if (pace == NULL || pace->left == NULL) return;
+    pace->acquire(pace->left);
+    pace->left = NULL;
+}
 
 static inline double vn_seconds(uint64_t ps) { return (double)ps / 1e12; }
 
