@@ -51,6 +51,9 @@ struct vn_context {
     struct vn_pool pool;
     uint64_t response; /* of flow control */
     uint64_t *unable; /* by node, packets lost that would end the run (vn_survive); NULL: they do */
+    /* takes what a program sends round, and brings it back by vn_phv_again; NULL: it is back at
+     * once */
+    void (*reenters)(struct vn_context *, struct vn_node *, uint32_t packet);
     uint32_t longest_frame;
     const struct vn_endpoint_kind *const *endpoint_kinds; /* by number, VN_ENDPOINT_KINDS */
     void *endpoints[VN_ENDPOINT_KINDS]; /* what each of them keeps of the whole network */

@@ -26,6 +26,7 @@ enum { MAX_PASSES = 64 };
 struct vn_phv_packet {
     struct sw_packet p;
     uint32_t truncate_to;
+    uint32_t passes; /* how often it was sent round */
 };
 
 /* The state of a packet before it is parsed. */
@@ -251,8 +252,16 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
     restore_headroom(visit->context, id);
     phv_packet_of(visit->context, id)->truncate_to = UINT32_MAX;
     p->std.packet_length = p->length;
-    if (has_bytes(visit, id, p->length)) rules_ingress(&again, id);
-    else rules_drop(visit, id);
+    const struct vn_context *context = visit->context;
+    phv_packet_of(visit->context, id)->passes++;
+    if (!has_bytes(visit, id, p->length)) rules_drop(visit, id);
+    else if (context->reenters != NULL) context->reenters(visit->context, visit->node, id);
+    else rules_ingress(&again, id);
+}
+
+void vn_phv_again(struct vn_context *context, struct vn_node *node, uint32_t id)
+{
+    rules_ingress(&(struct visit){context, node, 0}, id);
 }
 
 void vn_phv_ingress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id)
@@ -266,6 +275,7 @@ void vn_phv_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
     p->std.ingress_port = port;
     p->std.ingress_global_timestamp = vn_ticks_of(vn_switch_of(node)->instance, context->now);
     phv_packet->truncate_to = UINT32_MAX;
+    phv_packet->passes = 0;
     rules_ingress(&(struct visit){context, node, 0}, id);
 }
 
@@ -278,7 +288,10 @@ enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, 
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
     struct visit visit = {context, node, passes};
+    uint32_t rounds = phv_packet->passes;
     enum rules_verdict verdict = rules_egress(&visit, id, port, queue, deq_qdepth);
+    if (verdict == RULES_RECIRCULATED && context->reenters != NULL)
+        vn_port_more(vn_link_of(context, vn_switch_of(node)->out[port]))->passes = rounds;
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     uint32_t length = phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length;
     if (vn_switch_of(node)->out[port] == VN_NONE) {
