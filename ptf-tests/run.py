@@ -1,6 +1,6 @@
 """Runs the data-plane tests: a switch, and ptf.
 
-    python ptf-tests/run.py [--target softswitch|bmv2] [--clock manual|live]
+    python ptf-tests/run.py [--target softswitch|engine|bmv2] [--clock manual|live]
         [ptf's options and test names]
     python ptf-tests/run.py --target bmv2 np_ecn                  one file
     python ptf-tests/run.py np_ecn.OnlyPausedLeaveUnmarked        one test
@@ -47,7 +47,7 @@ from pcn.controller.marking_contract import PacketGenerator
 from pcn.controller.programs import Program
 from pcn.controller.switch import SwitchClient
 from pcn.controller.tofino.chips import CHIPS, TOFINO, Chip
-from pcn.lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
+from pcn.lab.target import EMBEDDED, TARGETS, LaunchSpec, PortSpec, Target, target
 from pcn.p4src.manifest import stale
 from pcn.softswitch.trimming import Trimming
 
@@ -184,7 +184,7 @@ def launch_spec(
         PortSpec(port, switch_interface(port), rate, 0.0) for port, rate in PORT_RATES_BPS.items()
     )
     address = f"unix:{scratch / 'grpc'}"
-    generator = GENERATOR if kind.name == "softswitch" else None
+    generator = GENERATOR if kind.name in EMBEDDED else None
     manual = clock == "manual"
     spec = LaunchSpec(
         "ptf",
@@ -480,7 +480,7 @@ def main() -> int:
     options, arguments = parser.parse_known_args()
     if len(os.fsencode(tempfile.gettempdir())) > PATH_BYTES - ROOM_BYTES:
         tempfile.tempdir = "/tmp"  # $TMPDIR is too long for the switch's socket
-    clock = options.clock or ("manual" if options.target == "softswitch" else "live")
+    clock = options.clock or ("manual" if options.target in EMBEDDED else "live")
     if options.twice and options.target == MODEL_TARGET:
         parser.error(
             "--twice runs two switches beside each other: run the model again, and compare the "
@@ -494,7 +494,7 @@ def main() -> int:
         parser.error(
             "--record and --twice are for the manual clock: on a live one no two runs are the same"
         )
-    if options.coverage is not None and options.target != "softswitch":
+    if options.coverage is not None and options.target not in EMBEDDED:
         parser.error("--coverage is the embedded switch's: leave out --target")
     if "--list" in arguments or "--list-test-names" in arguments:
         with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:

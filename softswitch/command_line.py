@@ -234,7 +234,7 @@ def new_parser() -> argparse.ArgumentParser:
     traffic.add_argument(
         "--engine",
         action="store_true",
-        help="the engine of virtual time moves the packets, by the machine's clock (default: the "
+        help="the engine of virtual time moves the packets, by the switch's clock (default: the "
         "switch's own queues do)",
     )
     traffic.add_argument(

@@ -305,8 +305,6 @@ def _check_engine(args: argparse.Namespace) -> None:
     wants = "--weights" if args.weights else "--arbitration" if args.arbitration else None
     if wants is not None and not args.engine:
         raise OptionError(f"{wants} needs --engine: the switch's own queues have no such thing")
-    if args.engine and args.clock == "manual":
-        raise OptionError("--engine has the live clock: leave out --clock manual")
     if args.weights and args.trim is not None:
         raise OptionError(
             "--weights and --trim: a port whose classes have weights trims no packets"

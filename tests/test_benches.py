@@ -15,6 +15,7 @@ SHORTEST = {
     "agents": "--seconds 0.1 1000",
     "catalog": "dumbbell",
     "hops": "--seconds 0.2",
+    "inside": "dumbbell=200 --seconds 0.1",
     "parts": "--pods 2 --flows 1 --duration 1e-5 --parts 2",
     "pace": "fat-tree=1 --duration 1e-4",
     "switch": "forwarding --seconds 0.05 --runs 1 --sizes 64 --no-bmv2",
@@ -24,7 +25,7 @@ SHORTEST = {
 """By bench: its words."""
 MODULES = {"parts", "switch"}
 """Benches that `python -m` runs in the checkout."""
-NEEDS_ROOT = {"agents", "catalog", "hops", "switch", "ways"}
+NEEDS_ROOT = {"agents", "catalog", "hops", "inside", "switch", "ways"}
 
 
 def benches() -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""The lock of an engine that several threads use (csrc/door/lock.c)."""
+"""The lock of an engine that several threads use (csrc/api/lock.c)."""
 
 from __future__ import annotations
 

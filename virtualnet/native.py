@@ -86,6 +86,7 @@ class Pace(ctypes.Structure):
         ("looked_ns", _u64),
         ("late", _u64 * PACE_BUCKETS),
         *[(name, _u64) for name in ("worst_ns", "batches")],
+        ("left", _handle),
     ]
 
 

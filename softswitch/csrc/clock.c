@@ -22,6 +22,15 @@ static uint64_t input_due(const struct sw_switch *sw)
     return head->due_ns > sw->input_at_ns ? head->due_ns : sw->input_at_ns;
 }
 
+/* When the engine has something to do next, which isn't before now. */
+static uint64_t engine_due(const struct sw_switch *sw)
+{
+    uint64_t at = sw->engine != NULL ? sw->engine->next(sw->engine) : UINT64_MAX;
+    if (at == UINT64_MAX) return at;
+    at += sw->origin_ns;
+    return at > sw->clock_ns ? at : sw->clock_ns;
+}
+
 /* Processes all that is due now: the packet generator's batch, then `input` and the ports, until
  * nothing is due. */
 static void run_now(struct sw_switch *sw)
@@ -34,6 +43,14 @@ static void run_now(struct sw_switch *sw)
             more = true;
             if (++rounds < ROUNDS) sw_run_input(sw);
             else sw->input_at_ns = sw->clock_ns + SW_LOOP_PAUSE_NS;
+        }
+        if (engine_due(sw) <= sw->clock_ns) {
+            more = true;
+            sw->engine->run(sw->engine, sw_now_ns(sw));
+            for (uint32_t i = 0; i < sw->n_active; i++) {
+                struct sw_port *out = sw->ports[sw->active[i]];
+                if (out->out.head != NULL) sw_port_flush(sw, out);
+            }
         }
         for (uint32_t i = 0; i < sw->tm.n_active; i++) {
             struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
@@ -59,7 +76,8 @@ void sw_run_due(struct sw_switch *sw)
 /* The next time at which anything is due, after run_now. */
 static uint64_t next_due(const struct sw_switch *sw)
 {
-    uint64_t next = input_due(sw);
+    uint64_t next = input_due(sw), engine = engine_due(sw);
+    if (engine < next) next = engine;
     if (sw->generator.due_ns < next) next = sw->generator.due_ns;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         uint64_t at = sw_tm_next(sw->tm.ports[sw->tm.active[i]]);

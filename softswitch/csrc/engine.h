@@ -32,8 +32,8 @@ struct sw_engine {
     void (*end)(struct sw_engine *); /* frees it; the switch goes */
 };
 
-/* Before the program: this engine moves the packets from now on; the switch's clock is live. 0 or
- * -errno. */
+/* Before the program: this engine moves the packets from now on. 0 or -errno. On the manual clock
+ * all that comes in at one moment is through ingress before any port serves: `next` is then now. */
 int sw_set_engine(struct sw_switch *, struct sw_engine *);
 
 #endif

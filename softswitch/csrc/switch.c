@@ -334,7 +334,7 @@ void sw_destroy(struct sw_switch *sw)
 int sw_set_engine(struct sw_switch *sw, struct sw_engine *engine)
 {
     sw_lock(sw);
-    bool possible = !sw->manual && sw->instance == NULL && sw->engine == NULL;
+    bool possible = sw->instance == NULL && sw->engine == NULL;
     if (possible) sw->engine = engine;
     sw_unlock(sw);
     return possible ? 0 : -EBUSY;

@@ -113,7 +113,7 @@ class Switch:
         if not handle:
             raise SwitchError(0, error.value.decode())
         self.handle = ctypes.c_void_p(handle)
-        if (BY_ENGINE if by_engine is None else by_engine) and not manual:
+        if BY_ENGINE if by_engine is None else by_engine:
             assert live_engine().vn_live(self.handle) == 0
         try:
             if program is not None:

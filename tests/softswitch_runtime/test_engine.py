@@ -49,7 +49,7 @@ def in_virtual_time(
     after another, within a microsecond."""
     engine = native.engine()
     out = len(by_port) + 1
-    with Switch(manual=True) as switch:
+    with Switch(manual=True, by_engine=False) as switch:
         for port in range(1, out + 1):
             switch.forward(port, out)
         net = engine.vn_create(False, False, 1, 0)
@@ -194,7 +194,6 @@ def test_frame_longer_than_any_before_finds_room(make_links: Links) -> None:
     [
         (["--weights", "1=3:1"], "--weights needs --engine"),
         (["--arbitration", "round_robin"], "--arbitration needs --engine"),
-        (["--engine", "--clock", "manual"], "leave out --clock manual"),
         (["--engine", "--weights", "1=3:1", "--trim", "0"], "trims no packets"),
         (["--engine", "--weights", "1=3:0"], "weights of 1 to 65535"),
         (["--engine", "--weights", "1=3:1,3:2"], "each class once"),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ctypes import c_uint64
 
 import pytest
+import runtime
 from links import Link
 from runtime import (
     CLONE,
@@ -26,6 +27,7 @@ from runtime import (
     wait,
 )
 
+pytestmark = pytest.mark.usefixtures("both_ways")
 MS = 1_000_000
 LOOP_PAUSE_NS = 50_000
 
@@ -234,7 +236,8 @@ def test_frames_of_any_length_are_as_they_were(length: int) -> None:
         switch.inject(1, frame(length=length))
         assert [len(f) for _, _, f in switch.departed()] == ([length] if length >= 23 else [])
         stats = switch.stats(1)
-        assert (stats.rx_packets, stats.rx_bytes, stats.rx_dropped) == (1, length, 0)
+        lost = runtime.BY_ENGINE and not length  # an engine has no packets without a byte
+        assert (stats.rx_packets, stats.rx_bytes, stats.rx_dropped) == (1, length, lost)
         assert switch.stats(2).tx_bytes == (length if length >= 23 else 0)
 
 

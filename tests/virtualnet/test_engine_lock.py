@@ -58,7 +58,7 @@ def test_threads_get_the_lock_in_the_order_in_which_they_came() -> None:
 
 
 def _wait_for_ticket(lock: EngineLock, number: int) -> None:
-    """Waits until that many have come: the lock's `next`, of csrc/door/lock.c, is behind a mutex of
+    """Waits until that many have come: the lock's `next`, of csrc/api/lock.c, is behind a mutex of
     40 bytes and a condition of 48."""
     next_ticket = ctypes.c_uint64.from_address(lock.handle + 88)
     while next_ticket.value < number:

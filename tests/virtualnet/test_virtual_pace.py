@@ -17,10 +17,10 @@ from networks import dumbbell_network, star, tree, with_flows
 
 from pcn.experiments.run.execute import paced_k
 from pcn.hosts.algorithms import find_scheme
-from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec
-from pcn.virtualnet import Lateness, VirtualError, timed
+from pcn.virtualnet import CallbackError, Lateness, VirtualError, timed
 from pcn.virtualnet.native import PACE_BUCKETS
 
 
@@ -49,11 +49,20 @@ def fat_tree_of_flows() -> VirtualNetwork:
     return network
 
 
+def ends_in_python() -> VirtualNetwork:
+    network = VirtualNetwork(
+        tree(3, out_bps=7e9, xoff_bytes=50e3), find_scheme("dcqcn").configure(), in_c=False
+    )
+    with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=500_000) for i in range(3)])
+    return network
+
+
 NETWORKS: Sequence[Callable[[], VirtualNetwork]] = (
     dumbbell_network,
     tree_of_pauses,
     short_links,
     fat_tree_of_flows,
+    ends_in_python,
 )
 
 
@@ -123,6 +132,52 @@ def test_paced_run_sleeps_without_python_s_lock() -> None:
             sys.setswitchinterval(before)
         thread.join()
     assert seen == ["thread", "run"]
+
+
+def test_events_happen_while_another_thread_has_python_s_lock() -> None:
+    """It doesn't give the lock back before it has seen time pass, or has waited a while: a run
+    whose ends are in C needs it for none."""
+    seen, before, end = [], sys.getswitchinterval(), time.monotonic() + 60
+    with dumbbell_network() as network:
+
+        def time_passes() -> bool:
+            at_s, until = network._exchange.now_s, time.monotonic() + 0.1
+            while time.monotonic() < until:
+                if network._exchange.now_s != at_s:
+                    return True
+            return False
+
+        def look() -> None:
+            while not seen and time.monotonic() < end:
+                if time_passes():
+                    seen.append(True)
+                time.sleep(0)
+
+        thread = threading.Thread(target=look)
+        try:
+            sys.setswitchinterval(1000)  # so that nothing takes Python's lock from the thread
+            thread.start()
+            while thread.is_alive():
+                network.pace(1.0, 1e-4)
+                network.run(until_s=network.now_s + 10e-3)
+        finally:
+            sys.setswitchinterval(before)
+            thread.join()
+    assert seen
+
+
+def test_error_of_an_algorithm_ends_a_paced_run() -> None:
+    with ends_in_python() as network:
+
+        def fail(flow: VirtualFlow, now_s: float) -> None:
+            if now_s > 1e-4:
+                raise KeyError(flow.spec.id)
+
+        network.on_rate = fail
+        network.pace(1.0)
+        with pytest.raises(CallbackError, match="KeyError") as raised:
+            network.run(until_s=2e-3)
+        assert 1e-4 < raised.value.now_s < 2e-3
 
 
 def test_paced_run_that_is_late_leaves_its_locks_between_slices(

@@ -51,6 +51,9 @@ struct vn_context {
     struct vn_pool pool;
     uint64_t response; /* of flow control */
     uint64_t *unable; /* by node, packets lost that would end the run (vn_survive); NULL: they do */
+    /* takes what a program sends round, and brings it back by vn_phv_again; NULL: it is back at
+     * once */
+    void (*reenters)(struct vn_context *, struct vn_node *, uint32_t packet);
     uint32_t longest_frame;
     const struct vn_endpoint_kind *const *endpoint_kinds; /* by number, VN_ENDPOINT_KINDS */
     void *endpoints[VN_ENDPOINT_KINDS]; /* what each of them keeps of the whole network */
@@ -77,6 +80,7 @@ struct vn_context {
     /* The first one's. */
     uint64_t digest; /* of events that concern all nodes */
     struct vn_exchange exchange;
+    struct vn_pace *pace; /* of a paced run, while it lasts */
 } __attribute__((aligned(64)));
 
 /* Gives another context what is the network's. */
@@ -90,6 +94,15 @@ static int vn_refuse(struct vn_context *, int code, const char *why);
 
 /* What calls are refused for that make Python act on single events. */
 #define VN_STRICT_ONLY "a function for each frame needs the events in one order: queues=\"one\""
+
+/* Python's lock, which a paced run has left, is its thread's until the engine's is left. NULL: the
+ * run isn't paced, and has it. */
+static inline void vn_take_python(struct vn_pace *pace)
+{
+    if (pace == NULL || pace->left == NULL) return;
+    pace->acquire(pace->left);
+    pace->left = NULL;
+}
 
 static inline double vn_seconds(uint64_t ps) { return (double)ps / 1e12; }
 

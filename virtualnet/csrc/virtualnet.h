@@ -301,6 +301,7 @@ struct vn_pace {
     struct vn_lock *lock;
     uint64_t looked_ns; /* what was due by then has happened; at first from_ns */
     uint64_t late[VN_PACE_BUCKETS], worst_ns, batches;
+    void *left; /* Python's lock, as `acquire` takes it; NULL: the run's thread has it */
 };
 /* As vn_run; VN_BUDGET ten times a second, too. */
 enum vn_reason vn_run_paced(struct vn_net *, struct vn_pace *);

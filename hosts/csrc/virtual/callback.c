@@ -58,6 +58,7 @@ static void call_python(struct vn_context *context, const struct vn_callback *ca
     exchange->flow = callback->flow;
     exchange->np = vn_is_of_np(callback);
     exchange->now_s = vn_seconds(context->now);
+    vn_take_python(vn_crew_context(context, 0)->pace);
     PyObject *now = PyFloat_FromDouble(exchange->now_s);
     bool ok = now != NULL && (exchange->np ? vn_np_call(context, callback, now)
                                            : vn_rp_call(context, callback, now));

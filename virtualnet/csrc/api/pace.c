@@ -1,7 +1,9 @@
 /* A run in real time divided by k: what is due happens in a batch, then the thread sleeps, without
- * Python's lock and the engine's, until more may be due. A batch that takes long leaves both locks
- * in between to those who wait. All nodes are inside, so no result depends on when a batch comes:
- * the run has virtual time's digest, however late it is. */
+ * the engine's lock, until more may be due. A batch that takes long leaves it in between to those
+ * who wait. All of that is without Python's lock, which an event takes that calls Python, until the
+ * engine's is left: a thread that answers a client needs Python's again and again, and would wait
+ * each time. All nodes are inside, so no result depends on when a batch comes: the run has virtual
+ * time's digest, however late it is. */
 #include <time.h>
 
 #include "context.h"
@@ -9,7 +11,7 @@
 
 /* From one return to Python, which looks for Ctrl-C and shows progress, to the next. */
 #define LOOK_NS 100000000u
-/* About so long others wait for the locks at most: a client's read takes both a few times. */
+/* About so long others wait for a lock at most. */
 #define SLICE_NS 1000000u
 enum { FIRST_SLICE = 4096, LEAST_SLICE = 64, MOST_SLICE = 1 << 20 }; /* events */
 
@@ -40,17 +42,21 @@ static void note(struct vn_pace *pace, uint64_t events, uint64_t done_ns)
     if (late_ns > pace->worst_ns) pace->worst_ns = late_ns;
 }
 
+static void leave_python(struct vn_pace *pace)
+{
+    if (pace->left == NULL) pace->left = pace->release();
+}
+
 /* Leaves the locks until then; a time that is over: to those who wait for them now. */
 static void give_way(struct vn_pace *pace, uint64_t due_ns)
 {
     struct timespec due = {.tv_sec = (time_t)(due_ns / 1000000000u),
                            .tv_nsec = (long)(due_ns % 1000000000u)};
     vn_lock_leave(pace->lock);
-    void *state = pace->release();
+    leave_python(pace); /* who has the engine's may need it, to leave that */
     /* a signal ends it early: good */
     if (due_ns != 0) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
-    vn_lock_take(pace->lock, true); /* first: who has it may need Python's, to leave it */
-    pace->acquire(state);
+    vn_lock_take(pace->lock, true);
 }
 
 /* What is due, in slices. VN_BUDGET: the budget is spent, or a look is due. */
@@ -81,7 +87,7 @@ static enum vn_reason run_batch(struct vn_net *net, struct vn_pace *pace, uint64
     return reason;
 }
 
-enum vn_reason vn_run_paced(struct vn_net *net, struct vn_pace *pace)
+static enum vn_reason run_paced(struct vn_net *net, struct vn_pace *pace)
 {
     struct vn_context *context = &net->context;
     struct vn_exchange *exchange = &context->exchange;
@@ -104,5 +110,15 @@ enum vn_reason vn_run_paced(struct vn_net *net, struct vn_pace *pace)
         now_ns = monotonic_ns();
     }
     exchange->until_ps = end_ps;
+    return reason;
+}
+
+enum vn_reason vn_run_paced(struct vn_net *net, struct vn_pace *pace)
+{
+    net->context.pace = pace;
+    leave_python(pace);
+    enum vn_reason reason = run_paced(net, pace);
+    vn_take_python(pace);
+    net->context.pace = NULL;
     return reason;
 }

@@ -1,4 +1,4 @@
-/* The engine by the machine's clock: what moves the packets of a live switch (softswitch/csrc/
+/* The engine by a switch's clock: what moves the packets of one that forwards (softswitch/csrc/
  * engine.h). Its network is the switch and, beyond each port, an edge. Frames come in at the time
  * of the call; one that starts on a port's wire is the switch's again, which has the port's delay,
  * its interface or its link in memory. Packets are the switch's, lent while they are inside (VN_LENT):
@@ -7,7 +7,10 @@
  * Bounds: MOST_PACKETS inside, what a program makes of them included, and what the switch's pool
  * has; BUDGET events a call, after
  * which others get the switch's lock. Nothing that comes in ends it: where the engine can't go on,
- * what is inside is lost, and another one begins. */
+ * what is inside is lost, and another one begins.
+ *
+ * On the manual clock it does at one moment what the switch's queues do, in their order: all that
+ * comes in, what programs have sent round, then ports, any of which has queues. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +24,17 @@
 enum {
     MOST_PACKETS = 1 << 14,
     BUDGET = 4096,
+    ROUNDS = 64, /* at one moment of the manual clock, as in softswitch/csrc/clock.c */
 };
-#define LONGEST_ROUND_PS UINT64_C(50000000)
+#define LONGEST_ROUND_PS (SW_LOOP_PAUSE_NS * UINT64_C(1000))
 /* Times are counted from a multiple of it: 2^54 ns are 208 days, and 2^64 ps 213. */
 #define EPOCH_NS (UINT64_C(1) << 53)
+
+/* A packet that a program has sent round. */
+struct again {
+    uint64_t due_ps;
+    uint32_t packet;
+};
 
 struct live_port {
     uint32_t link; /* that leads to its edge; VN_NONE: none */
@@ -46,6 +56,12 @@ struct live {
     uint64_t unable; /* that were lost so far since what they wanted has no end, or no room */
     uint64_t epoch_ns;
     const char *scheduler; /* NULL: FIFO */
+    bool holds; /* no port serves: at this moment of the manual clock something has come in */
+    /* a ring, of the manual clock: in order, on their way back; NULL: there were none yet */
+    struct again *again;
+    uint32_t n_again, first_again;
+    uint32_t rounds; /* so often they were brought back at ... */
+    uint64_t rounds_ps, not_before_ps; /* ... that moment; when they may be next */
     struct live_port ports[SW_MAX_PORTS];
 };
 
@@ -94,6 +110,86 @@ static void release(struct live *live)
     }
 }
 
+/* ---- the manual clock's moments ---- */
+
+/* While `serving` is set, a port takes packets and doesn't serve. */
+static void set_serving(struct live *live, bool serving)
+{
+    for (uint32_t i = 0; i < SW_MAX_PORTS; i++) {
+        if (live->ports[i].link != VN_NONE)
+            vn_port_of(vn_link_of(&live->net->context, live->ports[i].link))->serving = serving;
+    }
+}
+
+/* Nothing was due before the time that stands. */
+static void catch_up(struct live *live)
+{
+    struct vn_context *context = &live->net->context;
+    uint64_t now_ps = live_ps(live, sw_now_ns(live->sw));
+    if (context->now < now_ps) context->now = now_ps;
+}
+
+/* Before something comes in. */
+static void hold_all(struct live *live)
+{
+    catch_up(live);
+    if (!live->holds) set_serving(live, true);
+    live->holds = true;
+}
+
+/* All that comes in has come. */
+static void serve_all(struct live *live)
+{
+    struct vn_context *context = &live->net->context;
+    if (!live->holds) return;
+    live->holds = false;
+    set_serving(live, false);
+    for (uint32_t i = 0; i < context->n_links && !context->failed; i++) {
+        struct vn_link *link = vn_link_of(context, i);
+        if (link->node == live->node && !link->pending) vn_port_serve(context, link, i);
+    }
+}
+
+static void reenters(struct vn_context *context, struct vn_node *node, uint32_t packet)
+{
+    struct live *live = (struct live *)(void *)vn_switch_of(node)->sw->engine;
+    if (live->again == NULL) live->again = calloc(MOST_PACKETS, sizeof *live->again);
+    if (live->again == NULL) {
+        vn_packet_lose(context, packet);
+        return;
+    }
+    live->again[(live->first_again + live->n_again++) % MOST_PACKETS] =
+        (struct again){context->now + live->sw->reentry_ns * 1000, packet};
+}
+
+static uint64_t again_ps(const struct live *live)
+{
+    if (live->n_again == 0) return VN_NEVER;
+    uint64_t due_ps = live->again[live->first_again].due_ps;
+    return due_ps > live->not_before_ps ? due_ps : live->not_before_ps;
+}
+
+/* Those that are due by then are back; what is sent round meanwhile, when ports have had their
+ * turn. */
+static void bring_back(struct live *live, uint64_t until_ps)
+{
+    struct vn_context *context = &live->net->context;
+    if (again_ps(live) > until_ps) return;
+    if (live->rounds_ps != until_ps) live->rounds = 0;
+    live->rounds_ps = until_ps;
+    if (++live->rounds >= ROUNDS) {
+        live->not_before_ps = until_ps + LONGEST_ROUND_PS;
+        return;
+    }
+    for (uint32_t n = live->n_again; n > 0 && again_ps(live) <= until_ps; n--) {
+        uint32_t packet = live->again[live->first_again].packet;
+        live->first_again = (live->first_again + 1) % MOST_PACKETS;
+        live->n_again--;
+        hold_all(live);
+        vn_phv_again(context, &context->nodes[live->node], packet);
+    }
+}
+
 /* ---- edges ---- */
 
 static bool edge_attach(struct vn_context *context, struct vn_node *node, uint16_t port,
@@ -106,12 +202,19 @@ static void edge_starts(struct vn_context *context, struct vn_link *link, uint32
 {
     const struct edge *edge = edge_of(vn_far(context, link));
     struct sw_switch *sw = edge->live->sw;
-    struct sw_tm_port *queues = sw->tm.ports[edge->port]; /* add_port: it is there */
     struct sw_pkt *pkt = vn_packet_give_back(context, id);
+    struct sw_tm_port *queues = sw->tm.ports[edge->port];
+    if (queues == NULL) queues = sw_tm_port(&sw->tm, edge->port); /* made at the first frame */
+    if (queues == NULL) {
+        struct sw_port *out = sw_port_of(sw, edge->port);
+        if (out != NULL) out->stats.tx_dropped++;
+        sw_pkt_free(&sw->pool, pkt);
+        return;
+    }
     pkt->start_ns = sw->origin_ns + edge->live->epoch_ns + context->now / 1000;
     sw_start_frame(sw, queues, pkt);
     struct live_port *port = &edge->live->ports[edge->port];
-    if (port->unshaped) {
+    if (port->unshaped && !sw->manual) {
         if (port->burst_ps != context->now) port->burst = 0;
         port->burst_ps = context->now;
         if (++port->burst % SW_BATCH == 0)
@@ -134,38 +237,57 @@ static const struct vn_node_kind edge_kind = {
 
 /* ---- the network ---- */
 
+/* The latest packet of a class with another interval now left one before it may go on. */
+static void rest_anew(struct vn_context *context, uint32_t number, uint32_t class,
+                      uint64_t before_ps)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    struct vn_port_more *more = vn_port_more(link);
+    uint8_t bit = (uint8_t)(1u << class);
+    if (!(vn_port_of(link)->resting & bit) || more->interval[class] == before_ps) return;
+    more->rests_until[class] += more->interval[class] - before_ps;
+    if (more->rests_until[class] <= context->now) vn_port_of(link)->resting &= (uint8_t)~bit;
+    else vn_at(context, link->node, more->rests_until[class], VN_EV_READY, number);
+}
+
 /* As the switch has it. Whole nanoseconds; what is in order stays. */
 static void set_port(struct live *live, uint16_t number)
 {
     struct vn_context *context = &live->net->context;
     struct live_port *port = &live->ports[number];
-    const struct sw_tm_port *queues = live->sw->tm.ports[number];
-    if (port->link == VN_NONE || queues == NULL) return;
+    const struct sw_tm *tm = &live->sw->tm;
+    const struct sw_tm_port *queues = tm->ports[number]; /* NULL: as any port to come */
+    if (port->link == VN_NONE) return;
     struct vn_link *link = vn_link_of(context, port->link);
-    port->unshaped = queues->rate_bps == 0;
+    port->unshaped = queues == NULL || queues->rate_bps == 0;
     link->tick = port->unshaped ? 1 : 1000;
     vn_set_rate(link, port->unshaped ? VN_AT_ONCE : queues->rate_bps);
     vn_port_more(link)->longest_round = port->unshaped ? LONGEST_ROUND_PS : 0;
+    vn_port_more(link)->by_passes = live->sw->manual;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        uint32_t depth = queues->queues[class].depth;
-        if (class >= live->sw->tm.priorities) depth = VN_NO_QUEUE;
+        uint32_t depth = queues != NULL ? queues->queues[class].depth : tm->depth[class];
+        if (class >= tm->priorities) depth = VN_NO_QUEUE;
         else if (depth >= VN_NO_QUEUE) depth = VN_NO_QUEUE - 1;
-        uint64_t interval_ns = queues->interval_ns[class];
+        uint64_t interval_ns = queues != NULL ? queues->interval_ns[class] : tm->interval_ns[class];
+        uint64_t before_ps = vn_port_more(link)->interval[class];
         vn_set_queue(context, port->link, class, depth, interval_ns != 0);
         vn_port_more(link)->interval[class] = interval_ns * 1000; /* not its rounded rate */
+        rest_anew(context, port->link, class, before_ps);
     }
     /* weights and trimming: the options refuse both at once */
     if (port->weighted) vn_set_weights(context, port->link, port->weights);
-    else vn_set_trimming(context, port->link, &queues->trimming);
+    else vn_set_trimming(context, port->link, queues != NULL ? &queues->trimming : &tm->trimming);
     if (!port->held && !link->pending) vn_port_serve(context, link, port->link);
 }
 
 static bool add_port(struct live *live, uint16_t number)
 {
     struct vn_context *context = &live->net->context;
-    if (live->ports[number].link != VN_NONE || (number == live->sw->cpu_port && number != 0))
+    bool manual = live->sw->manual; /* then the CPU port has queues, too */
+    if (live->ports[number].link != VN_NONE ||
+        (number == live->sw->cpu_port && number != 0 && !manual))
         return true;
-    if (sw_tm_port(&live->sw->tm, number) == NULL) return false;
+    if (!manual && sw_tm_port(&live->sw->tm, number) == NULL) return false;
     struct vn_node *node = vn_node_new(context, &edge_kind);
     if (node == NULL) return false;
     *edge_of(node) = (struct edge){live, number};
@@ -201,13 +323,17 @@ static bool add_all(struct live *live, uint64_t now_ns)
         if (!add_port(live, sw->tm.active[i])) return false;
     }
     /* What comes from no port, as of the controller, counts for any link of the switch. */
-    if (context->n_links == 0 && !add_port(live, sw->drop_port)) return false;
+    if (context->n_links == 0 && !sw->manual && !add_port(live, sw->drop_port)) return false;
+    for (uint32_t i = 0; sw->manual && i < SW_MAX_PORTS; i++) {
+        if (!add_port(live, (uint16_t)i)) return false;
+    }
+    if (sw->manual) context->reenters = reenters;
     if (vn_survive(context) != 0) return false;
     context->now = live_ps(live, now_ns);
     context->exchange.until_ps = context->now;
     context->exchange.budget = BUDGET;
     if (vn_run(live->net) == VN_FAILED) return false;
-    for (uint32_t i = 0; i < sw->tm.n_active; i++) set_port(live, sw->tm.active[i]);
+    for (uint32_t i = 0; i < SW_MAX_PORTS; i++) set_port(live, (uint16_t)i);
     sw_trace_clock(sw, live_now_ns, live);
     return true;
 }
@@ -229,6 +355,9 @@ static void drop(struct live *live)
         port->held = false;
     }
     live->n_held = 0;
+    live->n_again = 0;
+    live->not_before_ps = 0;
+    live->holds = false;
     live->unable = 0;
     vn_destroy(live->net);
     live->net = NULL;
@@ -303,6 +432,7 @@ static bool live_receive(struct sw_engine *engine, struct sw_pkt *pkt, uint16_t 
     uint32_t link = live->ports[port].link;
     struct vn_node *node = &context->nodes[live->node];
     packet->in_link = link != VN_NONE ? link ^ 1 : node->in->link;
+    if (live->sw->manual) hold_all(live);
     vn_hop_ingress(context, node, port, id);
     goes_on(live);
     return true;
@@ -316,6 +446,8 @@ static bool live_run(struct sw_engine *engine, uint64_t until_ns)
     release(live);
     uint64_t until_ps = live_ps(live, until_ns);
     if (until_ps < context->now) until_ps = context->now; /* it ran ahead */
+    bring_back(live, until_ps);
+    serve_all(live);
     if (vn_shared_first(context, &context->order.queue).time > until_ps && !context->failed) {
         context->now = until_ps;
         return true;
@@ -330,9 +462,10 @@ static uint64_t live_next(struct sw_engine *engine)
 {
     struct live *live = live_of(engine);
     if (live->net == NULL) return UINT64_MAX;
-    if (to_release(live) != NULL) return 0;
+    if (live->holds || to_release(live) != NULL) return 0;
     struct vn_context *context = &live->net->context;
     uint64_t first = vn_shared_first(context, &context->order.queue).time;
+    if (again_ps(live) < first) first = again_ps(live);
     return first == VN_NEVER ? UINT64_MAX : live->epoch_ns + (first + 999) / 1000;
 }
 
@@ -340,6 +473,7 @@ static void live_set(struct sw_engine *engine, uint16_t port)
 {
     struct live *live = live_of(engine);
     if (live->net == NULL) return;
+    if (live->sw->manual) catch_up(live);
     if (live->ports[port].link != VN_NONE) set_port(live, port);
     else if (port != live->sw->cpu_port || port == 0) drop(live); /* it has a port more */
 }
@@ -361,6 +495,7 @@ static void live_count(struct sw_engine *engine, uint16_t number, struct sw_port
 static void live_end(struct sw_engine *engine)
 {
     drop(live_of(engine));
+    free(live_of(engine)->again);
     free(engine);
 }
 

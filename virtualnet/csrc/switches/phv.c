@@ -99,10 +99,7 @@ static const struct sw_pre *rules_clone_sessions(struct visit *visit)
 {
     return &vn_switch_of(visit->node)->sw->clones;
 }
-static uint64_t rules_now(struct visit *visit)
-{
-    return visit->ticks;
-}
+static uint64_t rules_now(struct visit *visit) { return visit->ticks; }
 static struct sw_packet *rules_view(struct visit *visit, uint32_t id)
 {
     return view_of(visit->context, id);
@@ -161,6 +158,7 @@ static uint32_t copy_lent(struct vn_context *context, uint32_t id, uint32_t byte
         return VN_NONE;
     }
     struct vn_packet *packet = vn_packet_at(context, copy);
+    pkt->passes = vn_packet_at(context, id)->lent->passes;
     packet->lent = pkt;
     packet->frame = pkt->p.data;
     return copy;
@@ -292,8 +290,8 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
         vn_fail(context,
                 "node %u, a packet that came by port %u: it went through port %u %u times without "
                 "time going on",
-                (uint32_t)(visit->node - context->nodes),
-                view_of(context, id)->std.ingress_port, number, visit->passes);
+                (uint32_t)(visit->node - context->nodes), view_of(context, id)->std.ingress_port,
+                number, visit->passes);
     }
     if (number >= SW_MAX_PORTS) drop_unlinked(visit, id);
     else if (context->failed || queue >= VN_CLASSES) rules_drop(visit, id);
@@ -308,6 +306,7 @@ static bool begin_again(struct visit *visit, struct vn_packet *packet, int32_t l
     struct sw_pkt *old = packet->lent, *pkt = sw_pkt_take_frame(pool, old);
     if (pkt == NULL) return false;
     rules_preserve(visit, list, &old->p, &pkt->p, type);
+    pkt->passes = old->passes + 1;
     sw_pkt_free(pool, old);
     packet->lent = pkt = sw_pkt_restore_headroom(pool, pkt);
     if (pkt == NULL) return false;
@@ -333,10 +332,12 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
     }
     if (VN_LENT) {
         struct vn_packet *packet = vn_packet_at(visit->context, id);
-        if (begin_again(visit, packet, list, type) &&
-            has_bytes(visit, id, packet->lent->p.length))
-            rules_ingress(&again, id);
-        else rules_drop(visit, id);
+        const struct vn_context *context = visit->context;
+        if (!begin_again(visit, packet, list, type) ||
+            !has_bytes(visit, id, packet->lent->p.length))
+            rules_drop(visit, id);
+        else if (context->reenters != NULL) context->reenters(visit->context, visit->node, id);
+        else rules_ingress(&again, id);
         return;
     }
     uint32_t old = rules_copy(visit, id);
@@ -353,6 +354,12 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
     p->std.packet_length = p->length;
     if (has_bytes(visit, id, p->length)) rules_ingress(&again, id);
     else rules_drop(visit, id);
+}
+
+void vn_phv_again(struct vn_context *context, struct vn_node *node, uint32_t id)
+{
+    struct visit visit = visit_of(context, node, 0);
+    rules_ingress(&visit, id);
 }
 
 void vn_phv_ingress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id)
@@ -381,7 +388,10 @@ enum vn_verdict vn_phv_egress_here(struct vn_context *context, struct vn_node *n
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
     struct visit visit = visit_of(context, node, passes);
+    uint32_t rounds = VN_LENT ? packet->lent->passes : 0;
     enum rules_verdict verdict = rules_egress(&visit, id, port, queue, deq_qdepth);
+    if (verdict == RULES_RECIRCULATED && context->reenters != NULL)
+        vn_port_more(vn_link_of(context, vn_switch_of(node)->out[port]))->passes = rounds;
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     uint32_t limit = *truncate_to_of(context, id), length = limit < p->length ? limit : p->length;
     if (vn_switch_of(node)->out[port] == VN_NONE) {

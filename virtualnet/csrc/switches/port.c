@@ -89,6 +89,11 @@ static uint64_t round_time(struct vn_link *link, uint32_t class, uint32_t bytes)
     struct vn_port_more *more = vn_port_more(link);
     uint64_t time = vn_duration(link, bytes);
     if (__builtin_expect(more->longest_round == 0, 1)) return time;
+    if (more->by_passes) { /* as traffic.c's sw_tm_recirculated */
+        if (more->passes < SW_LOOP_PASSES) return time;
+        if (more->rounds[class] == 0) more->rounds[class] = vn_scheduler_waiting(link, class) + 1;
+        return --more->rounds[class] == 0 ? time + more->longest_round : time;
+    }
     if (more->rounds_since[class] != link->packets) more->rounds[class] = 0;
     more->rounds_since[class] = link->packets;
     uint64_t waits = more->rounds[class]++ * STEP;

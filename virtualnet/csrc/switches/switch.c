@@ -41,9 +41,11 @@ static bool switch_attach(struct vn_context *context, struct vn_node *node, uint
                           uint32_t link)
 {
     (void)context;
-    uint32_t *out = vn_switch_of(node)->out, cpu_port = vn_switch_of(node)->sw->cpu_port;
-    if (port >= SW_MAX_PORTS || out[port] != VN_NONE || (port != 0 && port == cpu_port))
-        return false;
+    const struct sw_switch *sw = vn_switch_of(node)->sw;
+    uint32_t *out = vn_switch_of(node)->out;
+    /* what leaves by a switch's own CPU port is its controller's, unless its engine has queues there */
+    bool to_cpu = port != 0 && port == sw->cpu_port && sw->engine == NULL;
+    if (port >= SW_MAX_PORTS || out[port] != VN_NONE || to_cpu) return false;
     out[port] = link;
     return true;
 }

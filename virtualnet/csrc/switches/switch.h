@@ -79,6 +79,10 @@ struct vn_port_more {
     /* until then the class can't send: a packet of it was recirculated; the latest event by which
      * one can again: only that class waits for it, so it isn't the port's own event */
     uint64_t blocked_until[VN_CLASSES], unblocked_at;
+    /* by a clock that stands: such a port has a rule of its own, by how often the packet had been
+     * sent round before that was the latest to be so */
+    bool by_passes;
+    uint32_t passes;
     /* by the machine's clock, on a port without rate: what goes round and round there does so less
      * and less often, at least once in this time; 0: once in a frame's time. Rounds of a class
      * since the port's packet of that number */
@@ -118,6 +122,8 @@ static enum vn_verdict vn_phv_egress(struct vn_context *, struct vn_node *, uint
 VN_ALWAYS enum vn_verdict vn_phv_egress_here(struct vn_context *, struct vn_node *, uint16_t port,
                                              uint32_t id, uint32_t queue, uint32_t deq_qdepth,
                                              uint32_t passes);
+/* What `reenters` took is at ingress again, now. */
+static void vn_phv_again(struct vn_context *, struct vn_node *, uint32_t packet);
 /* that a queue cuts, behind egress */
 static void vn_phv_truncate(struct vn_context *, uint32_t id, uint32_t bytes);
 /* between a packet and its frame, where programs don't run in place */
