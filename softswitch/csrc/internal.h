@@ -199,8 +199,13 @@ void sw_run_due(struct sw_switch *);
 void sw_run_generator(struct sw_switch *); /* ingress for a batch, if one is due */
 
 /* ports.c */
-/* made on first use; NULL: no memory */
-struct sw_port *sw_port_of(struct sw_switch *, uint32_t port);
+struct sw_port *sw_port_new(struct sw_switch *, uint32_t port);
+/* made on first use; NULL: no memory, or no such port */
+static inline struct sw_port *sw_port_of(struct sw_switch *sw, uint32_t port)
+{
+    struct sw_port *there = port < SW_MAX_PORTS ? sw->ports[port] : NULL;
+    return there != NULL ? there : sw_port_new(sw, port);
+}
 /* at most `batch` packets; returns how many */
 uint32_t sw_port_receive(struct sw_switch *, struct sw_port *, uint32_t batch);
 void sw_port_clear_error(struct sw_port *); /* clears the socket's pending error, e.g. ENETDOWN */

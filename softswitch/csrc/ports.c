@@ -28,12 +28,10 @@ enum {
     CHECK_NS = 1000000000,        /* how often to check for a lost interface */
 };
 
-struct sw_port *sw_port_of(struct sw_switch *sw, uint32_t number)
+struct sw_port *sw_port_new(struct sw_switch *sw, uint32_t number)
 {
     if (number >= SW_MAX_PORTS) return NULL;
-    struct sw_port *port = sw->ports[number];
-    if (port != NULL) return port;
-    port = calloc(1, sizeof *port);
+    struct sw_port *port = calloc(1, sizeof *port);
     if (port == NULL) return NULL;
     port->port = (uint16_t)number;
     port->fd = port->sender = port->bell = -1;

@@ -95,10 +95,10 @@ static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list
     }
 }
 
-/* Takes the packet to the engine. */
-static void to_engine(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
+/* A packet for which the engine has no place. */
+static __attribute__((noinline)) void refuse(struct sw_switch *sw, struct sw_pkt *pkt,
+                                             uint16_t port)
 {
-    if (sw->engine->receive(sw->engine, pkt, port)) return;
     struct sw_port *in = sw->ports[port];
     if (in != NULL) in->stats.rx_dropped++;
     if (in != NULL && in->present) { /* it was counted as one that has come in */
@@ -106,6 +106,12 @@ static void to_engine(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
         in->stats.rx_bytes -= pkt->p.length;
     }
     sw_pkt_free(&sw->pool, pkt);
+}
+
+/* Takes the packet to the engine. */
+static inline void to_engine(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
+{
+    if (!sw->engine->receive(sw->engine, pkt, port)) refuse(sw, pkt, port);
 }
 
 void sw_receive_at(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port, uint64_t at_ns)
