@@ -309,8 +309,8 @@ def switch_library() -> ctypes.CDLL:
 
 class Part(NamedTuple):
     """What an engine is built with beside its own kinds: the C file `source`, which may include
-    others of its folder, and the names of the kinds in it (csrc/register.h). `lent`: packets are a live
-    switch's (VN_LENT of csrc/base.h). `signatures`: of its functions, as `_SIGNATURES`."""
+    others of its folder, and the names of the kinds in it (csrc/register.h). `lent`: packets are a
+    live switch's (VN_LENT of csrc/base.h). `signatures`: of its functions, as `_SIGNATURES`."""
 
     source: Path
     endpoints: tuple[str, ...] = ()
