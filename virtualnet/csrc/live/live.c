@@ -56,7 +56,10 @@ struct live {
     uint64_t unable; /* that were lost so far since what they wanted has no end, or no room */
     uint64_t epoch_ns;
     const char *scheduler; /* NULL: FIFO */
-    bool holds; /* no port serves: at this moment of the manual clock something has come in */
+    /* of the manual clock: at this moment something has come in or was due, and no port has had its
+     * turn since */
+    bool holds;
+    uint64_t sent_round; /* packets, in all */
     /* a ring, of the manual clock: in order, on their way back; NULL: there were none yet */
     struct again *again;
     uint32_t n_again, first_again;
@@ -105,21 +108,13 @@ static void release(struct live *live)
         struct vn_link *link = vn_link_of(context, port->link);
         port->held = false;
         live->n_held--;
+        live->holds = live->sw->manual;
         link->up = true;
         if (!link->pending) vn_port_serve(context, link, port->link);
     }
 }
 
 /* ---- the manual clock's moments ---- */
-
-/* While `serving` is set, a port takes packets and doesn't serve. */
-static void set_serving(struct live *live, bool serving)
-{
-    for (uint32_t i = 0; i < SW_MAX_PORTS; i++) {
-        if (live->ports[i].link != VN_NONE)
-            vn_port_of(vn_link_of(&live->net->context, live->ports[i].link))->serving = serving;
-    }
-}
 
 /* Nothing was due before the time that stands. */
 static void catch_up(struct live *live)
@@ -129,24 +124,46 @@ static void catch_up(struct live *live)
     if (context->now < now_ps) context->now = now_ps;
 }
 
-/* Before something comes in. */
+/* Before something comes in, or may leave. */
 static void hold_all(struct live *live)
 {
     catch_up(live);
-    if (!live->holds) set_serving(live, true);
     live->holds = true;
 }
 
-/* All that comes in has come. */
+/* Grows with each packet that a queue has given away. */
+static uint64_t taken(const struct live *live)
+{
+    const struct vn_context *context = &live->net->context;
+    uint64_t n = context->totals.dropped + live->sent_round;
+    for (uint32_t i = 0; i < live->sw->tm.n_active; i++)
+        n += vn_link_of(context, live->ports[live->sw->tm.active[i]].link)->packets;
+    return n;
+}
+
+/* All that comes in has come: ports serve in their turns, as in softswitch/csrc/clock.c. A port
+ * takes packets and doesn't serve while `serving` is set, which is all the time but for its turn:
+ * what egress copies to a port leaves there behind the packet that it is a copy of. */
 static void serve_all(struct live *live)
 {
     struct vn_context *context = &live->net->context;
+    struct sw_tm *tm = &live->sw->tm;
     if (!live->holds) return;
     live->holds = false;
-    set_serving(live, false);
-    for (uint32_t i = 0; i < context->n_links && !context->failed; i++) {
-        struct vn_link *link = vn_link_of(context, i);
-        if (link->node == live->node && !link->pending) vn_port_serve(context, link, i);
+    for (uint64_t before = UINT64_MAX; !context->failed && before != taken(live);) {
+        for (uint32_t i = 0; i < SW_MAX_PORTS; i++) { /* queues are made at the first frame */
+            if (tm->ports[i] == NULL && vn_link_of(context, live->ports[i].link)->waiting)
+                sw_tm_port(tm, i);
+        }
+        before = taken(live);
+        for (uint32_t i = 0; i < tm->n_active && !context->failed; i++) {
+            uint32_t number = live->ports[tm->active[i]].link;
+            struct vn_link *link = vn_link_of(context, number);
+            if (link->pending) continue;
+            vn_port_of(link)->serving = false;
+            vn_port_serve(context, link, number);
+            vn_port_of(link)->serving = true;
+        }
     }
 }
 
@@ -158,6 +175,7 @@ static void reenters(struct vn_context *context, struct vn_node *node, uint32_t 
         vn_packet_lose(context, packet);
         return;
     }
+    live->sent_round++;
     live->again[(live->first_again + live->n_again++) % MOST_PACKETS] =
         (struct again){context->now + live->sw->reentry_ns * 1000, packet};
 }
@@ -333,7 +351,10 @@ static bool add_all(struct live *live, uint64_t now_ns)
     context->exchange.until_ps = context->now;
     context->exchange.budget = BUDGET;
     if (vn_run(live->net) == VN_FAILED) return false;
-    for (uint32_t i = 0; i < SW_MAX_PORTS; i++) set_port(live, (uint16_t)i);
+    for (uint32_t i = 0; i < SW_MAX_PORTS; i++) {
+        set_port(live, (uint16_t)i);
+        if (sw->manual) vn_port_of(vn_link_of(context, live->ports[i].link))->serving = true;
+    }
     sw_trace_clock(sw, live_now_ns, live);
     return true;
 }
@@ -455,6 +476,10 @@ static bool live_run(struct sw_engine *engine, uint64_t until_ns)
     context->exchange.until_ps = until_ps;
     context->exchange.budget = BUDGET;
     enum vn_reason reason = vn_run(live->net);
+    if (live->sw->manual) {
+        live->holds = true;
+        serve_all(live);
+    }
     return !goes_on(live) || reason != VN_BUDGET;
 }
 
@@ -473,7 +498,7 @@ static void live_set(struct sw_engine *engine, uint16_t port)
 {
     struct live *live = live_of(engine);
     if (live->net == NULL) return;
-    if (live->sw->manual) catch_up(live);
+    if (live->sw->manual) hold_all(live);
     if (live->ports[port].link != VN_NONE) set_port(live, port);
     else if (port != live->sw->cpu_port || port == 0) drop(live); /* it has a port more */
 }
