@@ -1,6 +1,6 @@
-"""A switch on the manual clock whose packets the engine moves does what one does that has queues
-of its own: the same frames at the same nanoseconds, at each port in the same order.
-(test_manual_clock.py runs on both; judges/dataplane compares the data-plane tests.)"""
+"""The engine moves the packets of a switch on the manual clock as the switch's queues do: the same
+frames leave at the same nanoseconds, at each port in the same order. (test_manual_clock.py runs on
+both; judges/dataplane compares the data-plane tests.)"""
 
 from __future__ import annotations
 
