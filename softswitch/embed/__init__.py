@@ -38,8 +38,8 @@ HEADERS = (
     "generator.h",
     "icrc.h",
     "internal.h",
+    "packet.h",
     "pcap.h",
-    "pipeline.h",
     "rules.h",
     "trim.h",
 )

@@ -4,7 +4,7 @@ pages and pictures."""
 from __future__ import annotations
 
 import json
-import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,12 @@ RESULTS = Path(__file__).with_name("of_0_1.tar.xz")
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    subprocess.run(["tar", "-xf", RESULTS], cwd=tmp_path, check=True)
+    with tarfile.open(RESULTS) as archive:
+        for member in archive:
+            if (content := archive.extractfile(member)) is not None:
+                path = tmp_path / member.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.read())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
