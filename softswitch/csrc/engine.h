@@ -15,9 +15,9 @@ struct sw_pkt;
 struct sw_port_stats;
 
 struct sw_engine {
-    /* A frame comes in by a port now, where the last run ended; takes the packet. False: there is no
-     * room for it, and the packet stays the caller's. */
-    bool (*receive)(struct sw_engine *, struct sw_pkt *, uint16_t port);
+    /* A frame comes in by a port now, where the last run ended; takes the packet: to sw_refuse, where
+     * there is no room for it. */
+    void (*receive)(struct sw_engine *, struct sw_pkt *, uint16_t port);
     /* Does what is due until then; false: very much was, and there is more: call again. */
     bool (*run)(struct sw_engine *, uint64_t until_ns);
     /* when it has something to do next: at once where a port's way out is free that wasn't;

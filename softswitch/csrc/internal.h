@@ -171,6 +171,8 @@ void sw_watchers_note(struct sw_switch *, const void *messages, size_t length);
 void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port);
 /* for one with an earlier timestamp */
 void sw_receive_at(struct sw_switch *, struct sw_pkt *, uint16_t port, uint64_t at_ns);
+/* counts and frees a received packet for which the engine has no room */
+void sw_refuse(struct sw_switch *, struct sw_pkt *, uint16_t port);
 void sw_run_input(struct sw_switch *); /* ingress for packets in `input` that are due */
 void sw_serve_port(struct sw_switch *, struct sw_tm_port *); /* a port's queues */
 /* The packet's start_ns is when it has started on the wire: takes it, on its way out. */

@@ -95,9 +95,7 @@ static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list
     }
 }
 
-/* A packet for which the engine has no place. */
-static __attribute__((noinline)) void refuse(struct sw_switch *sw, struct sw_pkt *pkt,
-                                             uint16_t port)
+void sw_refuse(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
 {
     struct sw_port *in = sw->ports[port];
     if (in != NULL) in->stats.rx_dropped++;
@@ -108,16 +106,10 @@ static __attribute__((noinline)) void refuse(struct sw_switch *sw, struct sw_pkt
     sw_pkt_free(&sw->pool, pkt);
 }
 
-/* Takes the packet to the engine. */
-static inline void to_engine(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
-{
-    if (!sw->engine->receive(sw->engine, pkt, port)) refuse(sw, pkt, port);
-}
-
 void sw_receive_at(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port, uint64_t at_ns)
 {
     if (sw->engine != NULL) {
-        to_engine(sw, pkt, port);
+        sw->engine->receive(sw->engine, pkt, port);
         return;
     }
     pkt->p.std.ingress_port = port;
@@ -135,7 +127,7 @@ void sw_run_input(struct sw_switch *sw)
 {
     for (uint32_t n = sw->input.count; n > 0 && sw->input.head->due_ns <= sw->clock_ns; n--) {
         struct sw_pkt *pkt = sw_fifo_pop(&sw->input);
-        if (sw->engine != NULL) to_engine(sw, pkt, pkt->p.std.ingress_port);
+        if (sw->engine != NULL) sw->engine->receive(sw->engine, pkt, pkt->p.std.ingress_port);
         else rules_ingress(sw, pkt);
     }
 }

@@ -70,7 +70,9 @@ struct live {
 
 struct edge {
     struct live *live;
-    uint16_t port;
+    struct live_port *port;
+    struct sw_tm_port *queues; /* the switch's; NULL: none until the first frame */
+    uint16_t number;
 };
 
 static struct edge *edge_of(struct vn_node *node) { return (struct edge *)(void *)node->state; }
@@ -80,9 +82,8 @@ static uint64_t live_ps(const struct live *live, uint64_t ns)
     return (ns - live->epoch_ns) * 1000;
 }
 
-static void hold(struct live *live, uint16_t number)
+static void hold(struct live *live, struct live_port *port)
 {
-    struct live_port *port = &live->ports[number];
     if (port->held) return;
     port->held = true;
     live->n_held++;
@@ -218,27 +219,26 @@ static bool edge_attach(struct vn_context *context, struct vn_node *node, uint16
 
 static void edge_starts(struct vn_context *context, struct vn_link *link, uint32_t id)
 {
-    const struct edge *edge = edge_of(vn_far(context, link));
+    struct edge *edge = edge_of(vn_far(context, link));
     struct sw_switch *sw = edge->live->sw;
     struct sw_pkt *pkt = vn_packet_give_back(context, id);
-    struct sw_tm_port *queues = sw->tm.ports[edge->port];
-    if (queues == NULL) queues = sw_tm_port(&sw->tm, edge->port); /* made at the first frame */
-    if (queues == NULL) {
-        struct sw_port *out = sw_port_of(sw, edge->port);
+    if (edge->queues == NULL) edge->queues = sw_tm_port(&sw->tm, edge->number);
+    if (edge->queues == NULL) {
+        struct sw_port *out = sw_port_of(sw, edge->number);
         if (out != NULL) out->stats.tx_dropped++;
         sw_pkt_free(&sw->pool, pkt);
         return;
     }
     pkt->start_ns = sw->origin_ns + edge->live->epoch_ns + context->now / 1000;
-    sw_start_frame(sw, queues, pkt);
-    struct live_port *port = &edge->live->ports[edge->port];
+    sw_start_frame(sw, edge->queues, pkt);
+    struct live_port *port = edge->port;
     if (port->unshaped && !sw->manual) {
         if (port->burst_ps != context->now) port->burst = 0;
         port->burst_ps = context->now;
         if (++port->burst % SW_BATCH == 0)
             link->free_at = context->now + SW_BATCH * SW_UNSHAPED_NS * UINT64_C(1000);
     }
-    if (!sw_port_can_run(sw, queues)) hold(edge->live, edge->port);
+    if (!sw_port_can_run(sw, edge->queues)) hold(edge->live, port);
 }
 
 static void edge_sends(struct vn_context *context, struct vn_link *link, uint32_t number)
@@ -308,7 +308,7 @@ static bool add_port(struct live *live, uint16_t number)
     if (!manual && sw_tm_port(&live->sw->tm, number) == NULL) return false;
     struct vn_node *node = vn_node_new(context, &edge_kind);
     if (node == NULL) return false;
-    *edge_of(node) = (struct edge){live, number};
+    *edge_of(node) = (struct edge){.live = live, .port = &live->ports[number], .number = number};
     int64_t link = vn_add_link(context, live->node, number, node->number, 0, 1000000000, 0);
     if (link < 0) return false;
     vn_link_of(context, (uint32_t)link)->cut = true;
@@ -437,12 +437,15 @@ static inline bool goes_on(struct live *live)
 
 static struct live *live_of(struct sw_engine *engine) { return (struct live *)(void *)engine; }
 
-static bool live_receive(struct sw_engine *engine, struct sw_pkt *pkt, uint16_t port)
+static void live_receive(struct sw_engine *engine, struct sw_pkt *pkt, uint16_t port)
 {
     struct live *live = live_of(engine);
     struct vn_context *context = ready(live, sw_now_ns(live->sw));
     uint32_t id = context != NULL && pkt->p.length != 0 ? vn_packet_new(context) : VN_NONE;
-    if (id == VN_NONE) return false;
+    if (id == VN_NONE) {
+        sw_refuse(live->sw, pkt, port);
+        return;
+    }
     struct vn_packet *packet = vn_packet_at(context, id);
     packet->lent = pkt;
     packet->frame = pkt->p.data;
@@ -455,8 +458,7 @@ static bool live_receive(struct sw_engine *engine, struct sw_pkt *pkt, uint16_t 
     packet->in_link = link != VN_NONE ? link ^ 1 : node->in->link;
     if (live->sw->manual) hold_all(live);
     vn_hop_ingress(context, node, port, id);
-    goes_on(live);
-    return true;
+    if (context->failed) goes_on(live); /* what else was lost the next run says */
 }
 
 static bool live_run(struct sw_engine *engine, uint64_t until_ns)

@@ -394,7 +394,7 @@ enum vn_verdict vn_phv_egress_here(struct vn_context *context, struct vn_node *n
         vn_port_more(vn_link_of(context, vn_switch_of(node)->out[port]))->passes = rounds;
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     uint32_t limit = *truncate_to_of(context, id), length = limit < p->length ? limit : p->length;
-    if (vn_switch_of(node)->out[port] == VN_NONE) {
+    if (passes != 0 && vn_switch_of(node)->out[port] == VN_NONE) {
         const struct sw_switch *sw = vn_switch_of(node)->sw;
         if (port == sw->cpu_port && port != 0) {
             vn_cpu_in(context, node, packet, p->data, length);

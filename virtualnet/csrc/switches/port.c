@@ -113,11 +113,14 @@ static void block(const struct vn_context *context, struct vn_link *link, uint32
 VN_ALWAYS bool is_idle(const struct vn_context *context, const struct vn_link *link)
 {
     uint64_t state, last_class = 0; /* the first of its bytes, and no other, may be set */
+    uint32_t busy; /* `waiting` to `has_control` */
     _Static_assert(sizeof state == sizeof link->state, "a port's state is a word");
+    _Static_assert(offsetof(struct vn_link, waiting) + sizeof busy == offsetof(struct vn_link, up),
+                   "they are in a row");
     memcpy(&state, link->state, sizeof state);
     memcpy(&last_class, link->state, sizeof vn_port_of(link)->last_class);
-    return state == last_class && !link->waiting && !link->closed && !link->pending &&
-           !link->has_control && link->up && link->free_at <= context->now;
+    memcpy(&busy, (const char *)link + offsetof(struct vn_link, waiting), sizeof busy);
+    return state == last_class && busy == 0 && link->up && link->free_at <= context->now;
 }
 
 /* What admission and serving do where a lossy packet finds its port idle, and wouldn't be refused:
@@ -139,7 +142,8 @@ VN_ALWAYS bool passes(struct vn_context *context, struct vn_link *link, uint32_t
     if (__builtin_expect(verdict == VN_SEND, 1)) {
         vn_transmit(context, link, id);
         vn_gate_sent(context, link, class, id);
-        if (waits(link)) vn_link_await(context, link, link->free_at, number);
+        if (__builtin_expect(link->waiting || link->has_control, 0) && waits(link))
+            vn_link_await(context, link, link->free_at, number);
     } else {
         if (verdict == VN_RECIRCULATED) block(context, link, class, bytes);
         serve(context, link, number);

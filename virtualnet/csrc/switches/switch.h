@@ -118,7 +118,7 @@ VN_ALWAYS enum vn_verdict vn_hop_egress(struct vn_context *, struct vn_node *, u
 static enum vn_verdict vn_phv_egress(struct vn_context *, struct vn_node *, uint16_t port,
                                      uint32_t id, uint32_t queue, uint32_t deq_qdepth,
                                      uint32_t passes);
-/* the same in line */
+/* the same in line; passes: 0 where the port has a link */
 VN_ALWAYS enum vn_verdict vn_phv_egress_here(struct vn_context *, struct vn_node *, uint16_t port,
                                              uint32_t id, uint32_t queue, uint32_t deq_qdepth,
                                              uint32_t passes);
