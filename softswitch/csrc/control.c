@@ -451,7 +451,8 @@ int sw_queue_set(struct sw_switch *sw, int number, int queue, uint64_t depth, ui
     struct sw_tm_port *port = number < 0 ? NULL : sw_tm_port(&sw->tm, (uint32_t)number);
     bool there = number < 0 || port != NULL;
     if (there)
-        sw_tm_set_queue(&sw->tm, port, queue, &(struct sw_queue_setting){depth, interval_ns});
+        sw_tm_set_queue(&sw->tm, port, queue, sw->clock_ns,
+                        &(struct sw_queue_setting){depth, interval_ns});
     set_engine_ports(sw, number);
     return shaped(sw, there, error);
 }

@@ -14,7 +14,7 @@ static uint64_t wire_ns(const struct sw_tm_port *port, uint32_t bytes)
 void sw_tm_init(struct sw_tm *tm, uint32_t priorities, uint32_t depth, bool punctual)
 {
     *tm = (struct sw_tm){.priorities = priorities, .punctual = punctual};
-    sw_tm_set_queue(tm, NULL, -1, &(struct sw_queue_setting){depth, 0});
+    sw_tm_set_queue(tm, NULL, -1, 0, &(struct sw_queue_setting){depth, 0});
 }
 
 void sw_tm_free(struct sw_tm *tm)
@@ -63,29 +63,32 @@ void sw_tm_shape(struct sw_tm_port *port, uint64_t rate_bps, uint64_t delay_ns)
 static bool one_of(int queue, uint32_t q) { return queue < 0 || (uint32_t)queue == q; }
 
 /* The latest packet of a queue with a rate left an interval before it is free. */
-static void set_interval(struct sw_tm_port *port, uint32_t q, uint64_t interval_ns)
+static void set_interval(struct sw_tm_port *port, uint32_t q, uint64_t interval_ns, uint64_t now_ns)
 {
     uint64_t before = port->interval_ns[q], *free_ns = &port->queues[q].free_ns;
+    bool waits = *free_ns > now_ns;
     if (before != 0 && *free_ns >= before) *free_ns += interval_ns - before;
+    if (waits) *free_ns = max_ns(*free_ns, now_ns);
     port->interval_ns[q] = interval_ns;
     port->rated = false;
     for (uint32_t i = 0; i < SW_PRIORITIES; i++) port->rated |= port->interval_ns[i] != 0;
 }
 
-static void set_port(struct sw_tm_port *port, int queue, const struct sw_queue_setting *to)
+static void set_port(struct sw_tm_port *port, int queue, uint64_t now_ns,
+                     const struct sw_queue_setting *to)
 {
     for (uint32_t q = 0; q < SW_PRIORITIES; q++) {
         if (!one_of(queue, q)) continue;
         if (to->depth != SW_AS_IT_IS) port->queues[q].depth = (uint32_t)to->depth;
-        if (to->interval_ns != SW_AS_IT_IS) set_interval(port, q, to->interval_ns);
+        if (to->interval_ns != SW_AS_IT_IS) set_interval(port, q, to->interval_ns, now_ns);
     }
 }
 
-void sw_tm_set_queue(struct sw_tm *tm, struct sw_tm_port *port, int queue,
+void sw_tm_set_queue(struct sw_tm *tm, struct sw_tm_port *port, int queue, uint64_t now_ns,
                      const struct sw_queue_setting *to)
 {
     if (port != NULL) {
-        set_port(port, queue, to);
+        set_port(port, queue, now_ns, to);
         return;
     }
     for (uint32_t q = 0; q < SW_PRIORITIES; q++) {
@@ -93,7 +96,8 @@ void sw_tm_set_queue(struct sw_tm *tm, struct sw_tm_port *port, int queue,
         if (to->depth != SW_AS_IT_IS) tm->depth[q] = (uint32_t)to->depth;
         if (to->interval_ns != SW_AS_IT_IS) tm->interval_ns[q] = to->interval_ns;
     }
-    for (uint32_t i = 0; i < tm->n_active; i++) set_port(tm->ports[tm->active[i]], queue, to);
+    for (uint32_t i = 0; i < tm->n_active; i++)
+        set_port(tm->ports[tm->active[i]], queue, now_ns, to);
 }
 
 void sw_tm_trim(struct sw_tm *tm, const struct sw_trimming *trimming)
@@ -163,7 +167,7 @@ struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t
     uint32_t number = sw_trim_turn(&port->trimming, ready);
     struct sw_pkt *pkt = sw_fifo_pop(&port->queues[number].packets);
     port->queued--;
-    if (__builtin_expect(port->rated, 0))
+    if (__builtin_expect(port->rated, 0) && port->interval_ns[number] != 0)
         port->queues[number].free_ns = start + port->interval_ns[number];
     pkt->start_ns = start;
     return pkt;
@@ -172,7 +176,7 @@ struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t
 void sw_tm_timed(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)
 {
     uint64_t end = pkt->start_ns + wire_ns(port, bytes);
-    port->free_ns = port->rate_bps == 0 ? 0 : end;
+    port->free_ns = end;
     pkt->due_ns = end + port->delay_ns;
     /* A delay that is lowered while packets are in flight must not reorder them. */
     if (port->delay_line.tail != NULL)

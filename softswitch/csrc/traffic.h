@@ -82,8 +82,8 @@ void sw_tm_shape(struct sw_tm_port *, uint64_t rate_bps, uint64_t delay_ns);
 struct sw_queue_setting {
     uint64_t depth, interval_ns;
 };
-/* port NULL: all ports, and those to come; queue < 0: all queues. */
-void sw_tm_set_queue(struct sw_tm *, struct sw_tm_port *, int queue,
+/* port NULL: all ports, and those to come; queue < 0: all queues. Nothing starts before now for it. */
+void sw_tm_set_queue(struct sw_tm *, struct sw_tm_port *, int queue, uint64_t now_ns,
                      const struct sw_queue_setting *);
 
 /* Of all ports, from now on. */

@@ -54,6 +54,19 @@ STEPS = st.lists(
             st.just("advance"), st.sampled_from((0, 1000, MS // 2, MS, 4 * MS)), *[st.just(0)] * 4
         ),
         st.tuples(st.just("hold"), st.integers(0, 1), *[st.just(0)] * 4),
+        st.tuples(
+            st.just("shape"),
+            st.sampled_from(PORTS),
+            st.sampled_from((4_000_000, 8_000_000)),
+            *[st.just(0)] * 3,
+        ),
+        st.tuples(
+            st.just("queue"),
+            st.sampled_from(PORTS),
+            st.integers(0, 7),
+            st.sampled_from((0, MS, 3 * MS)),
+            *[st.just(0)] * 2,
+        ),
     ),
     min_size=1,
     max_size=25,
@@ -89,8 +102,12 @@ def played(
                 )
             elif kind == "advance":
                 switch.advance(a / 1e9)
-            else:
+            elif kind == "hold":
                 switch.write_register(0, a)
+            elif kind == "shape":
+                switch.shape(a, b)
+            else:
+                _set_interval(switch, a, b, c)
         switch.write_register(0, 0)
         switch.advance(0.2)
         counts = []
@@ -119,9 +136,9 @@ def _set_interval(switch: Switch, port: int, queue: int, interval_ns: int) -> No
 def test_frames_leave_the_engine_as_they_leave_queues(
     rates: tuple[int, ...], reentry_ns: int, steps: list[Step], interval_ns: int
 ) -> None:
-    """Re-entry after 1,003 ns ends at no moment at which a line is free: where several things
-    happen at one nanosecond, as also where a rate changes while a frame is sent, their order may
-    differ."""
+    """Re-entry after 1,003 ns ends at no moment at which a line is free, and no rate becomes none
+    while packets wait: where several things happen at one nanosecond, a port's queue may have
+    another length when a copy comes to it."""
     departures, counts = played(True, rates, reentry_ns, steps, interval_ns=interval_ns)
     assert (departures, counts) == played(False, rates, reentry_ns, steps, interval_ns=interval_ns)
 

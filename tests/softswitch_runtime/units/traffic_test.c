@@ -159,7 +159,7 @@ static void test_depth(void)
     CHECK(!put(port, 2, 4, 0));
     CHECK(put(port, 1, 5, 0)); /* its own depth */
     CHECK(port->dropped == 1);
-    sw_tm_set_queue(&tm, port, 2, &(struct sw_queue_setting){5, SW_AS_IT_IS});
+    sw_tm_set_queue(&tm, port, 2, 0, &(struct sw_queue_setting){5, SW_AS_IT_IS});
     CHECK(put(port, 2, 6, 0));
     finish();
 }

@@ -255,17 +255,23 @@ static const struct vn_node_kind edge_kind = {
 
 /* ---- the network ---- */
 
-/* The latest packet of a class with another interval now left one before it may go on. */
+/* The latest packet of a class with another interval now left one before it may go on, also where it
+ * might have done so already (softswitch/csrc/traffic.c). */
 static void rest_anew(struct vn_context *context, uint32_t number, uint32_t class,
                       uint64_t before_ps)
 {
     struct vn_link *link = vn_link_of(context, number);
     struct vn_port_more *more = vn_port_more(link);
     uint8_t bit = (uint8_t)(1u << class);
-    if (!(vn_port_of(link)->resting & bit) || more->interval[class] == before_ps) return;
-    more->rests_until[class] += more->interval[class] - before_ps;
-    if (more->rests_until[class] <= context->now) vn_port_of(link)->resting &= (uint8_t)~bit;
-    else vn_at(context, link->node, more->rests_until[class], VN_EV_READY, number);
+    uint64_t *until = &more->rests_until[class];
+    if (before_ps == 0 || more->interval[class] == before_ps || *until < before_ps) return;
+    bool waits = *until > context->now;
+    *until += more->interval[class] - before_ps;
+    if (waits && *until < context->now) *until = context->now;
+    vn_port_of(link)->resting &= (uint8_t)~bit;
+    if (*until <= context->now) return;
+    vn_port_of(link)->resting |= bit;
+    vn_at(context, link->node, *until, VN_EV_READY, number);
 }
 
 /* As the switch has it. Whole nanoseconds; what is in order stays. */
