@@ -10,8 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
+from feature_networks import by_feature, of_switches_alone
 from hypothesis import given, settings, strategies as st
 from networks import dumbbell_network, star, tree, with_flows
 
@@ -89,6 +91,23 @@ def test_paced_run_has_the_digest_of_virtual_time(
         lateness = network.lateness()
         assert sum(lateness.counts) <= expected.events
         assert lateness.batches > 0
+
+
+FEATURES = {**by_feature(), **of_switches_alone()}
+
+
+@pytest.mark.parametrize("name", sorted(FEATURES))
+def test_paced_run_has_what_virtual_time_has(name: str) -> None:
+    """Whatever the network's switches and flows have; at k = 2 it takes 2 ms."""
+    topology, flows, options = FEATURES[name]
+    results = []
+    for k in (None, 2.0, 1e-3):
+        with VirtualNetwork(topology, find_scheme("pfc").configure(), **options) as network:
+            network.pace(k, 1e-5)
+            with_flows(network, flows).run(until_s=1e-3)
+            results.append(replace(network.totals(), packets_most=0))
+    assert results[1:] == results[:1] * 2
+    assert results[0].data_traversals > 100
 
 
 def test_paced_run_ends_with_the_last_flow() -> None:
