@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -49,6 +49,8 @@ from pcn.virtualnet.times import LONGEST_S, in_picoseconds, picoseconds
 
 Array = NDArray[np.float64]
 MAX_PAYLOAD = 9000
+MAX_SIZE = 1 << 63
+"""Below which sizes of flows are, in bytes."""
 
 
 class _Decided(NamedTuple):
@@ -229,6 +231,13 @@ class FlowMaker:
         batch.configs[0] = tuple(config[name] for name in _CONFIG_NAMES)
         return batch
 
+    def check(self, specs: Iterable[FlowSpec]) -> None:
+        """Raises VirtualError for the first flow whose number or size no column has."""
+        for spec in specs:
+            size = spec.size_bytes
+            if not 0 <= spec.id < wire.FLOWS or (size is not None and not 0 <= size < MAX_SIZE):
+                self._check_spec(spec)
+
     def _check(self, columns: FlowColumns) -> None:
         wrong = (columns.ids < 0) | (columns.ids >= wire.FLOWS) | (columns.sizes < NO_SIZE)
         self._check_spec(columns.specs[int(np.argmax(wrong))])
@@ -242,7 +251,7 @@ class FlowMaker:
             )
         if not 0 <= spec.id < wire.FLOWS:
             raise VirtualError(f"flow {spec.id}: numbers of flows are from 0 to {wire.FLOWS - 1}")
-        if spec.size_bytes is not None and not 0 <= spec.size_bytes < 1 << 63:
+        if spec.size_bytes is not None and not 0 <= spec.size_bytes < MAX_SIZE:
             raise VirtualError(
                 f"flow {spec.id}: a size of {spec.size_bytes} bytes: 0 to 2^63 - 1 are possible"
             )

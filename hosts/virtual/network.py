@@ -332,6 +332,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             specs = [spec for spec, _, _ in part]
             start_s = [spec.start_s if start is None else start for spec, start, _ in part]
             end_s = [math.nan if end is None else end for _, _, end in part]
+            self._maker.check(specs)
             columns = FlowColumns.of(specs, self.topology.host_places)
             self.add_columns(columns, np.array(start_s, float), np.array(end_s, float), paths)
         return self._by_index[first:]

@@ -148,7 +148,11 @@ def test_flows_added_together_run_as_ones_added_in_turn(
     [
         {"id": wire.FLOWS},
         {"id": -1},
+        {"id": 1 << 63},
         {"size_bytes": -5000},
+        {"size_bytes": -1},
+        {"size_bytes": 1 << 63},
+        {"size_bytes": 1 << 64},
         {"size_bytes": 0, "rate_bps": 0.0},
         {"rate_bps": float("nan")},
         {"traffic_class": 8},
@@ -157,7 +161,7 @@ def test_flows_added_together_run_as_ones_added_in_turn(
         {"duration_s": -1.0},
         {"src": "h9"},
     ],
-    ids=lambda wrong: " ".join(wrong),
+    ids=lambda wrong: " ".join(f"{name}={value}" for name, value in wrong.items()),
 )
 def test_flow_is_refused_alike_by_itself_and_among_others(wrong: dict[str, object]) -> None:
     spec = replace(FlowSpec(1, "h0", "r0", size_bytes=10_000, group="a"), **wrong)  # type: ignore[arg-type]
