@@ -207,7 +207,8 @@ uint64_t sw_tm_next_release(const struct sw_tm_port *port)
     if (pkt == NULL) return UINT64_MAX;
     if (port->rate_bps == 0 || port->punctual) return pkt->due_ns;
     uint64_t wire = wire_ns(port, pkt->p.length), paced = port->released[1] + wire;
-    uint64_t overdue = pkt->due_ns + max_ns(SW_OVERDUE_PACKETS * wire, SW_OVERDUE_NS);
+    uint64_t patience = wire < SW_BEHIND_NS ? SW_OVERDUE_NS : SW_OVERDUE_LONG_NS;
+    uint64_t overdue = pkt->due_ns + max_ns(SW_OVERDUE_PACKETS * wire, patience);
     if (paced > overdue) paced = overdue;
     return max_ns(pkt->due_ns, paced);
 }

@@ -6,9 +6,11 @@
  * and the packet has arrived, and leaves at start + bits / rate + delay. So a late caller
  * neither accumulates delay nor lowers the rate. A caller that is late by several packets would
  * send them back to back; a port therefore releases at most two packets within the transmission
- * time of one, unless they are overdue by SW_OVERDUE_PACKETS transmission times and by
- * SW_OVERDUE_NS: then the rate comes first, since the machine can't keep up. A punctual caller
- * (the manual clock) is never late, and its packets leave when they are due.
+ * time of one, and catches up at twice its rate. Once they are overdue by SW_OVERDUE_PACKETS
+ * transmission times and by SW_OVERDUE_NS the rate comes first, since the machine can't keep up;
+ * where a transmission time is long enough for the caller to sleep (SW_BEHIND_NS), by
+ * SW_OVERDUE_LONG_NS, which is longer than a process is usually stopped. A punctual caller (the
+ * manual clock) is never late, and its packets leave when they are due.
  *
  * A recirculated packet takes no time on the wire, but its queue is blocked as long as if it
  * did: a paused class (PFC by recirculation) polls at the port's rate, and the other classes
@@ -26,6 +28,7 @@ enum {
     SW_LOOP_PASSES = 4,
     SW_OVERDUE_PACKETS = 8,
     SW_OVERDUE_NS = 10000000,
+    SW_OVERDUE_LONG_NS = 1000000000,
     /* an engine's: what a frame takes on average on a port without rate where very many leave */
     SW_UNSHAPED_NS = 100,
     SW_BEHIND_NS = 100000

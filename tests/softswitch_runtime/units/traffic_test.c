@@ -84,13 +84,14 @@ static void test_exact_times(void)
 }
 
 /* However late the calls come, the rate holds; and no more than two packets leave in the time of
- * one, unless they are overdue by SW_OVERDUE_PACKETS such times and SW_OVERDUE_NS. */
+ * one, unless they are overdue by SW_OVERDUE_PACKETS such times and SW_OVERDUE_NS, or
+ * SW_OVERDUE_LONG_NS where such a time is long. */
 static void test_rate_when_late(uint64_t rate, uint64_t late)
 {
     struct sw_tm_port *port = start(rate, 0, 4096);
     uint64_t wire = 8000ull * 1000000000u / rate;
-    uint64_t patience =
-        SW_OVERDUE_PACKETS * wire > SW_OVERDUE_NS ? SW_OVERDUE_PACKETS * wire : SW_OVERDUE_NS;
+    uint64_t patience = wire < SW_BEHIND_NS ? SW_OVERDUE_NS : SW_OVERDUE_LONG_NS;
+    if (SW_OVERDUE_PACKETS * wire > patience) patience = SW_OVERDUE_PACKETS * wire;
     uint32_t expected = (uint32_t)(1000000000u / wire);
     if (expected > 4000) expected = 4000;
     n_left = 0;
@@ -104,6 +105,21 @@ static void test_rate_when_late(uint64_t rate, uint64_t late)
         bool overdue = left_at[i] >= (i + 1) * wire + patience;
         CHECK(i < 2 || overdue || left_at[i] - left_at[i - 2] >= wire);
     }
+    finish();
+}
+
+/* The caller is stopped for 0.3 s: packets of 200 us catch up in pairs, at twice the rate. */
+static void test_no_burst_after_a_stop(void)
+{
+    struct sw_tm_port *port = start(40000000, 0, 4096);
+    uint64_t wire = 200 * US, stop = 300 * MS;
+    uint32_t packets = 3000;
+    n_left = 0;
+    for (uint32_t i = 0; i < packets; i++) CHECK(put(port, 0, i, 0));
+    run_until(port, stop, UINT64_MAX - 1, 0);
+    CHECK(n_left == packets);
+    for (uint32_t i = 2; i < n_left; i++) CHECK(left_at[i] - left_at[i - 2] >= wire);
+    CHECK(left_at[n_left - 1] <= packets * wire + wire);
     finish();
 }
 
@@ -245,6 +261,7 @@ int main(void)
     test_rate_when_late(1000000000, 20 * US);
     test_rate_when_late(200000000, 100 * US);
     test_rate_when_late(100000000, 90 * US);
+    test_no_burst_after_a_stop();
     test_distance_of_what_left();
     test_priorities();
     test_depth();
