@@ -32,13 +32,16 @@ class _Parameter(ctypes.Structure):
     )
 
 
+_NEVER_CHANGE = ("exact_marks", "wants_telemetry", "needs_rec_rate", "reports_left")
+
+
 class _Scheme(ctypes.Structure):
     """struct rp_scheme"""
 
     _fields_ = (
         *((name, c_char_p) for name in ("summary", "program", "marking")),
         ("segment_bytes", c_uint32),
-        *((name, c_bool) for name in ("exact_marks", "wants_telemetry", "needs_rec_rate")),
+        *((name, c_bool) for name in _NEVER_CHANGE),
         ("parameters", POINTER(_Parameter)),
     )
 
@@ -81,8 +84,8 @@ def _parameters(declaration: _Scheme) -> type[Parameters]:
 def _never_changes(declaration: _Scheme) -> ReactionPoint:
     rp = ReactionPoint()
     rp.segment_bytes = declaration.segment_bytes or None
-    rp.exact_marks, rp.wants_telemetry = declaration.exact_marks, declaration.wants_telemetry
-    rp.needs_rec_rate = declaration.needs_rec_rate
+    for name in _NEVER_CHANGE:
+        setattr(rp, name, getattr(declaration, name))
     return rp
 
 

@@ -29,7 +29,8 @@ def network_facts(
 ) -> NetworkFacts:
     """Returns what the scheme's rules go by, with frames as it has them on the wire."""
     usual = scheme.configure()
-    telemetry, credit = usual.wants_telemetry, usual.new_np().grants
+    credit = usual.new_np().grants or usual.reports_left
+    telemetry = usual.wants_telemetry
     frame_bytes = wire.data_bytes(payload_bytes, telemetry, credit)
     ends = [
         topology.link_at(host.name, port)

@@ -113,6 +113,11 @@ class SentFlow(NicFlow):
                 f"{configured.scheme.name}: its NP grants, and receivers here give no turns: use "
                 "virtual time"
             )
+        if self.rp.reports_left:
+            raise SchemeError(
+                f"{configured.scheme.name}: its packets report what their flow has left, "
+                "which senders here can't: use virtual time"
+            )
         if self.rp.paths is not None and self.rp.paths.sprays:
             raise SchemeError(
                 f"{configured.scheme.name}: its RP sends a flow's packets over several paths, and "

@@ -17,7 +17,7 @@ from pcn.lab.target import (
     SoftswitchTarget,
 )
 from pcn.softswitch.tick import TICK_NS
-from pcn.topologies import queue_depth
+from pcn.topologies import order, queue_depth
 from pcn.topologies.lossless import PFC
 from pcn.topologies.model import FIFO, Endpoint, Topology
 from pcn.topologies.switch import ARBITRATIONS
@@ -82,8 +82,18 @@ def virtual_alone(
         )
     if queue_depth.queue_packets(topology.parameters):
         yield "queue", f"{topology.name}: {queue_depth.QUEUE} is there in virtual time alone"
-    has_orders = ARBITRATIONS if by_engine else (FIFO,)
-    arbitrations = {switch.arbitration for switch in topology.switches}.difference(has_orders)
+    code = [switch for switch in topology.switches if order.is_shown(switch.arbitration)]
+    if code:
+        yield (
+            "arbitration",
+            f"{', '.join(switch.name for switch in code)}: arbitration "
+            f"{order.stored(code[0].arbitration)}: a topology's file can't bring code",
+        )
+    arbitrations = {
+        switch.arbitration
+        for switch in topology.switches
+        if switch.arbitration != FIFO and switch not in code and not by_engine
+    }
     names = " and ".join(map(repr, sorted(arbitrations)))
     for name, has, feature in (
         ("arbitration", lambda of: of.arbitration in arbitrations, f"arbitration {names} is"),
@@ -95,9 +105,7 @@ def virtual_alone(
     ):
         switches = [switch.name for switch in topology.switches if has(switch)]
         if switches and not (by_engine and name == "weights"):
-            has_it = name == "weights" or (
-                name == "arbitration" and arbitrations <= ARBITRATIONS.keys()
-            )
+            has_it = name in ("weights", "arbitration")
             way_out = "; --target engine has it live" if has_it and not by_engine else ""
             line = f"{', '.join(switches)}: {feature} there in virtual time alone{way_out}"
             yield name, line
@@ -195,5 +203,5 @@ def launch_spec(
         generator=generator,
         nominal_packet_bytes=frame_bytes or int(topology.number("mtu_bytes")),
         weights={port: of.weights for port, of in schedules.items() if of is not None},
-        arbitration=ARBITRATIONS[switch.arbitration] or None,
+        arbitration=ARBITRATIONS.get(switch.arbitration, switch.arbitration) or None,
     )

@@ -248,9 +248,10 @@ def new_parser() -> argparse.ArgumentParser:
     )
     traffic.add_argument(
         "--arbitration",
-        metavar="NAME",
+        metavar="NAME|FILE.c:NAME",
         help="with --engine: the order among packets of a class that leave by a port, as "
-        "round_robin: over the ports by which they came (default: in order of arrival)",
+        "round_robin: over the ports by which they came, or a scheduler of your own (default: in "
+        "order of arrival)",
     )
     traffic.add_argument(
         "--rate",

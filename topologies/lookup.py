@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from pcn.base.errors import error_text, nearest
 from pcn.base.units import Kind, kind_of, quantity
-from pcn.topologies import ecmp, lossless, python_file, queue_depth
+from pcn.topologies import ecmp, lossless, order, python_file, queue_depth
 from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.entry_points import installed, load
 from pcn.topologies.model import Topology, TopologyError, Value
@@ -55,15 +55,16 @@ class Blueprint:
 
     @cached_property
     def options(self) -> dict[str, inspect.Parameter]:
-        """By name, with their types: the function's own, then flow control's, lossy queues' and
-        ECMP's, which have no default where the function doesn't take them: the topology has values.
-        Raises TopologyError."""
+        """By name, with their types: the function's own, then flow control's, lossy queues', ECMP's
+        and the order at outputs, which have no default where the function doesn't take them: the
+        topology has values. Raises TopologyError."""
         parameters: dict[str, inspect.Parameter] = {}
         for function in (
             self.function,
             lossless.parameters,
             queue_depth.parameters,
             ecmp.parameters,
+            order.parameters,
         ):
             for option, parameter in inspect.signature(function).parameters.items():
                 if parameter.kind is not inspect.Parameter.VAR_KEYWORD and option not in parameters:
@@ -131,6 +132,8 @@ class Blueprint:
         arguments = {option: value for option, value in read.items() if option in self._taken}
         topology = self._topology(arguments)
         left = {option: value for option, value in read.items() if option not in arguments}
+        if (arbitration := left.pop(order.ORDER, None)) is not None:
+            topology = order.with_order(topology, str(arbitration))
         return replace(topology, parameters={**topology.parameters, **left}) if left else topology
 
     def _topology(self, arguments: Mapping[str, Value]) -> Topology:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from pcn.base.errors import TopologyError
+from pcn.topologies import order
 from pcn.topologies.buffers import OutputBuffer, SharedBuffer
 from pcn.topologies.ecn import EcnThresholds
 from pcn.topologies.entry_points import find
@@ -17,7 +18,8 @@ FIFO, ROUND_ROBIN = "fifo", "round robin"
 ARBITRATIONS = {FIFO: "", ROUND_ROBIN: "round_robin"}
 """By their names the engine's schedulers, of virtualnet/csrc/switches/schedulers.c."""
 SCHEDULER = "scheduler"
-"""Entry points of this kind are further ones, each a `pcn.virtualnet.native.Part`."""
+"""Entry points of this kind are further ones, each a `pcn.virtualnet.native.Part`; FILE.c:NAME is
+one of a C file (order.py)."""
 _from_packages: set[str] = set()
 """Found so far: to list what is installed takes longer than to check a switch, of which there are
 thousands."""
@@ -25,16 +27,16 @@ thousands."""
 
 @dataclass(frozen=True)
 class Switch:
-    """`arbitration`: how packets of a class, from different inputs, share an output. "fifo": in the
-    order of their arrival, an output-queued switch. "round robin": over input ports, a packet each,
-    a switch with virtual output queues. `output`: None where packets leave as soon as their turn
-    comes. `buffer`: None where each class of a port has PFC's thresholds of the topology for
-    itself. All other than these: in virtual time alone. `ecn`: RED's thresholds of ports to which
-    one of them applies, instead of the scheme's; the first such one counts. `schedules`: likewise
-    how ports serve classes, the others have strict priorities; they and round robin are there live
-    with the target "engine" alone. `watchdog`: in virtual time alone. `latency_s`: from a frame's
-    arrival to its turn in the program; `cut_through`: it arrives with its first 64 bytes, and may
-    leave while it comes in; in virtual time alone."""
+    """`arbitration`: the order among packets of a class at an output. "fifo": that of their
+    arrival, an output-queued switch. "round robin": over input ports, a packet each, a switch with
+    virtual output queues. FILE.c:NAME: a scheduler of one's own. `output`: None where packets leave
+    as soon as their turn comes. `buffer`: None where each class of a port has PFC's thresholds of
+    the topology for itself. All other than these: in virtual time alone. `ecn`: RED's thresholds of
+    ports to which one of them applies, instead of the scheme's; the first such one counts.
+    `schedules`: likewise how ports serve classes, the others have strict priorities; they and
+    arbitrations are there live with the target "engine" alone. `watchdog`: in virtual time alone.
+    `latency_s`: from a frame's arrival to its turn in the program; `cut_through`: it arrives with
+    its first 64 bytes, and may leave while it comes in; in virtual time alone."""
 
     name: str
     device_id: int
@@ -58,9 +60,11 @@ class Switch:
 
 
 def is_arbitration(name: str) -> bool:
-    """Returns whether a switch can have this arbitration: one of ours, or of an installed
-    package."""
+    """Returns whether a switch can have this arbitration: one of ours, of an installed package, or
+    of a C file."""
     if name in ARBITRATIONS or name in _from_packages:
+        return True
+    if order.file_and_name(name) is not None or order.is_shown(name):
         return True
     if find(SCHEDULER, name) is None:
         return False
@@ -75,7 +79,7 @@ def check_switch(switch: Switch, mtu_bytes: float, flow_control: str) -> None:
     if not is_arbitration(switch.arbitration):
         raise TopologyError(
             f"{switch.name}: arbitration {switch.arbitration!r}: choose from "
-            f"{' and '.join(map(repr, ARBITRATIONS))}"
+            f"{' and '.join(map(repr, ARBITRATIONS))}, or a scheduler of one's own, FILE.c:NAME"
         )
     buffer = switch.output
     if buffer is not None and not (buffer.speed_up > 0 and buffer.latency_s >= 0):

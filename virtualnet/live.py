@@ -4,12 +4,16 @@ of the switch's own queues: for what these haven't, as weights of classes."""
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pcn.softswitch.embed.switch import NativeError, NativeSwitch
+from pcn.topologies.switch import ARBITRATIONS
+from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import CLASSES, CSRC, Part, engine
+from pcn.virtualnet.ports import scheduler_name, scheduler_parts
 
 PART = Part(
     CSRC / "live" / "live.c",
@@ -27,8 +31,9 @@ class EngineSwitch(NativeSwitch):
     and where a port is added.
 
     `weights`: by port, one a class, by which these share the port's rate; 0: strict. `arbitration`:
-    the order among the packets of a class at an output, by a scheduler's name; None: that of their
-    arrival. Raises NativeError, BuildError."""
+    the order among the packets of a class at an output, by the name of a scheduler of the engine or
+    of an installed package, or FILE.c:NAME; None: that of their arrival. Raises NativeError,
+    BuildError."""
 
     def __init__(
         self,
@@ -38,7 +43,11 @@ class EngineSwitch(NativeSwitch):
         arbitration: str | None = None,
         **options: Any,
     ) -> None:
-        moves = engine([PART])
+        ours = arbitration is None or arbitration in ARBITRATIONS.values()
+        try:
+            moves = engine([PART, *([] if ours else scheduler_parts([str(arbitration)]))])
+        except VirtualError as error:
+            raise NativeError(errno.EINVAL, str(error)) from None
         super().__init__(library, **options)
         try:
             _check(moves.vn_live(self.handle), "the engine")
@@ -46,8 +55,9 @@ class EngineSwitch(NativeSwitch):
                 raw = (ctypes.c_uint16 * CLASSES)(*of_port)
                 _check(moves.vn_live_weights(self.handle, port, raw), f"weights of port {port}")
             if arbitration is not None:
-                code = moves.vn_live_scheduler(self.handle, arbitration.encode())
-                _check(code, f"arbitration {arbitration}; known: round_robin")
+                name = scheduler_name(arbitration)
+                code = moves.vn_live_scheduler(self.handle, name.encode())
+                _check(code, f"arbitration {arbitration}: no vn_scheduler_{name} there")
         except NativeError:
             self.close()
             raise

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pcn.softswitch.native_types import TrimmingRecord
 from pcn.softswitch.trimming import DEFAULT, Trimming
-from pcn.topologies import entry_points
-from pcn.topologies.model import Endpoint, Switch, Topology
+from pcn.topologies import entry_points, order, python_file
+from pcn.topologies.model import Endpoint, Switch
 from pcn.topologies.switch import ARBITRATIONS, SCHEDULER
 from pcn.topologies.watchdog import FORWARD, Watchdog
 from pcn.virtualnet import native
@@ -19,19 +19,49 @@ from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.times import picoseconds
 
 
-def scheduler_parts(topology: Topology) -> list[native.Part]:
-    """Returns what the engine needs of installed packages for a topology's arbitrations. Raises
-    VirtualError for one that is missing, or can't be loaded."""
-    names = sorted({switch.arbitration for switch in topology.switches}.difference(ARBITRATIONS))
-    parts = []
-    for name in names:
-        if (point := entry_points.find(SCHEDULER, name)) is None:
-            raise VirtualError(f"no package brings the arbitration {name!r} here: install it")
-        part = entry_points.loaded(SCHEDULER, point, native.Part, VirtualError)
-        if name not in part.schedulers:
-            raise VirtualError(f"{SCHEDULER} {name!r}, {point.value}: the Part has no {name!r}")
-        parts.append(part)
-    return parts
+def scheduler_parts(arbitrations: Iterable[str]) -> list[native.Part]:
+    """Returns what the engine needs for these arbitrations of switches beside its own: of installed
+    packages, and of C files. Raises VirtualError for one that is missing, can't be loaded, or
+    stands in a topology's file."""
+    parts: dict[str, native.Part] = {}
+    for arbitration in sorted(set(arbitrations).difference(ARBITRATIONS)):
+        name, part = _scheduler(arbitration)
+        if name in ARBITRATIONS.values() or parts.get(name, part).source != part.source:
+            raise VirtualError(f"arbitration {arbitration}: another scheduler has the name {name}")
+        parts[name] = part
+    return list(parts.values())
+
+
+def _scheduler(arbitration: str) -> tuple[str, native.Part]:
+    if order.is_shown(arbitration):
+        text = order.stored(arbitration)
+        raise VirtualError(
+            f"arbitration {text}: a topology's file can't bring code; `--order {text}` does, or a "
+            "topology that is a FILE.py"
+        )
+    if (code := order.file_and_name(arbitration)) is not None:
+        path, name = code
+        try:
+            python_file.require_allowed(path)
+        except python_file.PythonFileError as error:
+            raise VirtualError(str(error)) from None
+        if not path.is_file():
+            raise VirtualError(f"arbitration {arbitration}: no file {path}")
+        return name, native.Part(path.absolute(), schedulers=(name,))
+    if (point := entry_points.find(SCHEDULER, arbitration)) is None:
+        raise VirtualError(f"no package brings the arbitration {arbitration!r} here: install it")
+    part = entry_points.loaded(SCHEDULER, point, native.Part, VirtualError)
+    if arbitration not in part.schedulers:
+        raise VirtualError(
+            f"{SCHEDULER} {arbitration!r}, {point.value}: the Part has no {arbitration!r}"
+        )
+    return arbitration, part
+
+
+def scheduler_name(arbitration: str) -> str:
+    """Returns the engine's name for it; empty: FIFO, which has none."""
+    code = order.file_and_name(arbitration)
+    return code[1] if code else ARBITRATIONS.get(arbitration, arbitration)
 
 
 class Ports:
@@ -117,7 +147,7 @@ class Ports:
     def _equip(self, switch: Switch) -> None:
         """Its scheduler, its output buffers, its latency."""
         node = self._nodes[switch.name]
-        if name := ARBITRATIONS.get(switch.arbitration, switch.arbitration):
+        if name := scheduler_name(switch.arbitration):
             self._check(self._library.vn_set_scheduler(self._alive(), node, name.encode()))
         if switch.output is not None:
             buffer = switch.output

@@ -99,8 +99,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports, Faults, Captures, 
         self._calls: list[tuple[Callable[[], None], str]] = []
         self._samples: WeakSet[Samples] = WeakSet()
         self._captures: dict[int, Path] = {}
+        arbitrations = [switch.arbitration for switch in topology.switches]
         try:
-            self._library = native.engine((*parts, *scheduler_parts(topology)))
+            self._library = native.engine((*parts, *scheduler_parts(arbitrations)))
         except BuildError as error:
             raise VirtualError(str(error)) from None
         self.lock = EngineLock(self._library)

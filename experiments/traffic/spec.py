@@ -39,7 +39,7 @@ from pcn.experiments.traffic import collective, repeats
 from pcn.experiments.traffic.flow_files import MOST_FLOWS
 from pcn.experiments.traffic.sizes import size_group
 from pcn.hosts.reliability import Reliability
-from pcn.topologies import python_file
+from pcn.topologies import order, python_file
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology, TopologyError
 
@@ -137,6 +137,11 @@ def parse_spec(
             f"--topology {topology}: {instead}" if instead else str(error)
         ) from None
     named = published(workload)
+    if order.ORDER in options:
+        try:
+            options = {**options, order.ORDER: order.absolute(options[order.ORDER])}
+        except TopologyError as error:
+            raise ExperimentError(str(error)) from None
     spec = TrafficSpec(
         network,
         named.name
@@ -146,7 +151,7 @@ def parse_spec(
         flows,
         "" if arrivals == POISSON else arrivals,
         incast,
-        urlencode(options, safe=","),
+        urlencode(options, safe=",/:"),
     )
     for name in options:
         lookup(name, dict.fromkeys(text_options(spec.topology)), "text option of the topology")
@@ -360,8 +365,8 @@ def _incasts(
 
 
 def files(of: TrafficSpec) -> list[Path]:
-    """Returns what is read: the topology's and what they import, then those of flows or sizes, and
-    of paths."""
+    """Returns what is read: the topology's and what they import, then those of flows or sizes, of
+    paths, and of a scheduler."""
     file = of.flows or (of.workload if of.workload not in WORKLOADS and not of.collective else "")
     file_of = find_topology(of.topology).file
     topology_files = (
@@ -372,10 +377,12 @@ def files(of: TrafficSpec) -> list[Path]:
         from pcn.experiments.traffic.flow_files.reading import files_of
 
         flows = files_of(Path(of.flows))
+    scheduler = order.file_and_name(of.texts.get(order.ORDER, ""))
     return [
         *topology_files,
         *(flows or [Path(file)] * bool(file)),
         *([Path(of.paths)] * bool(of.paths)),
+        *([scheduler[0]] if scheduler else []),
     ]
 
 

@@ -227,9 +227,13 @@ class ReactionPoint:
     and drop them. Where its NP `grants`: `left_bytes` is what the flow has left to send, in frames,
     what is to be repeated too, None if it has no end; the caller keeps it. `demand_bytes` is what
     the next packet demands for the flow, rounded up to whole units of 256 bytes; read it after each
-    event. Virtual time alone has such NPs. `in_c`: a file with the same RP in C
-    (hosts/csrc/reaction_point.h), which virtual time runs in its place; found from the class's own.
-    It is of this class: one derived from it has none, unless it names its own.
+    event. Virtual time alone has such NPs. `reports_left`, of the class: each data packet
+    reports what its flow has left to send, itself and what is to be repeated included, in units of
+    256 bytes, where another's would have a demand (pFabric's switches serve by it); in virtual time
+    alone.
+    `in_c`: a file with the same RP in C (hosts/csrc/reaction_point.h), which virtual time runs in
+    its place; found from the class's own. It is of this class: one derived from it has none, unless
+    it names its own.
     """
 
     rate_bps: float
@@ -243,6 +247,7 @@ class ReactionPoint:
     reliability: Reliability | None = None
     wants_telemetry: bool = False
     needs_rec_rate: bool = False
+    reports_left: bool = False
     left_bytes: int | None = None
     demand_bytes: int = 0
     in_c: str = ""

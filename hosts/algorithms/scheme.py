@@ -126,12 +126,22 @@ class Configured:
 
     @property
     def wants_telemetry(self) -> bool:
-        """Whether its RPs do: by their class, so that none is made; by one of them where a function
-        makes them. Raises SchemeError."""
+        """Whether its RPs do. Raises SchemeError."""
+        return self._usual_rp.wants_telemetry
+
+    @property
+    def reports_left(self) -> bool:
+        """Whether its RPs' packets report what their flow has left. Raises SchemeError."""
+        return self._usual_rp.reports_left
+
+    @property
+    def _usual_rp(self) -> ReactionPoint | type[ReactionPoint]:
+        """What has what all its RPs have: their class, so that none is made; one of them where a
+        function makes them."""
         reaction_point = self.scheme.reaction_point
         if isinstance(reaction_point, type) and issubclass(reaction_point, ReactionPoint):
-            return reaction_point.wants_telemetry
-        return self.new_rp(1e9).wants_telemetry
+            return reaction_point
+        return self.new_rp(1e9)
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
         """Returns the RP of a flow that starts now on a NIC of this rate. Raises SchemeError."""

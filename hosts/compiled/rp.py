@@ -138,6 +138,7 @@ class CompiledReactionPoint(ReactionPoint):
     reliability = specified("reliability")
     wants_telemetry = specified("wants_telemetry")
     needs_rec_rate = specified("needs_rec_rate")
+    reports_left = specified("reports_left")
 
     def __init__(self, code: Code, specification: ReactionPoint, held: Held) -> None:
         """`held`: of one of the `structs`."""

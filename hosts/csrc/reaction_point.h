@@ -113,7 +113,7 @@ struct rp_scheme {
     const char *summary, *program;
     const char *marking; /* names, with commas between; NULL: none */
     uint32_t segment_bytes; /* 0: None */
-    bool exact_marks, wants_telemetry, needs_rec_rate;
+    bool exact_marks, wants_telemetry, needs_rec_rate, reports_left;
     const struct rp_parameter *parameters; /* the last one has no field */
 };
 

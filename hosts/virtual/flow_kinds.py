@@ -66,10 +66,15 @@ class FlowKinds:
                 f"flow {spec.id}: {self._scheme} compares a link's telemetry from "
                 "packet to packet, so packets of a flow need one path: leave its several paths out"
             )
-        if np_.grants and rp.wants_telemetry:
+        if has_credit(rp, np_) and rp.wants_telemetry:
             raise VirtualError(
                 f"flow {spec.id}: packets have room for telemetry, or for a demand of an NP that "
-                "grants"
+                "grants, or for what the flow has left"
+            )
+        if np_.grants and rp.reports_left:
+            raise VirtualError(
+                f"flow {spec.id}: packets report what their NP, which grants, is to grant, or what "
+                "the flow has left"
             )
         kind = self._kind(spec, rp, np_, wants_acks, repeats, paths)
         return Alike(kind, np_.phase_spread, paths)
@@ -86,8 +91,8 @@ class FlowKinds:
         rest = None if spec.size_bytes is None else spec.size_bytes % self._payload_bytes
         key = (
             spec.traffic_class, spec.colour, rp.segment_bytes, rp.exact_marks, rp.wants_telemetry,
-            rp.needs_rec_rate, wants_acks, np.grants, np.period_s, type(np), id(reliability),
-            id(paths),
+            rp.needs_rec_rate, rp.reports_left, wants_acks, np.grants, np.period_s, type(np),
+            id(reliability), id(paths),
         )  # fmt: skip
         if (rest, key) in self._kinds:
             return self._kinds[rest, key][0]
@@ -102,7 +107,9 @@ class FlowKinds:
                 return endless[0]
             kind = native.FlowKind.from_buffer_copy(endless[0])
             kind.last_payload_bytes = last_bytes = rest or self._payload_bytes
-            kind.last_frame_bytes = wire.data_bytes(last_bytes, rp.wants_telemetry, np.grants)
+            kind.last_frame_bytes = wire.data_bytes(
+                last_bytes, rp.wants_telemetry, has_credit(rp, np)
+            )
             kind.last = _template(headers(last_bytes, last=True))
         except wire.WireError as error:
             raise VirtualError(f"flow {spec.id}: {error}") from None
@@ -121,7 +128,7 @@ class FlowKinds:
         return partial(
             wire.data_headers, _ANY, 0, dscp=wire.data_dscp(spec.traffic_class, spec.colour),
             reliable=reliability.repeats is not Repeats.NOTHING or rp.exact_marks,
-            telemetry=bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry), credit=np.grants,
+            telemetry=bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry), credit=has_credit(rp, np),
         )  # fmt: skip
 
     def _new_kind(
@@ -156,7 +163,7 @@ class FlowKinds:
         ack = (
             wire.ack_start(_ANY, 0, *marking, telemetry=telemetry) if wants_acks or repeats else b""
         )
-        frame_bytes = wire.data_bytes(payload_bytes, rp.wants_telemetry, np.grants)
+        frame_bytes = wire.data_bytes(payload_bytes, rp.wants_telemetry, has_credit(rp, np))
         return native.FlowKind(
             priority=spec.traffic_class,
             cnp_bytes=wire.CNP_BYTES,
@@ -181,6 +188,11 @@ class FlowKinds:
             cnp=_template(wire.cnp_start(_ANY, 0, *marking, credit=np.grants)),
             ack=_template(ack),
         )
+
+
+def has_credit(rp: ReactionPoint, np: NotificationPoint) -> bool:
+    """Returns whether data has 4 bytes more: what it demands, or what its flow has left."""
+    return np.grants or rp.reports_left
 
 
 def wants_marked(np: NotificationPoint) -> bool:

@@ -68,19 +68,19 @@ class VirtualFlow:
     """One flow. `rate_bps` of its spec limits it beside its RP. Its data leaves its sender by
     `port`, CNPs and ACKs its receiver by `back_port`."""
 
-    __slots__ = ("_handle", "_library", "back_port", "index", "np", "port", "rp", "spec")
+    __slots__ = ("_alive", "_library", "back_port", "index", "np", "port", "rp", "spec")
 
     def __init__(
         self,
         library: ctypes.CDLL,
-        handle: int,
+        alive: Callable[[], int],
         index: int,
         spec: FlowSpec,
         ports: tuple[int, int],
         rp: ReactionPoint,
         np: NotificationPoint,
     ) -> None:
-        self._library, self._handle = library, handle
+        self._library, self._alive = library, alive
         self.index = index
         self.spec = spec
         self.port, self.back_port = ports
@@ -88,8 +88,9 @@ class VirtualFlow:
         self.np = np
 
     def stats(self) -> FlowStats:
+        """Returns its counts. Raises VirtualError once the network is closed."""
         raw = native.FlowStats()
-        self._library.vn_flow_stats(self._handle, self.index, 1, ctypes.byref(raw))
+        self._library.vn_flow_stats(self._alive(), self.index, 1, ctypes.byref(raw))
         return FlowStats(
             raw.sent, raw.sent_bytes, raw.sent_payload, raw.received, raw.received_bytes,
             raw.received_payload,
@@ -152,8 +153,9 @@ class FlowList(Sequence[VirtualFlow]):
     """Flows by their index, some of them or all: each is made when it is first read, as most
     runs never look at theirs."""
 
-    def __init__(self, library: ctypes.CDLL, handle: int) -> None:
-        self._library, self._handle = library, handle
+    def __init__(self, library: ctypes.CDLL, alive: Callable[[], int]) -> None:
+        """`alive`: returns the network's handle while it is open, and raises VirtualError then."""
+        self._library, self._alive = library, alive
         self._batches: list[FlowBatch] = []
         self._starts: list[int] = []
         self._counts: list[int] = []
@@ -192,7 +194,7 @@ class FlowList(Sequence[VirtualFlow]):
             batch, at = self._at(index)
             src_port, dst_port = batch.ports[at].tolist()
             flow = self._flows[index] = VirtualFlow(
-                self._library, self._handle, index, batch.specs[at], (src_port, dst_port),
+                self._library, self._alive, index, batch.specs[at], (src_port, dst_port),
                 batch.rp(at), batch.np(at),
             )  # fmt: skip
         return flow

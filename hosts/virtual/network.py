@@ -247,7 +247,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 parts=parts(explain),
                 part=part,
             )
-            self._by_index = FlowList(self._library, self._alive())
+            self._by_index = FlowList(self._library, self._alive)
             self.flows = VirtualFlows(self._by_index, self._unknown_flow)
             for virtual_switch in virtual_switches.values():
                 virtual_switch.join(self)

@@ -26,6 +26,7 @@ class Traffic:
     incast: str
     paths: str
     reliability: tuple[str, ...]
+    order: str
 
     def of(self, experiment: str, settings: Sequence[str]) -> tuple[str, list[str]]:
         """Returns an experiment's reference and its settings. Raises ExperimentError, UsageError
@@ -46,6 +47,8 @@ class Traffic:
             more += collective_settings
         names = text_options(self.topology)
         texts = [setting for setting in settings if setting.partition("=")[0] in names]
+        if self.order:
+            texts.append(f"order={self.order}")
         spec = parse_spec(
             self.topology,
             workload,
@@ -145,6 +148,14 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Retransmission of a class in virtual time: go-back-n or selective, as "
             "0=selective,timeout=1ms,reordering=2us (default: none, as PFC keeps the class "
             "lossless).",
+        ),
+        click.option(
+            "--order",
+            default="",
+            metavar="NAME|FILE.c:NAME",
+            help="Order among the packets of a class at switches' ports in virtual time, as "
+            "'round robin', or a scheduler of your own, as srpt.c:srpt, as --set order=NAME "
+            "(default: the topology's; of most, fifo).",
         ),
     )
     decorated: Callable[..., Any] = command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from dataclasses import replace
@@ -16,9 +17,14 @@ from pcn.lab import flows
 from pcn.lab.lab import Lab
 from pcn.lab.launch import NetworkError, launch_spec, require_live
 from pcn.lab.target import EngineTarget
-from pcn.topologies.model import ROUND_ROBIN, FlowSpec, Topology
+from pcn.topologies.formats.pcn import write
+from pcn.topologies.lookup import find_topology
+from pcn.topologies.model import ROUND_ROBIN, FlowSpec, Topology, TopologyError
+from pcn.topologies.python_file import refused
 from pcn.topologies.schedules import Schedule
 from pcn.topologies.star import star
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.ports import scheduler_parts
 
 WEIGHTS = (0, 0, 3, 1, 0, 0, 0, 0)
 SCHEME = "pfc"
@@ -78,6 +84,35 @@ def test_what_live_switches_lack_depends_on_the_target() -> None:
     with pytest.raises(NetworkError, match=r"'round robin' .* --target engine has it live"):
         require_live(replace(topology, switches=switches), "bmv2")
     require_live(replace(topology, switches=switches), EngineTarget.name)
+
+
+def test_scheduler_of_one_file_is_live_by_the_engine_alone(tmp_path: Path) -> None:
+    """A file that is data shows it, and nothing runs it."""
+    (tmp_path / "own.c").write_text("")
+    reference = f"{tmp_path}/own.c:own"
+    topology = find_topology("star").build({"order": reference})
+    with pytest.raises(NetworkError, match=r"own.c:own' is .* --target engine has it live"):
+        require_live(topology)
+    spec = launch_spec(topology, "s0", 100, tmp_path / "s", target=EngineTarget.name)
+    assert f"--arbitration {reference}" in " ".join(EngineTarget().command(spec))
+    text = json.dumps({"hosts": ["a", "b"], "links": [{"a": end, "b": "s"} for end in "ab"],
+                       "switches": [{"name": "s", "arbitration": reference}],
+                       "defaults": {"rate": "1Gbps", "delay": "1us"}})  # fmt: skip
+    (tmp_path / "net.json").write_text(text)
+    stored = find_topology(f"{tmp_path}/net.json").build()
+    with pytest.raises(NetworkError, match=r"own.c:own: a topology's file can't bring code"):
+        require_live(replace(stored, flows=()), EngineTarget.name)
+    with pytest.raises(VirtualError, match=r"a topology's file can't bring code; `--order "):
+        VirtualNetwork(stored, find_scheme(SCHEME).configure())
+    assert write(stored).count(reference) == 1
+    with pytest.raises(TopologyError, match=r"order=none.c:own: no file none.c"):
+        find_topology("star").build({"order": "none.c:own"})
+
+
+def test_code_of_a_stored_run_stays_unread_without_leave(tmp_path: Path) -> None:
+    (tmp_path / "own.c").write_text("")
+    with refused("not allowed"), pytest.raises(VirtualError, match=r"own\.c: not allowed"):
+        scheduler_parts([f"{tmp_path}/own.c:own"])
 
 
 def test_engine_gets_weights_and_arbitration(tmp_path: Path) -> None:

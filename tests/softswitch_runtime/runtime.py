@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, c_int, c_int32, c_int64, c_uint16, c_uint32, c_uint64
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import needs
 
@@ -20,6 +20,9 @@ from pcn.softswitch.native_types import (
     PortStatsRecord as PortStats,
     ReplicaRecord as Replica,
 )
+
+if TYPE_CHECKING:
+    from pcn.virtualnet.native import Part
 
 BY_ENGINE = needs.BY_ENGINE
 """Which the fixture `both_ways` sets."""
@@ -63,13 +66,13 @@ def library() -> ctypes.CDLL:
     return lib
 
 
-def live_engine() -> ctypes.CDLL:
+def live_engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
     """The engine, for the runtime's switches."""
     from pcn.virtualnet.live import PART  # late: most tests have the switch's own queues
     from pcn.virtualnet.native import engine
 
     library()
-    return engine([PART])
+    return engine([PART, *parts])
 
 
 @lru_cache
@@ -106,7 +109,9 @@ class Switch:
         priorities: int = 8,
         manual: bool = False,
         by_engine: bool | None = None,
+        parts: Sequence[Part] = (),
     ) -> None:
+        """`parts`: of its engine, beside its own."""
         self.lib = library()
         error = ctypes.create_string_buffer(256)
         handle = self.lib.sw_create(priorities, depth, cpu_port, DROP_PORT, 1, int(manual), error)
@@ -114,7 +119,7 @@ class Switch:
             raise SwitchError(0, error.value.decode())
         self.handle = ctypes.c_void_p(handle)
         if BY_ENGINE if by_engine is None else by_engine:
-            assert live_engine().vn_live(self.handle) == 0
+            assert live_engine(parts).vn_live(self.handle) == 0
         try:
             if program is not None:
                 self.load(program)

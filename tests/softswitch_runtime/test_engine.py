@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from links import Link
@@ -21,6 +22,7 @@ Links = Callable[..., list[Link]]
 Weights = ctypes.c_uint16 * 8
 RATE_BPS, LENGTH = 4e6, 1000
 PS = 10**12
+SCHEDULERS = Path(__file__).resolve().parents[2] / "examples" / "schedulers"
 COMMAND = [sys.executable, "-m", "pcn.switch_command"]
 
 
@@ -43,11 +45,14 @@ def ports(switch: Switch, links: Sequence[Link]) -> None:
 
 
 def in_virtual_time(
-    by_port: Sequence[Sequence[bytes]], weights: Sequence[int] | None, scheduler: bytes | None
+    by_port: Sequence[Sequence[bytes]],
+    weights: Sequence[int] | None,
+    scheduler: bytes | None,
+    parts: Sequence[native.Part] = (),
 ) -> list[bytes]:
     """What arrives behind the last of such ports in virtual time, where hosts send the frames one
     after another, within a microsecond."""
-    engine = native.engine()
+    engine = native.engine(parts)
     out = len(by_port) + 1
     with Switch(manual=True, by_engine=False) as switch:
         for port in range(1, out + 1):
@@ -139,6 +144,30 @@ def test_round_robin_has_virtual_time_s_order(make_links: Links) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("name", ["fair", "stochastic", "srpt", "pias"])
+def test_scheduler_of_one_file_has_virtual_time_s_order(make_links: Links, name: str) -> None:
+    """Three flows, by their addresses, of which the first sends the most. No frame reports what is
+    left, so that all are equal to srpt."""
+    part = native.Part(SCHEDULERS / f"{name}.c", schedulers=(name,))
+    frames = []
+    for mark in range(60):
+        flow = 0 if mark < 40 else 1 + mark % 2
+        frames.append(bytes([2, 0, 0, 0, 0, flow]) + frame(length=LENGTH, mark=mark)[6:])
+    a, b = make_links(2)
+    with Switch(None, by_engine=True, parts=[part]) as switch:
+        assert live_engine([part]).vn_live_scheduler(switch.handle, name.encode()) == 0
+        switch.load("probe")
+        ports(switch, (a, b))
+        with held(switch):
+            a.send(*frames)
+        got = [f[23] for f in b.receive(len(frames))]
+    assert got == [f[23] for f in in_virtual_time([frames], None, name.encode(), [part])]
+    in_turns = [0 if mark < 40 else 1 + mark % 2 for mark in got[3:27]]
+    fair = name in ("fair", "stochastic")
+    assert [in_turns.count(flow) for flow in range(3)] == ([8, 8, 8] if fair else [24, 0, 0])
+
+
+@pytest.mark.root
 def test_packets_without_end_leave_other_ports_alone(make_links: Links) -> None:
     """Packets of a port recirculate without end, others are resubmitted and lost; the next port
     forwards on."""
@@ -217,7 +246,11 @@ def test_options_of_the_engine_are_read() -> None:
     ("module", "words", "why"),
     [
         ("pcn.softswitch", [], "start `softswitch`"),
-        ("pcn.switch_command", ["--arbitration", "none"], "arbitration none; known: round_robin"),
+        (
+            "pcn.switch_command",
+            ["--arbitration", "none"],
+            "no package brings the arbitration 'none'",
+        ),
     ],
 )
 def test_command_reports_what_it_lacks(module: str, words: list[str], why: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pcn.topologies import order
 from pcn.topologies.buffers import Share, SharedBuffer
 from pcn.topologies.ecn import COLOURS, GREEN, EcnThresholds
 from pcn.topologies.formats.pcn_values import count, exact, one_of, quantity_of, text
@@ -70,6 +71,8 @@ SWITCH: dict[str, Field] = {
 
 def _arbitration(node: Node) -> str:
     name = text(node)
+    if (code := order.shown(name)) is not None:
+        return code
     return name if is_arbitration(name) else one_of(*ARBITRATIONS)(node)
 
 
@@ -136,7 +139,7 @@ def switch_settings(fields: Mapping[str, Any]) -> Switch:
 def switch_fields(switch: Switch) -> dict[str, Any]:
     fields: dict[str, Any] = {"name": switch.name, "id": switch.device_id}
     if switch.arbitration != FIFO:
-        fields["arbitration"] = switch.arbitration
+        fields["arbitration"] = order.stored(switch.arbitration)
     if switch.output is not None:
         fields["output"] = {
             "size": exact("size", switch.output.size_bytes),

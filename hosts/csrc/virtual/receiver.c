@@ -5,11 +5,12 @@
 
 #include "virtual/flow.h"
 
-/* That it grants is in its template, which is being copied. */
+/* That it has a demand, or says what is left, is in its template, which is being copied. */
 static inline void vn_stamp_demand(uint8_t *frame, const struct vn_flow *flow)
 {
     if (__builtin_expect(frame[WIRE_BECN] & WIRE_HAS_CREDIT, 0))
-        wire_store32(frame + WIRE_DEMAND, flow->demand);
+        wire_store32(frame + WIRE_DEMAND,
+                     flow->granted ? flow->demand : vn_grants_demand(vn_grants_left(flow)));
 }
 
 void vn_stamp(const struct vn_context *context, struct vn_packet *packet,
@@ -118,7 +119,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
     bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
     uint32_t payload = last ? flow->last_payload_bytes : flow->payload_bytes;
     bool trimmed = packet->bytes < wire_data_bytes(frame, payload),
-         grants = frame[WIRE_BECN] & WIRE_HAS_CREDIT;
+         grants = (frame[WIRE_BECN] & WIRE_HAS_CREDIT) && flow->granted;
     if (__builtin_expect(grants, 0)) {
         callback->method = VN_ON_DEMAND;
         callback->flow = number;

@@ -565,13 +565,11 @@ int vn_live_weights(struct sw_switch *sw, uint16_t number, const uint16_t weight
 /* The order among packets of a class at the outputs: a scheduler's name. What is inside is lost. */
 int vn_live_scheduler(struct sw_switch *sw, const char *name)
 {
-    for (size_t i = 0; i < sizeof vn_schedulers / sizeof *vn_schedulers; i++) {
-        if (strcmp(vn_schedulers[i]->name, name) != 0) continue;
-        sw_lock(sw);
-        live_of(sw->engine)->scheduler = vn_schedulers[i]->name;
-        live_flush(sw->engine);
-        sw_unlock(sw);
-        return 0;
-    }
-    return -EINVAL;
+    const struct vn_scheduler *scheduler = vn_scheduler_named(name);
+    if (scheduler == NULL) return -EINVAL;
+    sw_lock(sw);
+    live_of(sw->engine)->scheduler = scheduler->name;
+    live_flush(sw->engine);
+    sw_unlock(sw);
+    return 0;
 }

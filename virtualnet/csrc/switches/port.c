@@ -73,6 +73,27 @@ static __attribute__((noinline)) void refuse(struct vn_context *context, struct 
     vn_packet_lose(context, id);
 }
 
+/* A lossy packet is refused, and queued all the same where the scheduler gives up another one for
+ * it, which is lost. */
+static __attribute__((noinline)) bool exchanged(struct vn_context *context, struct vn_link *link,
+                                                uint32_t class, uint32_t id, uint16_t port)
+{
+    const struct vn_scheduler *scheduler = vn_port_more(link)->scheduler;
+    struct vn_class *to = &link->classes[class];
+    if (scheduler == NULL || scheduler->give_up == NULL || to->queue.packets == 0) return false;
+    const struct vn_packet *packet = vn_packet_at(context, id);
+    if (vn_end_of(context, packet->in_link)->classes[class].lossless) return false;
+    uint32_t lost = scheduler->give_up(context, link, class, id);
+    if (lost == VN_NONE) return false;
+    const struct vn_packet *loser = vn_packet_at(context, lost);
+    struct vn_departure departure = {lost, 0, loser->in_link, loser->bytes, loser->counted};
+    if (--to->queue.packets == 0) link->waiting &= (uint8_t)~(1u << class);
+    to->queued_bytes -= loser->bytes;
+    vn_scheduler_release(context, class, &departure);
+    refuse(context, link, class, lost, port);
+    return vn_scheduler_admit(context, link, class, id);
+}
+
 static void serve(struct vn_context *, struct vn_link *, uint32_t number);
 
 /* Whether a frame may start once the line is free. */
@@ -157,7 +178,8 @@ VN_ALWAYS void admit(struct vn_context *context, struct vn_link *link, uint32_t 
                      uint32_t class, uint16_t port)
 {
     if (!vn_scheduler_admit(context, link, class, id) &&
-        !(vn_port_of(link)->trims && trimmed(context, link, class, &id))) {
+        !(vn_port_of(link)->trims && trimmed(context, link, class, &id)) &&
+        !exchanged(context, link, class, id, port)) {
         refuse(context, link, class, id, port);
         return;
     }

@@ -16,14 +16,22 @@
 /* Order among the packets of a class at an output. Its state is vn_queues_of. */
 struct vn_scheduler {
     const char *name;
-    /* of a link that starts at this switch; `free` frees it. NULL: out of memory */
+    /* of a link that starts at this switch. NULL: out of memory */
     void *(*make)(const struct vn_node *);
     void (*push)(struct vn_context *, struct vn_link *, uint32_t class, uint32_t packet);
     uint32_t (*pop)(struct vn_context *, struct vn_link *, uint32_t class); /* a packet waits */
     /* Shows each packet that waits. */
     void (*for_each)(const struct vn_context *, const struct vn_link *, uint32_t class,
                      void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to);
+    /* Frees what it points to, before `free` frees it. NULL: nothing */
+    void (*end)(void *queues);
+    /* A lossy packet finds the class full (its `depth`): takes the one that is to be lost in its
+     * place out of the queue, and returns it. VN_NONE: none. NULL: it is always the one that comes */
+    uint32_t (*give_up)(struct vn_context *, struct vn_link *, uint32_t class, uint32_t packet);
 };
+
+/* NULL: there is none. */
+static const struct vn_scheduler *vn_scheduler_named(const char *name);
 
 /* What the scheduler has made for the link. */
 static inline void *vn_queues_of(const struct vn_link *link) { return vn_port_more(link)->queues; }

@@ -19,6 +19,16 @@ VN_SCHEDULERS(VN_SCHEDULER)
 static const struct vn_scheduler *const vn_schedulers[] = {VN_SCHEDULERS(VN_SCHEDULER)};
 #undef VN_SCHEDULER
 
+const struct vn_scheduler *vn_scheduler_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof vn_schedulers / sizeof *vn_schedulers; i++) {
+        /* one that its file doesn't define is all zeros */
+        const char *known = vn_schedulers[i]->name;
+        if (known != NULL && strcmp(known, name) == 0) return vn_schedulers[i];
+    }
+    return NULL;
+}
+
 VN_ALWAYS void switch_ingress(struct vn_context *context, struct vn_channel *channel, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(context, id);
@@ -73,7 +83,7 @@ static bool start_port(struct vn_context *context, struct vn_node *node, struct 
         more->scheduler = self->scheduler;
         vn_port_of(link)->scheduled = true;
         more->queues = more->scheduler->make(node);
-        if (more->queues == NULL) vn_fail(context, "out of memory for virtual output queues");
+        if (more->queues == NULL) vn_fail(context, "out of memory for a scheduler");
     }
     return !context->failed;
 }
@@ -156,6 +166,8 @@ static void switch_free(struct vn_context *context, struct vn_node *node)
         const struct vn_port_more *more =
             out[port] != VN_NONE ? vn_port_more(&context->links[out[port]]) : NULL;
         if (more == NULL) continue;
+        if (more->queues != NULL && more->scheduler->end != NULL)
+            more->scheduler->end(more->queues);
         free(more->queues);
         free(more->output);
         free(more->weights);
@@ -307,10 +319,9 @@ int vn_set_scheduler(struct vn_context *context, uint32_t node, const char *name
 {
     struct vn_switch *self = changed(context, node);
     if (self == NULL) return -EINVAL;
-    for (size_t i = 0; i < sizeof vn_schedulers / sizeof *vn_schedulers; i++) {
-        if (strcmp(vn_schedulers[i]->name, name) != 0) continue;
-        self->scheduler = vn_schedulers[i];
-        return 0;
-    }
-    return vn_refuse(context, -EINVAL, "no such scheduler");
+    self->scheduler = vn_scheduler_named(name);
+    if (self->scheduler != NULL) return 0;
+    char why[128];
+    snprintf(why, sizeof why, "no scheduler %.40s: no file defines vn_scheduler_%.40s", name, name);
+    return vn_refuse(context, -EINVAL, why);
 }

@@ -1,0 +1,63 @@
+"""The order among packets of a class at switches' outputs: an option that every topology has."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pcn.base.errors import TopologyError
+
+if TYPE_CHECKING:
+    from pcn.topologies.model import Topology
+
+ORDER = "order"
+_FILE_AND_NAME = re.compile(r"(?P<file>.+\.c):(?P<name>[A-Za-z_]\w*)")
+_UNREAD = "code "
+"""Before one that stands in a file of a topology: it is shown, and never run."""
+
+
+def parameters(order: str = "") -> dict[str, str]:
+    """Returns it by name: an option of each topology."""
+    return {ORDER: order}
+
+
+def file_and_name(arbitration: str) -> tuple[Path, str] | None:
+    """Returns the C file and the name of a scheduler in it, of FILE.c:NAME; None of another one."""
+    match = None if arbitration.startswith(_UNREAD) else _FILE_AND_NAME.fullmatch(arbitration)
+    return (Path(match["file"]), match["name"]) if match else None
+
+
+def shown(text: str) -> str | None:
+    """Returns the arbitration for FILE.c:NAME in a file of a topology, such as a run has stored.
+    None of another text."""
+    return f"{_UNREAD}{text.removeprefix(_UNREAD)}" if _FILE_AND_NAME.fullmatch(text) else None
+
+
+def is_shown(arbitration: str) -> bool:
+    """Returns whether it is `shown`, and no network can have it."""
+    return arbitration.startswith(_UNREAD)
+
+
+def stored(arbitration: str) -> str:
+    """Returns what a file of a topology has for it."""
+    return arbitration.removeprefix(_UNREAD)
+
+
+def absolute(arbitration: str) -> str:
+    """Returns it for any working directory. Raises TopologyError for a missing file."""
+    if (code := file_and_name(arbitration)) is None:
+        return arbitration
+    path = code[0].absolute()
+    if not path.is_file():
+        raise TopologyError(f"{ORDER}={arbitration}: no file {code[0]}")
+    return f"{path}:{code[1]}"
+
+
+def with_order(topology: Topology, arbitration: str) -> Topology:
+    """Returns the topology whose switches all have this one: a name, or FILE.c:NAME. Raises
+    TopologyError."""
+    arbitration = absolute(arbitration)
+    switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
+    return replace(topology, switches=switches)
