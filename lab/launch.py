@@ -18,9 +18,10 @@ from pcn.lab.target import (
 )
 from pcn.softswitch.tick import TICK_NS
 from pcn.topologies import order, queue_depth
-from pcn.topologies.lossless import PFC
+from pcn.topologies.lossless import CLASSES, PFC
 from pcn.topologies.model import FIFO, Endpoint, Topology
-from pcn.topologies.switch import ARBITRATIONS
+from pcn.topologies.schedules import Schedule
+from pcn.topologies.switch import ARBITRATIONS, Switch
 
 if TYPE_CHECKING:
     from pcn.controller.marking_contract import PacketGenerator
@@ -100,7 +101,12 @@ def virtual_alone(
         ("output", lambda switch: switch.output is not None, "output buffers behind a fabric are"),
         ("watchdog", lambda switch: switch.watchdog is not None, "a PFC watchdog is"),
         ("latency", lambda switch: switch.takes_time, "a latency and cut-through are"),
-        ("weights", lambda switch: bool(switch.schedules), "weights of classes are"),
+        (
+            "weights",
+            lambda of: any(any(row.weights) for row in of.schedules),
+            "weights of classes are",
+        ),
+        ("caps", lambda of: any(any(row.caps_bps) for row in of.schedules), "caps of classes are"),
         ("buffer", lambda switch: switch.buffer is not None, "a shared buffer is"),
     ):
         switches = [switch.name for switch in topology.switches if has(switch)]
@@ -111,7 +117,7 @@ def virtual_alone(
             yield name, line
 
 
-LEFT_OUT = ("queue", "arbitration", "output", "watchdog", "latency", "weights", "buffer")
+LEFT_OUT = ("queue", "arbitration", "output", "watchdog", "latency", "weights", "caps", "buffer")
 """What a live network can do without."""
 
 
@@ -139,15 +145,27 @@ def without(topology: Topology, names: Collection[str]) -> Topology:
         "output": {"output": None},
         "watchdog": {"watchdog": None},
         "latency": {"latency_s": 0.0, "cut_through": False},
-        "weights": {"schedules": ()},
         "buffer": {"buffer": None},
     }
     fields: dict[str, Any] = {}
     for name in names:
         fields |= plain.get(name, {})
     parameters = {**topology.parameters, **({queue_depth.QUEUE: 0} if "queue" in names else {})}
-    switches = tuple(replace(switch, **fields) for switch in topology.switches)
+    switches = tuple(
+        replace(switch, schedules=_schedules(switch, names), **fields)
+        for switch in topology.switches
+    )
     return replace(topology, switches=switches, parameters=parameters)
+
+
+def _schedules(switch: Switch, names: Collection[str]) -> tuple[Schedule, ...]:
+    """Returns a switch's schedules without these of "weights" and "caps"."""
+    rows = switch.schedules
+    if "weights" in names:
+        rows = tuple(replace(row, weights=(0,) * CLASSES) for row in rows)
+    if "caps" in names:
+        rows = tuple(replace(row, caps_bps=()) for row in rows)
+    return tuple(row for row in rows if any(row.weights) or any(row.caps_bps))
 
 
 def require_kernel_hosts(topology: Topology) -> None:

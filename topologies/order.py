@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcn.base.errors import TopologyError
+from pcn.topologies import python_file
 
 if TYPE_CHECKING:
     from pcn.topologies.model import Topology
@@ -46,10 +47,15 @@ def stored(arbitration: str) -> str:
 
 
 def absolute(arbitration: str) -> str:
-    """Returns it for any working directory. Raises TopologyError for a missing file."""
+    """Returns it for any working directory. Raises TopologyError for a missing file, and for any
+    while files of code are refused."""
     if (code := file_and_name(arbitration)) is None:
         return arbitration
     path = code[0].absolute()
+    try:
+        python_file.require_allowed(path)
+    except python_file.PythonFileError as error:
+        raise TopologyError(str(error)) from None
     if not path.is_file():
         raise TopologyError(f"{ORDER}={arbitration}: no file {code[0]}")
     return f"{path}:{code[1]}"

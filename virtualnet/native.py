@@ -253,6 +253,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_count_waiting": (_int, [_u32, _u32, _u32]),
     "vn_set_trimming": (_int, [_u32, ctypes.POINTER(TrimmingRecord)]),
     "vn_set_weights": (_int, [_u32, ctypes.c_uint16 * CLASSES]),
+    "vn_set_caps": (_int, [_u32, _u64 * CLASSES]),
     "vn_set_watchdog": (_int, [_u32, ctypes.POINTER(WatchdogConfig)]),
     "vn_watchdog_of": (_int, [_u32, ctypes.POINTER(WatchdogStats)]),
     "vn_now": (_u64, []),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pcn.softswitch.native_types import TrimmingRecord
 from pcn.softswitch.trimming import DEFAULT, Trimming
-from pcn.topologies import entry_points, order, python_file
+from pcn.topologies import entry_points, order
 from pcn.topologies.model import Endpoint, Switch
 from pcn.topologies.switch import ARBITRATIONS, SCHEDULER
 from pcn.topologies.watchdog import FORWARD, Watchdog
@@ -41,10 +41,6 @@ def _scheduler(arbitration: str) -> tuple[str, native.Part]:
         )
     if (code := order.file_and_name(arbitration)) is not None:
         path, name = code
-        try:
-            python_file.require_allowed(path)
-        except python_file.PythonFileError as error:
-            raise VirtualError(str(error)) from None
         if not path.is_file():
             raise VirtualError(f"arbitration {arbitration}: no file {path}")
         return name, native.Part(path.absolute(), schedulers=(name,))
@@ -118,6 +114,14 @@ class Ports:
         of = (ctypes.c_uint16 * native.CLASSES)(*weights)
         self._check(
             self._library.vn_set_weights(self._changing(), self._links[Endpoint(switch, port)], of)
+        )
+
+    def set_caps(self, switch: str, port: int, caps_bps: Sequence[float]) -> None:
+        """By class: it sends at most at this rate, also where the line is free; 0: at the line's.
+        Raises VirtualError."""
+        of = (ctypes.c_uint64 * native.CLASSES)(*map(round, caps_bps))
+        self._check(
+            self._library.vn_set_caps(self._changing(), self._links[Endpoint(switch, port)], of)
         )
 
     def set_watchdog(self, switch: str, port: int, watchdog: Watchdog) -> None:

@@ -775,7 +775,9 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 for traffic_class in limited:
                     self.set_queue(switch.name, number, traffic_class, depth=depth)
                 schedule = switch.schedule(number)
-                if schedule is not None:
+                if schedule is not None and any(schedule.weights):
                     self.set_weights(switch.name, number, schedule.weights)
+                if schedule is not None and schedule.caps_bps:
+                    self.set_caps(switch.name, number, schedule.caps_bps)
                 if switch.watchdog is not None and switch.watchdog.applies(number):
                     self.set_watchdog(switch.name, number, switch.watchdog)

@@ -24,7 +24,6 @@ from pcn.topologies.python_file import refused
 from pcn.topologies.schedules import Schedule
 from pcn.topologies.star import star
 from pcn.virtualnet.errors import VirtualError
-from pcn.virtualnet.ports import scheduler_parts
 
 WEIGHTS = (0, 0, 3, 1, 0, 0, 0, 0)
 SCHEME = "pfc"
@@ -111,8 +110,8 @@ def test_scheduler_of_one_file_is_live_by_the_engine_alone(tmp_path: Path) -> No
 
 def test_code_of_a_stored_run_stays_unread_without_leave(tmp_path: Path) -> None:
     (tmp_path / "own.c").write_text("")
-    with refused("not allowed"), pytest.raises(VirtualError, match=r"own\.c: not allowed"):
-        scheduler_parts([f"{tmp_path}/own.c:own"])
+    with refused("not allowed"), pytest.raises(TopologyError, match=r"own\.c: not allowed"):
+        find_topology("star").build({"order": f"{tmp_path}/own.c:own"})
 
 
 def test_engine_gets_weights_and_arbitration(tmp_path: Path) -> None:

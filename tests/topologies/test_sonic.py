@@ -261,8 +261,11 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
         (("QUEUE", "lc1|asic0|Ethernet0|3"), {}, (
             r"a queue of another line card \(HOST\|ASIC\|PORT\|QUEUE\)"
         )),
-        (("SCHEDULER", "scheduler.0", "pir"), "1250000000", (
-            "scheduler.0: pir: a queue has no shaper here"
+        (("SCHEDULER", "scheduler.0", "cir"), "1250000000", (
+            "scheduler.0: cir: no rate is guaranteed"
+        )),
+        (("SCHEDULER", "scheduler.0"), {"type": "STRICT", "pir": "9", "meter_type": "packets"}, (
+            "meter_type 'packets': pir is in bytes a second"
         )),
         (("PORT_QOS_MAP", "Ethernet0", "scheduler"), "scheduler.0", "a port has no shaper here"),
         (("QUEUE", "Ethernet0|3"), {"wred_profile": "LOSSIER"}, "WRED_PROFILE has no 'LOSSIER'"),
@@ -503,7 +506,7 @@ def test_changed_file_is_read_or_refused_in_lines(
             len(switch.rates_bps)
             == len(switch.shares)
             == len(switch.ecn)
-            == len(switch.weights)
+            == len(switch.schedulers)
             == len(switch.lacking)
         )
     assert all("config_db.json:" in line for line in why.split("\n"))

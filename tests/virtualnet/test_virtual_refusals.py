@@ -30,7 +30,7 @@ FABRIC = native.FabricConfig(10**6, 10**6, 2.0, False)
         ("vn_set_link", (0, 0, True), "no such link, or no rate"),
         ("vn_set_scheduler", (HOST, b"round_robin"), "no such switch"),
         ("vn_set_scheduler", (NOWHERE, b"round_robin"), "no such switch"),
-        ("vn_set_scheduler", (SWITCH, b"fair"), "no such scheduler"),
+        ("vn_set_scheduler", (SWITCH, b"fair"), "no scheduler "),
         ("vn_set_fabric", (HOST, ctypes.byref(FABRIC)), "no such switch"),
         ("vn_set_fabric", (NOWHERE, ctypes.byref(FABRIC)), "no such switch"),
         (

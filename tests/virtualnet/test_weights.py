@@ -13,7 +13,7 @@ from networks import PFC_ONLY, star
 
 from pcn.base.errors import TopologyError
 from pcn.hosts.virtual import VirtualNetwork
-from pcn.lab.launch import NetworkError, require_live
+from pcn.lab.launch import NetworkError, require_live, without
 from pcn.topologies import serialise
 from pcn.topologies.formats.known import FORMATS
 from pcn.topologies.lookup import find_topology
@@ -51,6 +51,42 @@ def received(
         return [
             flow.stats().received_bytes for flow in network.flows.values()
         ], network.totals().digest
+
+
+@pytest.mark.parametrize("weights", [(0, 0), (1, 1)])
+def test_capped_class_leaves_the_rest_to_others(weights: tuple[int, int]) -> None:
+    """By strict priority or by equal weights: the capped class gets its 2 Gbit/s, the other 8."""
+    schedule = Schedule((0, *weights, 0, 0, 0, 0, 0), caps_bps=(0, 0, 2e9, 0, 0, 0, 0, 0))
+    (first, capped), _ = received(weighted(star(2), schedule, lossless="1,2"), (1, 2))
+    assert capped * 8 / 2e-3 == pytest.approx(2e9, rel=0.01)
+    assert (first + capped) * 8 / 2e-3 == pytest.approx(LINE, rel=0.01)
+
+
+def test_flow_through_a_cap_takes_its_frames_by_the_cap() -> None:
+    """2 MB at 2 Gbit/s: the last frame leaves when the others have had their time."""
+    topology = weighted(star(1), Schedule((0,) * 8, caps_bps=(0, 0, 0, 2e9, 0, 0, 0, 0)))
+    with VirtualNetwork(topology, PFC_ONLY) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=2_000_000, traffic_class=3))
+        assert network.run(until_s=0.1, finish=True)
+        complete_s = flow.stats().complete_s
+    fixed_s = 2e-6 + 2 * FRAME * 8 / LINE
+    assert complete_s == pytest.approx(1999 * FRAME * 8 / 2e9 + fixed_s, abs=1e-9)
+
+
+def test_caps_are_kept_in_files_and_refused_live(tmp_path: Path) -> None:
+    schedule = Schedule((0, 3, 1, 0, 0, 0, 0, 0), 1, (0, 0, 1.5e9, 0, 0, 0, 0, 0))
+    topology = replace(weighted(star(2), schedule), flows=())
+    file = tmp_path / "net.json"
+    file.write_text(FORMATS["pcn-json"].write(topology))
+    assert find_topology(str(file)).build().switches == topology.switches
+    with pytest.raises(NetworkError, match=r"s0: caps of classes are .* time alone\n.*caps"):
+        require_live(topology, "engine")
+    (switch,) = without(topology, ["caps"]).switches
+    assert switch.schedules == (Schedule(schedule.weights, 1),)
+    require_live(without(topology, ["caps"]), "engine")
+    assert without(topology, ["caps", "weights"]).switches[0].schedules == ()
+    with pytest.raises(TopologyError, match="8 rates in bit/s"):
+        Schedule((0,) * 8, caps_bps=(1.0,))
 
 
 @given(weights=st.tuples(*[st.integers(1, 100)] * 3))

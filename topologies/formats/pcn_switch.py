@@ -46,6 +46,7 @@ ECN: dict[str, Field] = {
 SCHEDULE: dict[str, Field] = {
     "weights": needed(lambda node: tuple(node.elements(count))),
     "port": optional(count),
+    "caps": optional(lambda node: tuple(node.elements(quantity_of("rate"))), ()),
 }
 WATCHDOG: dict[str, Field] = {
     "action": optional(one_of(*ACTIONS), Watchdog.action),
@@ -99,7 +100,7 @@ def _ecn(node: Node) -> EcnThresholds:
 def _schedule(node: Node) -> Schedule:
     fields = node.fields(SCHEDULE)
     try:
-        return Schedule(fields["weights"], fields["port"])
+        return Schedule(fields["weights"], fields["port"], fields["caps"])
     except TopologyError as error:
         raise node.fail(str(error)) from None
 
@@ -157,6 +158,11 @@ def switch_fields(switch: Switch) -> dict[str, Any]:
             {
                 "weights": list(schedule.weights),
                 **({} if schedule.port is None else {"port": schedule.port}),
+                **(
+                    {"caps": [exact("rate", cap_bps) for cap_bps in schedule.caps_bps]}
+                    if schedule.caps_bps
+                    else {}
+                ),
             }
             for schedule in switch.schedules
         ]

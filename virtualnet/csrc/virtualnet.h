@@ -130,6 +130,8 @@ int vn_set_trimming(struct vn_context *, uint32_t link, const struct sw_trimming
 /* Deficit round robin at the start of a link, among the classes that have a weight, behind all
  * others. After all else is built. */
 int vn_set_weights(struct vn_context *, uint32_t link, const uint16_t weights[VN_CLASSES]);
+/* Classes at the start of a link that send at most so many bit/s, whatever waits; 0: no such cap. */
+int vn_set_caps(struct vn_context *, uint32_t link, const uint64_t caps_bps[VN_CLASSES]);
 
 /* A PFC watchdog of the port where a link starts, for its lossless classes: a class that was paused
  * and sent none of its packets for detect_ps is in a storm until no PAUSE has held it for

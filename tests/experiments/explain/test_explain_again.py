@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -135,12 +136,14 @@ def test_result_runs_no_code_that_it_names(
     (tmp_path / "planted.c").write_text("#error it was compiled\n")
     reference = json.loads((out / "summary.json").read_text())["reference"]
     assert "star" in reference
+    of_order = quote(f"order={tmp_path}/planted.c:planted")
     of_topology = reference.replace("star", f"{tmp_path}/planted%2Epy:star", 1)
     for names in (
         {"scheme_reference": f"{planted}:SCHEME"},
         {"scheme_reference": f"{tmp_path}/planted.c"},
         {"scheme_reference": "pcn", "reference": of_topology},
         {"scheme_reference": "pcn", "reference": of_topology.replace("%2E", ".")},
+        {"scheme_reference": "pcn", "reference": f"{reference}&options={of_order}"},
     ):
         changed(out, **names)
         assert pcn(["explain", str(out), "-q"]) == 1

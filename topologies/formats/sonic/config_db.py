@@ -29,7 +29,12 @@ from pcn.topologies.formats.sonic.fields import (
     table_of,
 )
 from pcn.topologies.formats.sonic.pfc import check_map, lossless_of, watchdog_of, watched
-from pcn.topologies.formats.sonic.queues import thresholds_by_colour, thresholds_of, weight_of
+from pcn.topologies.formats.sonic.queues import (
+    Scheduler,
+    scheduler_of,
+    thresholds_by_colour,
+    thresholds_of,
+)
 from pcn.topologies.formats.source import Source
 from pcn.topologies.tree import Node
 from pcn.topologies.watchdog import Watchdog
@@ -46,14 +51,14 @@ _OF_CLASSES = {
 @dataclass(frozen=True)
 class SonicSwitch:
     """What a file has of a switch. By port, in order: rates in bit/s, and by class shares, ECN
-    thresholds, weights."""
+    thresholds, schedulers."""
 
     rates_bps: tuple[float | None, ...]
     pool_bytes: float | None
     shares: tuple[Mapping[int, Share], ...]
     lossless: frozenset[int]
     ecn: tuple[tuple[EcnThresholds, ...], ...]
-    weights: tuple[Mapping[int, int], ...]
+    schedulers: tuple[Mapping[int, Scheduler], ...]
     lacking: tuple[tuple[str, ...], ...]
     """By port: what its lossless classes lack, with file and line."""
     mtus: tuple[tuple[float, str] | None, ...] = ()
@@ -113,12 +118,12 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
         }
         for name, by_class in rows.items()
     }
-    weights = {name: weight_of(scheduler) for name, scheduler in tables["SCHEDULER"].items()}
+    schedulers = {name: scheduler_of(row) for name, row in tables["SCHEDULER"].items()}
     wreds = {
         name: thresholds_by_colour(profile) for name, profile in tables["WRED_PROFILE"].items()
     }
     scheduled = rows_by_class(
-        tables["QUEUE"], names, lambda at: referred(at, "scheduler", weights, "SCHEDULER")
+        tables["QUEUE"], names, lambda at: referred(at, "scheduler", schedulers, "SCHEDULER")
     )
     marked = rows_by_class(
         tables["QUEUE"], names, lambda at: referred(at, "wred_profile", wreds, "WRED_PROFILE")
@@ -136,7 +141,7 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
             check_map(of_classes, kind, lossless)
     for port, at in qos.items():
         if (port == "global" or port in known) and referred(
-            at, "scheduler", weights, "SCHEDULER"
+            at, "scheduler", schedulers, "SCHEDULER"
         ) is not None:
             raise at.fail("scheduler: a port has no shaper here: its link's rate is its speed")
     pool_xoff = pool.get("xoff") if pool and HEADROOM_POOL not in leave_out else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from pcn.base.errors import TopologyError
 from pcn.topologies.ecn import COLOURS, GREEN, EcnThresholds
@@ -13,11 +14,24 @@ _NEVER = 2**32 - 1
 """Bytes of a queue, from which RED would mark."""
 
 
-def weight_of(node: Node) -> int:
-    """Returns a scheduler's DWRR weight, 0 of STRICT. Raises FormatError at a shaper."""
-    for field in ("cir", "pir"):
-        if number_of(node, field):
-            raise node.fail(f"{field}: a queue has no shaper here")
+class Scheduler(NamedTuple):
+    """A row of SCHEDULER: a DWRR weight, 0 of STRICT; what its `pir` allows, 0 without one."""
+
+    weight: int
+    cap_bps: float
+
+
+def scheduler_of(node: Node) -> Scheduler:
+    """Returns a scheduler. Raises FormatError for what a queue hasn't here."""
+    if number_of(node, "cir"):
+        raise node.fail("cir: no rate is guaranteed to a queue here, beside its weight")
+    cap_bps = number_of(node, "pir", 8.0) or 0.0
+    if cap_bps and (meter := node.get("meter_type")) is not None and meter.text() != "bytes":
+        raise node.fail(f"meter_type {meter.text()!r}: pir is in bytes a second here")
+    return Scheduler(_weight_of(node), cap_bps)
+
+
+def _weight_of(node: Node) -> int:
     kind = node.get("type")
     name = "" if kind is None else kind.text()
     if name == "STRICT":

@@ -11,6 +11,7 @@ from pcn.topologies.buffers import Share, SharedBuffer
 from pcn.topologies.ecn import EcnThresholds
 from pcn.topologies.formats.sonic.buffers import HEADROOM_POOL
 from pcn.topologies.formats.sonic.config_db import SonicSwitch
+from pcn.topologies.formats.sonic.queues import Scheduler
 from pcn.topologies.lossless import CLASSES, CONTROL_CLASS
 from pcn.topologies.model import Topology
 from pcn.topologies.schedules import Schedule
@@ -41,7 +42,7 @@ def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
             switches[name],
             buffer=_buffer(name, config, ports),
             ecn=_by_port({port: config.ecn[port - 1] for port in ports}),
-            schedules=_by_port({port: _schedules(config.weights[port - 1]) for port in ports}),
+            schedules=_by_port({port: _schedules(config.schedulers[port - 1]) for port in ports}),
             watchdog=_guarded(config.watchdog, ports),
         )
     links = []
@@ -105,11 +106,14 @@ def _by_port(rows: Mapping[int, tuple[Row, ...]]) -> tuple[Row, ...]:
     return tuple(replace(row, port=port) for port in rows for row in rows[port])
 
 
-def _schedules(weights: Mapping[int, int]) -> tuple[Schedule, ...]:
-    """Returns the schedule of a port; none where the file has no weights of it."""
-    if not weights:
+def _schedules(schedulers: Mapping[int, Scheduler]) -> tuple[Schedule, ...]:
+    """Returns the schedule of a port; none where the file has no schedulers of it."""
+    if not schedulers:
         return ()
-    return (Schedule(tuple(weights.get(number, 0) for number in range(CLASSES))),)
+    rows = [schedulers.get(number, Scheduler(0, 0.0)) for number in range(CLASSES)]
+    caps_bps = tuple(row.cap_bps for row in rows)
+    weights = tuple(row.weight for row in rows)
+    return (Schedule(weights, caps_bps=caps_bps if any(caps_bps) else ()),)
 
 
 def _guarded(watchdog: Watchdog | None, ports: tuple[int, ...]) -> Watchdog | None:

@@ -151,6 +151,16 @@ int vn_pfc_arrives(struct vn_context *context, uint32_t number, const uint8_t ma
     return context->failed ? -EINVAL : 0;
 }
 
+/* Its departures are counted where a class has a rate or a cap, or there is a watchdog. */
+static void note_rates(const struct vn_link *link)
+{
+    const struct vn_port_more *more = vn_port_more(link);
+    bool rated = more->watchdog != NULL;
+    for (uint32_t class = 0; class < VN_CLASSES; class++)
+        rated |= more->interval[class] != 0 || more->cap[class] != 0;
+    vn_port_of(link)->rated = rated;
+}
+
 int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, uint32_t depth,
                  uint64_t rate)
 {
@@ -167,9 +177,21 @@ int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, ui
         return vn_refuse(context, -EINVAL, "a queue before output buffers has no rate");
     link->classes[class].depth = (uint16_t)depth;
     vn_port_more(link)->interval[class] = rate == 0 ? 0 : 1000000000000u / rate;
-    bool rated = vn_port_more(link)->watchdog != NULL;
-    for (uint32_t i = 0; i < VN_CLASSES; i++) rated |= vn_port_more(link)->interval[i] != 0;
-    vn_port_of(link)->rated = rated;
+    note_rates(link);
+    return 0;
+}
+
+int vn_set_caps(struct vn_context *context, uint32_t number, const uint64_t caps_bps[VN_CLASSES])
+{
+    start(context);
+    if (context->failed) return -EINVAL;
+    struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
+    if (link == NULL || !vn_is_switch(vn_near(context, link)))
+        return vn_refuse(context, -EINVAL, "no port of a switch");
+    if (vn_port_of(link)->fabric)
+        return vn_refuse(context, -EINVAL, "a class before output buffers has no cap");
+    memcpy(vn_port_more(link)->cap, caps_bps, sizeof vn_port_more(link)->cap);
+    note_rates(link);
     return 0;
 }
 

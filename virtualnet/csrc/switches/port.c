@@ -239,14 +239,25 @@ static void await_unblocked(struct vn_context *context, const struct vn_link *li
     vn_at(context, link->node, time, VN_EV_READY, number);
 }
 
-/* A packet has left the queue of a class, whose rate may keep back the next one. */
-static void rest(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t class)
+/* A packet of so many bytes has left the queue of a class, whose rate or cap may keep back the next
+ * one. */
+static void rest(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t class,
+                 uint32_t bytes)
 {
     struct vn_port_more *more = vn_port_more(link);
+    uint64_t until = context->now + more->interval[class];
     more->served[class]++;
-    if (more->interval[class] == 0) return;
+    if (more->cap[class] != 0) {
+        /* From when it could have left, or by what waited for the line the class would lose; but by a
+         * frame's time at most, as a class gains no credit while it has nothing to send. */
+        uint64_t time = bytes * UINT64_C(8000000000000) / more->cap[class]; /* below 2^60 */
+        uint64_t from = more->rests_until[class];
+        if (from == 0 || from + time < context->now) from = context->now;
+        if (from + time > until) until = from + time;
+    }
+    if (until == context->now) return;
     vn_port_of(link)->resting |= (uint8_t)(1u << class);
-    more->rests_until[class] = context->now + more->interval[class];
+    more->rests_until[class] = until;
     vn_at(context, link->node, more->rests_until[class], VN_EV_READY, number);
 }
 
@@ -293,7 +304,7 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
             class = sw_trim_turn(&vn_port_more(link)->trimming, classes);
         vn_port_of(link)->last_class = (uint8_t)class;
         struct vn_departure departure = vn_scheduler_next(context, link, class);
-        if (vn_port_of(link)->rated) rest(context, link, number, class);
+        if (vn_port_of(link)->rated) rest(context, link, number, class, departure.bytes);
         enum vn_verdict verdict = vn_hop_egress(context, vn_near(context, link), link->port,
                                                 departure.packet, class, departure.deq_qdepth);
         if (verdict == VN_RECIRCULATED) {

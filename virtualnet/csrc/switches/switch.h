@@ -58,7 +58,8 @@ struct vn_port {
     bool serving; /* vn_port_serve is running */
     bool fabric : 1; /* behind the scheduler there is a fabric and an `output` buffer */
     bool scheduled : 1; /* `scheduler` is set */
-    bool rated : 1; /* a class has an `interval`, or departures are counted in `served` */
+    bool rated
+        : 1; /* a class has an `interval` or a `cap`, or departures are counted in `served` */
     bool trims : 1; /* `trimming` is set */
     bool weighted : 1; /* `weights` is set */
     bool discards : 1; /* the link is down, and `dropping` is of all classes */
@@ -89,6 +90,8 @@ struct vn_port_more {
     uint64_t longest_round, rounds[VN_CLASSES], rounds_since[VN_CLASSES];
     /* a packet leaves the class's queue once in this time; 0: at any time ... */
     uint64_t interval[VN_CLASSES];
+    /* bit/s: after a frame the class waits for as long as that takes at this rate; 0: no cap */
+    uint64_t cap[VN_CLASSES];
     uint64_t rests_until[VN_CLASSES]; /* ... that is, not before then, when a VN_EV_READY comes */
     struct sw_trimming trimming;
     uint64_t trimmed[VN_CLASSES]; /* packets that this class refused */
