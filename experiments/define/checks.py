@@ -109,10 +109,19 @@ def clean(recording: Recording) -> list[Check]:
         flow.sent_packets - flow.repeated_packets - flow.received_packets
         for flow in recording.flows
     )
+    repeats = any(flow.repeated_packets for flow in recording.flows)
     left = len(recording.left_inside)
     control = recording.lost_control
     return [
-        row("", "packets lost", lost, exactly_none, "packets", 0, 0),
+        row(
+            "",
+            "packets lost, and not repeated" if repeats else "packets lost",
+            lost,
+            exactly_none,
+            "packets",
+            0,
+            0,
+        ),
         *([] if control is None else [row("", _CONTROL, control, exactly_none, "frames", 0, 0)]),
         row(
             "",
