@@ -38,7 +38,8 @@ def structures(module: ModuleType) -> list[type[ctypes.Structure]]:
 def test_structures_have_the_layout_of_c(module: ModuleType, tmp_path: Path) -> None:
     records = structures(module)
     assert records
-    lines = [f'#include "{header}"' for header in MODULES[module]]
+    lines = [pcn.virtualnet.native.counts_in_c()]
+    lines += [f'#include "{header}"' for header in MODULES[module]]
     for record in records:
         name = (record.__doc__ or "").rstrip(".")
         assert name.startswith("struct "), record

@@ -1,16 +1,20 @@
 """What a run has counted: of a link, of all, and the deadlock that it is in.
 
-The fields of LinkStats, BufferStats, WatchdogStats, Totals and PartStats are those of the engine's
-struct, in its order and by its names, except times: `now_s` is the engine's `now_ps`. `structure`
-makes the struct's layout of them, so a counter is a line here and a line in csrc/virtualnet.h.
-"""
+LinkStats (`pcn.base.link_counters`), BufferStats, WatchdogStats, Totals and PartStats declare the
+engine's structs: `structure` gives their layout, and `virtualnet/native.py` writes it to C. Fields
+have their names there, but for times: `now_s` is the engine's `now_ps`."""
 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy.typing as npt
+
+from pcn.base.link_counters import LinkRecord as LinkRecord, LinkStats as LinkStats
 
 CLASSES: Final = 8
 _Counts = TypeVar("_Counts")
@@ -20,72 +24,48 @@ _PS = 1e12
 def structure(counts: type) -> list[tuple[str, Any]]:
     """Returns the fields of the C struct that a dataclass of counts stands for: 64 bits each, times
     in ps, eight of a tuple."""
-    types = {"int": ctypes.c_uint64, "float": ctypes.c_uint64}
-    return [
-        (_c_name(entry.name, entry.type), types.get(str(entry.type), ctypes.c_uint64 * CLASSES))
-        for entry in fields(counts)
-    ]
+    u64 = ctypes.c_uint64
+    return [(place, u64 * CLASSES if kind is tuple else u64) for _, place, kind in _layout(counts)]
 
 
 def counted(counts: type[_Counts], raw: ctypes.Structure) -> _Counts:
     """Returns what a struct of `structure` holds; times in s."""
-    names: Any = _c_fields(counts)  # type: ignore[arg-type]  # classes are hashable
-    return counts(*(_number(getattr(raw, name), kind) for name, kind in names))
+    fields: Any = _layout(counts)  # type: ignore[arg-type]  # classes are hashable
+    return counts(**{name: _number(getattr(raw, place), kind) for name, place, kind in fields})
+
+
+def counted_rows(counts: type[_Counts], rows: npt.NDArray[Any]) -> Iterable[_Counts]:
+    """Returns what each row of an array of such structs holds, which may have further fields."""
+    fields: Any = _layout(counts)  # type: ignore[arg-type]  # likewise
+    names = [name for name, *_ in fields]
+    columns = [_column(rows[place], kind) for _, place, kind in fields]
+    return (counts(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True))
 
 
 @cache  # a large network has thousands of links
-def _c_fields(counts: type) -> list[tuple[str, object]]:
-    """Returns the names in the struct of a dataclass of counts, with its fields' types."""
-    return [(_c_name(entry.name, entry.type), entry.type) for entry in fields(counts)]
+def _layout(counts: Callable[..., Any]) -> list[tuple[str, str, type]]:
+    """Returns the fields of a dataclass of counts, each with its name in C and its kind."""
+    return [
+        (name, f"{name.removesuffix('_s')}_ps" if kind is float else name, kind)
+        for name, hint in get_type_hints(counts).items()
+        for kind in [_kind(hint)]
+    ]
 
 
-def _c_name(name: str, annotation: object) -> str:
-    return f"{name.removesuffix('_s')}_ps" if annotation == "float" else name
+def _kind(hint: Any) -> type:
+    """Returns float, tuple or int, of which an annotation may be the type or an optional one."""
+    types = {hint, get_origin(hint), *get_args(hint)}
+    return next(kind for kind in (float, tuple, int) if kind in types)
 
 
-def _number(value: Any, annotation: object) -> Any:
-    if annotation == "float":
-        return value / _PS
-    return value if annotation == "int" else tuple(value)
+def _number(value: Any, kind: type) -> Any:
+    return value / _PS if kind is float else kind(value)
 
 
-@dataclass(frozen=True)
-class LinkStats:
-    """One direction of a link, named by the port it leaves. `paused_s`: from XOFF to XON, for
-    PAUSEs sent over it, summed over classes; `pause_by_class` counts the PAUSEs of each. `refused`:
-    tail drops at its output queues; `refused_by_class`: at each one, of which `trimmed_by_class`
-    were trimmed, and the others are lost. `expired`: PAUSEs of its classes that ran out.
-    `output_bytes`: what is in its output buffer, or on its way there through the fabric; 0 without
-    one. With credits, `fc_packets` are flow control packets, and `starved_s` is how long its
-    classes had none for a frame, summed over them.
-
-    `held_max` and `held_limit` concern what came in over it: bytes that one lossless class had
-    inside, and what PFC guarantees (XOFF and what can be in flight then), or the buffer that
-    credits share out, in whole blocks of 64 bytes. `held_bytes` is what all of them have inside
-    now. `lost`, `repeated`: frames, by `VirtualNetwork.disturb`. `overrun`: frames of lossless
-    classes for which there was no room left, after a PAUSE was lost or late, or where the run
-    survives that.
-    """
-
-    packets: int
-    bytes: int
-    pause: int
-    resume: int
-    paused_s: float
-    refused: int
-    held_max: int
-    held_limit: int
-    expired: int
-    output_bytes: int = 0
-    held_bytes: int = 0
-    fc_packets: int = 0
-    starved_s: float = 0.0
-    lost: int = 0
-    repeated: int = 0
-    overrun: int = 0
-    pause_by_class: tuple[int, ...] = (0,) * CLASSES
-    refused_by_class: tuple[int, ...] = (0,) * CLASSES
-    trimmed_by_class: tuple[int, ...] = (0,) * CLASSES
+def _column(values: npt.NDArray[Any], kind: type) -> Iterable[Any]:
+    if kind is float:
+        return (values / _PS).tolist()  # type: ignore[no-any-return]  # of NumPy
+    return map(kind, values.tolist())
 
 
 @dataclass(frozen=True)
@@ -145,9 +125,10 @@ class Totals:
 
     `packets` are those in the network now; credits' flow control packets, of which there are always
     some, don't count. `packets_most` is how many frames were in memory at once. Nodes don't go
-    strictly in step, so it is a fact of the engine rather than of the model. `unusable_cnps` came
-    to RPs that need a RecRate, without one, and were dropped. `unfinished`: flows of known size
-    that haven't arrived whole, those that haven't started among them.
+    strictly in step, so it is a fact of the engine rather than of the model. At hosts `bad_frames`
+    have a wrong checksum, `stray_frames` are for another host, and `unusable_cnps` came to RPs that
+    need a RecRate, without one, and were dropped. `unfinished`: flows of known size that haven't
+    arrived whole, those that haven't started among them.
     """
 
     now_s: float

@@ -1,4 +1,5 @@
-"""The engine as ctypes sees it: csrc/virtualnet.h, struct by struct and call by call.
+"""The engine as ctypes sees it: csrc/virtualnet.h, struct by struct and call by call. Structs of
+counts are declared in counts.py, and written to C from here (`counts_in_c`).
 
 A caller with further kinds of endpoints, flow controls, schedulers or nodes names their files:
 `engine(parts)` is built with them."""
@@ -302,6 +303,24 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
+def counts_in_c() -> str:
+    """Returns the definitions of the structs that virtualnet/counts.py declares."""
+    lines = ["#include <stdint.h>"]
+    for name, record in {
+        "vn_watchdog_stats": WatchdogStats,
+        "vn_shared_buffer_stats": SharedBufferStats,
+        "vn_link_stats": LinkStats,
+        "vn_totals": Totals,
+        "vn_part_stats": PartStats,
+    }.items():
+        fields = (
+            f"uint64_t {field}{'' if kind is _u64 else f'[{CLASSES}]'};"
+            for field, kind, *_ in record._fields_
+        )
+        lines.append(f"struct {name} {{ {' '.join(fields)} }};")
+    return "\n".join(lines)
+
+
 @lru_cache(maxsize=1)
 def switch_library() -> ctypes.CDLL:
     """Returns the switch's runtime, which programs and the engine find their functions in."""
@@ -346,7 +365,7 @@ def engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
 def engine_path(parts: Sequence[Part] = ()) -> Path:
     """Returns the engine, with these parts, as a shared object; compiled if it isn't yet. Raises
     BuildError."""
-    lines = []
+    lines = [counts_in_c()]
     for kinds in ("endpoints", "flow_controls", "schedulers", "observers"):
         names = [name for part in parts for name in getattr(part, kinds)]
         lines.append(

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
+from pcn.base.link_counters import LinkRecord as LinkRecord
 from pcn.experiments.data.records import Recorded
 from pcn.experiments.data.series import Series
 
@@ -59,30 +60,17 @@ class FlowRecord(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LinkRecord:
-    """PFC frames that were sent over one direction of a link, those of PAUSE by class, and how long
-    they held up the other direction (of a live run, class 3 of it)."""
-
-    pause: int
-    resume: int
-    paused_s: float
-    pause_by_class: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
 class PortRecord:
-    """Packets of the lossless class that a port transmitted, how many it marked or sent messages
-    for as an output, how many it marked UE, and the messages because of what it has inside as an
-    input; `rate_bps` nominal.
+    """What a port counted; `rate_bps` nominal.
 
-    Fields with a default are counters of a marking point: both runners sample a program's counters
-    of these names."""
+    Fields with a meaning are entries of summary.json. Those with a default are counters of a
+    marking point: both runners sample a program's counters of these names."""
 
-    transmitted: int
+    transmitted: Annotated[int, "packets of the lossless class transmitted"]
     rate_bps: float
-    marked: int = 0
-    marked_ue: int = 0
-    notified: int = 0
+    marked: Annotated[int, "packets that it marked CE, or sent a message for"] = 0
+    marked_ue: Annotated[int, "packets that it marked UE"] = 0
+    notified: Annotated[int, "messages that it sent for packets inside, as an input"] = 0
 
     @classmethod
     def marks(cls) -> tuple[str, ...]:

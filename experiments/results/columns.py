@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from types import NoneType
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 _WORDS = {int: "integer", float: "number", str: "text", dict: "object", NoneType: "null"}
 
@@ -29,6 +29,16 @@ class Column:
         """Returns the entry's value, for `json.dumps`."""
         read = self.read if callable(self.read) else attrgetter(self.read or self.name)
         return _plain(self.type, read(source))
+
+
+def declared(record: type, path: str = "") -> Iterator[Column]:
+    """Yields an entry for each field of a class whose annotation has a meaning, as
+    `Annotated[int, "packets lost"]`. `path`: of the record, an attribute of the object's source."""
+    for name, hint in get_type_hints(record, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            kind, meaning = get_args(hint)
+            values = get_args(kind) if get_origin(kind) is tuple else ()
+            yield Column(name, [values[0]] if values else kind, meaning, f"{path}{name}")
 
 
 class Columns(list[Column]):

@@ -1,7 +1,7 @@
 """`summary.json`: a run in one page of numbers. Times and rates are nominal, in SI units.
 
-An entry is a Column of its object, and nothing else lists it; docs/summary.md has the table that
-`documentation` makes."""
+An entry is a Column of its object, or a counter of a record (`declared`), and nothing else lists
+it; docs/summary.md has the table that `documentation` makes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from pcn.experiments.data import series_math
-from pcn.experiments.data.recording import FlowRecord, PortRecord, Recording
+from pcn.experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
-from pcn.experiments.results.columns import Column, Columns
+from pcn.experiments.results.columns import Column, Columns, declared
 from pcn.experiments.results.judged_run import Result
 from pcn.experiments.results.over_time import over_time
 from pcn.hosts.algorithms import find_scheme
@@ -126,14 +126,7 @@ PACKETS = Columns(
         ),
     ]
 )
-LINK = Columns(
-    [
-        Column("pause", int, "PAUSE frames sent over this direction of the link"),
-        Column("resume", int, "RESUME frames likewise"),
-        Column("paused_s", float, "time for which they held up the other direction, s"),
-        Column("pause_by_class", [int], "PAUSE frames by traffic class, 0 to 7"),
-    ]
-)
+LINK = Columns(declared(LinkRecord))
 PFC = Columns(
     [
         Column(
@@ -182,17 +175,7 @@ FLOW_CONTROL = Columns(
 )
 PORT = Columns(
     [
-        Column(
-            "transmitted", int, "packets of the lossless class transmitted", "record.transmitted"
-        ),
-        Column("marked", int, "packets that it marked CE, or sent a message for", "record.marked"),
-        Column("marked_ue", int, "packets that it marked UE", "record.marked_ue"),
-        Column(
-            "notified",
-            int,
-            "messages that it sent for packets inside, as an input",
-            "record.notified",
-        ),
+        *declared(PortRecord, "record."),
         Column(
             "queue_bytes_mean",
             float | None,

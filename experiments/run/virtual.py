@@ -41,6 +41,7 @@ from pcn.topologies.flow_columns import FlowColumns
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.virtualnet import Deadlock, Lateness, Samples, Source
+from pcn.virtualnet.counts import counted_rows
 from pcn.virtualnet.parts import Transport
 from pcn.virtualnet.threads import commanded, threads_for
 
@@ -352,16 +353,9 @@ class _Run:
         return self._network.all_link_stats()
 
     def link_records(self) -> Iterable[tuple[str, LinkRecord]]:
-        stats, name_of = self._link_stats, self._plan.topology.link_name
+        name_of = self._plan.topology.link_name
         names = (name_of(port.node, port.port) for port in self._ports)
-        by_class = map(tuple, stats["pause_by_class"].tolist())
-        columns = (
-            stats["pause"].tolist(),
-            stats["resume"].tolist(),
-            (stats["paused_ps"] / 1e12).tolist(),
-            by_class,
-        )
-        return zip(names, map(LinkRecord, *columns), strict=True)
+        return zip(names, counted_rows(LinkRecord, self._link_stats), strict=True)
 
     def read_switches(self) -> None:
         """After the run: what is read of the switches, of which each process has its own."""

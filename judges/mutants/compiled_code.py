@@ -22,10 +22,11 @@ from pcn.hosts.native import FLAGS as HOST_FLAGS  # noqa: E402
 from pcn.softswitch import p4c  # noqa: E402
 from pcn.softswitch.cache.objects import compiler  # noqa: E402
 from pcn.softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
+from pcn.virtualnet.native import counts_in_c  # noqa: E402
 
-ENGINE = ("-DVN_MORE_ENDPOINTS(X)=X(rdma)", "-include")
+ENGINE = ("-DVN_MORE_ENDPOINTS(X)=X(rdma)", "-include", "/dev/stdin", "-include")
 """Before the engine's file, and RDMA's."""
-OBSERVED = (ENGINE[0], "-DVN_MORE_OBSERVERS(X)=X(explain)", "-include")
+OBSERVED = ("-DVN_MORE_OBSERVERS(X)=X(explain)", *ENGINE)
 """Likewise, and the observer's."""
 
 
@@ -49,7 +50,9 @@ def same(before: str | dict[Path, str], after: str | dict[Path, str]) -> bool:
 def _assembly(place: Path, path: str) -> str | None:
     folder = place / Path(path).parent
     units: list[list[str | Path]]
+    text = ""
     if path.startswith(("virtualnet/", "hosts/csrc/virtual/")):
+        text = counts_in_c()
         engine, rdma = place / "virtualnet/csrc/engine.c", place / "hosts/csrc/virtual/rdma.c"
         units = [
             [*ENGINE, engine, rdma],
@@ -73,7 +76,7 @@ def _assembly(place: Path, path: str) -> str | None:
     assembly = ""
     for unit in units:
         command = [*compiler(), *flags, *includes, "-g0", "-w", "-S", "-o", "-", *unit]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=place)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=place)
         if done.returncode:
             return None
         assembly += done.stdout

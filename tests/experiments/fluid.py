@@ -88,8 +88,8 @@ def fluid(plan: Plan) -> Recording:
             )
             for flow, count in zip(ends, counts, strict=True)
         ),
-        links={link: LinkRecord(int(pauses[-1]), 1, 0.001) for link in links}
-        | {"s1->s0": LinkRecord(0, 0, 0.0)},
+        links={link: _link_record(int(pauses[-1]), 1, 0.001) for link in links}
+        | {"s1->s0": _link_record(0, 0, 0.0)},
         ports={
             port: PortRecord(
                 round(float(transmitted[-1]) / frame), capacity, round(float(marked[-1]) / frame)
@@ -102,3 +102,7 @@ def fluid(plan: Plan) -> Recording:
         versions={"python": "3.11.2"},
         notes=("A note.",),
     )
+
+
+def _link_record(pause: int, resume: int, paused_s: float) -> LinkRecord:
+    return LinkRecord(pause=pause, resume=resume, paused_s=paused_s, pause_by_class=())

@@ -11,6 +11,13 @@
 
 #include "base.h"
 
+/* Structs of counts have their fields in virtualnet/counts.py, which come before this file as C. */
+struct vn_watchdog_stats;
+struct vn_shared_buffer_stats;
+struct vn_link_stats;
+struct vn_totals;
+struct vn_part_stats;
+
 struct sw_switch;
 struct sw_trimming;
 struct vn_context;
@@ -77,14 +84,6 @@ struct vn_share_config {
 int vn_set_shared_buffer(struct vn_context *, uint32_t node, uint64_t bytes);
 int vn_set_share(struct vn_context *, uint32_t link, uint32_t class,
                  const struct vn_share_config *);
-struct vn_shared_buffer_stats {
-    uint64_t size_bytes, shared_bytes; /* of the buffer; of the pool: without reserves, headrooms */
-    uint64_t used_bytes, used_max_bytes; /* of the pool */
-    uint64_t summed_bytes; /* what the shares' own accounts say is used of it */
-    uint64_t held_bytes; /* of all shares: all that is inside */
-    uint64_t headroom_bytes, headroom_max_bytes; /* of all shares; of one */
-    uint64_t paused; /* shares */
-};
 int vn_buffer_stats(const struct vn_context *, uint32_t node, struct vn_shared_buffer_stats *);
 /* A host without endpoints counts what arrives as stray. */
 int64_t vn_add_host(struct vn_context *, const uint8_t ip[4]);
@@ -142,9 +141,6 @@ struct vn_watchdog_config {
     bool forward;
     uint8_t classes;
 };
-struct vn_watchdog_stats {
-    uint64_t storms, restored, dropped; /* dropped: packets */
-};
 int vn_set_watchdog(struct vn_context *, uint32_t link, const struct vn_watchdog_config *);
 int vn_watchdog_of(const struct vn_context *, uint32_t link, struct vn_watchdog_stats *);
 
@@ -174,30 +170,6 @@ struct vn_disturbance {
 int vn_disturb(struct vn_context *, uint32_t link, enum vn_frames, const struct vn_disturbance *);
 
 /* Of one direction of a link. */
-struct vn_link_stats {
-    /* Where it starts. */
-    uint64_t packets, bytes; /* of all kinds, whose transmission has started */
-    uint64_t pause, resume; /* PFC frames of all classes, the queued ones too */
-    uint64_t paused_ps; /* from XOFF to XON, for PAUSEs sent over it; summed over classes */
-    uint64_t refused; /* tail drops at its output queues (vn_set_queue, VN_LOSSY_LIMIT) */
-    /* Where it ends: what came in over it. */
-    uint64_t held_max; /* largest ingress occupancy of one lossless class, bytes */
-    uint64_t held_limit; /* XOFF plus headroom, or, with credits, the buffer */
-    /* Where it starts. */
-    uint64_t expired; /* PAUSEs of its classes that ran out without a RESUME */
-    /* now in its output buffer, or on their way there, of all classes; 0 without one */
-    uint64_t output_bytes;
-    uint64_t held_bytes; /* where it ends: ingress occupancy now, of all lossless classes */
-    uint64_t fc_packets; /* flow control packets of credits, of all classes, the queued ones too */
-    uint64_t starved_ps; /* without credits for the longest frame; summed over classes */
-    uint64_t lost, repeated; /* by vn_disturb */
-    /* where it ends: frames of lossless classes that found more than held_limit inside, after a
-     * PAUSE was lost or late, or where the run survives that (vn_survive) */
-    uint64_t overrun;
-    uint64_t pause_by_class[VN_CLASSES]; /* `pause`, by the class that is paused */
-    uint64_t refused_by_class[VN_CLASSES];
-    uint64_t trimmed_by_class[VN_CLASSES]; /* of those; the others are lost */
-};
 int vn_link_stats(const struct vn_context *, uint32_t link, struct vn_link_stats *);
 
 /* Classes of links that are stuck for ever. */
@@ -355,25 +327,6 @@ struct vn_arrivals {
 };
 int vn_source_arrivals(const struct vn_context *, uint32_t host, struct vn_arrivals *);
 
-struct vn_totals {
-    uint64_t now_ps, events, digest;
-    /* Packets that came into switches; of these the data packets. PFC and generated frames are
-     * among the former: programs get them. */
-    uint64_t traversals, data_traversals;
-    /* in the network now but for credits' flow control packets, of which there are always some, and
-     * the most of all so far */
-    uint64_t packets, packets_most;
-    /* In switches, by the program (which drops PFC and generated frames, too), or on their way to a
-     * port without a link or a multicast group that doesn't exist. Tail drops are `refused` of
-     * vn_link_stats. */
-    uint64_t dropped;
-    /* of them: for a port without a link; for a group that doesn't exist */
-    uint64_t unlinked, ungrouped;
-    /* at hosts: wrong checksum; not for this host; without the RecRate that the RP needs */
-    uint64_t bad_frames, stray_frames, unusable_cnps;
-    /* flows of known size that haven't arrived completely, those that haven't started among them */
-    uint64_t unfinished;
-};
 void vn_totals(const struct vn_net *, struct vn_totals *);
 
 /* Bytes, for who tells a network's memory before it is there: of a node; of a direction of a link,
@@ -403,12 +356,7 @@ int vn_partition_of(struct vn_context *, uint32_t n, uint32_t *owners);
 int vn_split(struct vn_context *, uint32_t n, uint32_t number, const uint32_t *owners,
              uint32_t n_nodes, int (*exchange)(uint32_t, const struct vn_mail *, struct vn_mail *));
 int64_t vn_add_elsewhere(struct vn_context *);
-/* No result. waited_ps: in exchanges, by the wall's clock. longest_events: by exchange, the events
- * of the part that had the most, summed: no number of cores makes it less. */
-struct vn_part_stats {
-    uint64_t rounds, exchanges, events, longest_events, frames_out, frames_in, bytes_out, waited_ps,
-        lookahead_ps;
-};
+/* No result. */
 void vn_part_stats(const struct vn_context *, struct vn_part_stats *);
 /* By node: those of the other parts are 0 until they are set. */
 void vn_digests(struct vn_context *, uint64_t *digests, bool set);
