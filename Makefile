@@ -160,12 +160,12 @@ root:
 LOCK = $(VENV)/tools/bin/python release/lock.py
 ALL_PYTHONS := --universal --python-version 3.10
 
-# The image's and the action's locks are parts of the first one; the lowest is for the lowest Python alone.
-lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows, the lowest (lowest.lock), and the other locks
+# The image and the action install parts of the first one (release/part.sh); the lowest is for the lowest Python alone.
+lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows, the lowest (lowest.lock), the tools, and the names of parts
 	$(LOCK) requirements.lock $(ALL_PYTHONS) --all-extras pyproject.toml
 	$(LOCK) lowest.lock --python-platform linux --python-version 3.10 --all-extras --resolution lowest-direct pyproject.toml
-	$(LOCK) release/image.lock $(ALL_PYTHONS) -c requirements.lock --extra figures --extra parquet --extra web --extra yaml pyproject.toml
-	printf '%s\n' ptf scapy setuptools | $(LOCK) release/action.lock $(ALL_PYTHONS) -c requirements.lock pyproject.toml -
+	$(LOCK) release/image.txt $(ALL_PYTHONS) -c requirements.lock --extra figures --extra parquet --extra web --extra yaml pyproject.toml
+	printf '%s\n' ptf scapy setuptools | $(LOCK) release/action.txt $(ALL_PYTHONS) -c requirements.lock pyproject.toml -
 	printf '%s\n' cyclonedx-bom uv ziglang | $(LOCK) tools.lock $(ALL_PYTHONS) -
 
 SUITE ?= trixie

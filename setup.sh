@@ -55,6 +55,6 @@ echo "setup: Python packages into $venv"
 "$python" -m venv "$venv"
 # What comes as source is built by the locked setuptools: --require-hashes doesn't reach the tools that pip would fetch.
 install=("$venv/bin/pip" install -qq --disable-pip-version-check --no-build-isolation --use-pep517)
-"${install[@]}" --require-hashes -r <(awk '/^[^ ]/ { on = /^setuptools==/ } on' "$lock")
+"${install[@]}" --require-hashes -r <(sh release/part.sh "$lock" setuptools)
 "${install[@]}" --require-hashes -r "$lock"
 "${install[@]}" --no-deps --editable .

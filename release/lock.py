@@ -1,4 +1,5 @@
 """Writes a lock: `python release/lock.py FILE OPTION...`, which `make lock` runs for each of them.
+Of a FILE.txt, which is a part of requirements.lock, the packages' names alone (part.sh).
 
 uv resolves (the options are those of `uv pip compile`) and names every file that a version has. A
 lock keeps the hashes of those that `make setup` can install: wheels for CPython's supported
@@ -72,7 +73,10 @@ def main(arguments: list[str]) -> None:
     pythons = supported()
     if "--universal" not in options:
         pythons = ["cp" + options[options.index("--python-version") + 1].replace(".", "")]
-    Path(file).write_text(lock(resolved.stdout, pythons))
+    text = lock(resolved.stdout, pythons)
+    if file.endswith(".txt"):
+        text = "".join(f"{name}\n" for name in dict.fromkeys(re.findall(r"^(\S+)==", text, re.M)))
+    Path(file).write_text(text)
 
 
 if __name__ == "__main__":

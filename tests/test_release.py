@@ -156,7 +156,7 @@ def test_container_is_built_of_locked_packages_and_has_no_sources() -> None:
     assert f'"Programming Language :: Python :: {base[0]}"' in (ROOT / "pyproject.toml").read_text()
     assert int(user[0]) > 0
     makefile = (ROOT / "Makefile").read_text()
-    (chosen,) = re.findall(r"LOCK\) release/image\.lock (.*)", makefile)
+    (chosen,) = re.findall(r"LOCK\) release/image\.txt (.*)", makefile)
     assert set(re.findall(r"--extra (\w+)", chosen)) <= set(extras.MODULES)
 
 
