@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 from collections.abc import Callable
@@ -11,17 +10,13 @@ from pathlib import Path
 from pcn.base import owner_only
 from pcn.topologies.model import Endpoint
 from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.network_part import NetworkPart
 from pcn.virtualnet.pfc_log import PfcLog
 
 
-class Captures:
+class Captures(NetworkPart):
     """The part of a TimedNetwork that captures frames."""
 
-    _library: ctypes.CDLL
-    _links: dict[Endpoint, int]
-    _alive: Callable[[], int]
-    _changing: Callable[[], int]
-    _check: Callable[[int], int]
     _captures: dict[int, Path]
     _only_in_one: Callable[[str], None]
 

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
 from typing import Literal
 
-from pcn.topologies.model import Endpoint, Topology
+from pcn.topologies.model import Endpoint
 from pcn.virtualnet import native
 from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.network_part import NetworkPart
 from pcn.virtualnet.times import picoseconds
 
 
-class Faults:
+class Faults(NetworkPart):
     """The part of a TimedNetwork that disturbs it: links, frames, packets that are lost."""
 
-    topology: Topology
-    _library: ctypes.CDLL
-    _links: dict[Endpoint, int]
-    _nodes: dict[str, int]
-    _alive: Callable[[], int]
-    _changing: Callable[[], int]
-    _check: Callable[[int], int]
     _rates: dict[int, tuple[float, bool]]
 
     def survive(self) -> None:

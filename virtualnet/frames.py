@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pcn.topologies.model import Endpoint, Topology
+from pcn.topologies.model import Endpoint
 from pcn.virtualnet import native
 from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.network_part import NetworkPart
 from pcn.virtualnet.times import LONGEST_S, picoseconds
 
 STORED_BYTES = 128
@@ -44,17 +45,10 @@ class Arrivals(NamedTuple):
     marked_ce_frames: int
 
 
-class Frames:
+class Frames(NetworkPart):
     """The part of a TimedNetwork that sends and takes frames."""
 
-    topology: Topology
     whole_bytes: int | None
-    _links: dict[Endpoint, int]
-    _library: ctypes.CDLL
-    _nodes: dict[str, int]
-    _alive: Callable[[], int]
-    _changing: Callable[[], int]
-    _check: Callable[[int], int]
     _numbered: Callable[[Callable[[], None]], int]
 
     def send(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from pcn.softswitch.native_types import TrimmingRecord
 from pcn.softswitch.trimming import DEFAULT, Trimming
@@ -16,6 +16,7 @@ from pcn.topologies.watchdog import FORWARD, Watchdog
 from pcn.virtualnet import native
 from pcn.virtualnet.counts import WatchdogStats, counted
 from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.network_part import NetworkPart
 from pcn.virtualnet.times import picoseconds
 
 
@@ -60,16 +61,9 @@ def scheduler_name(arbitration: str) -> str:
     return code[1] if code else ARBITRATIONS.get(arbitration, arbitration)
 
 
-class Ports:
+class Ports(NetworkPart):
     """The part of a TimedNetwork that sets switches and their ports, ports when all else is
     there."""
-
-    _library: ctypes.CDLL
-    _links: dict[Endpoint, int]
-    _nodes: dict[str, int]
-    _alive: Callable[[], int]
-    _changing: Callable[[], int]
-    _check: Callable[[int], int]
 
     def set_queue(
         self, switch: str, port: int, traffic_class: int, *, depth: int = 0, rate_pps: int = 0

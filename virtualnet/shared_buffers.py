@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pcn.topologies.buffers import SharedBuffer
 from pcn.topologies.lossless import CONTROL_CLASS
-from pcn.topologies.model import Endpoint, Topology
 from pcn.virtualnet import native
 from pcn.virtualnet.counts import BufferStats, counted
 from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.network_part import NetworkPart
 
 
-class SharedBuffers:
+class SharedBuffers(NetworkPart):
     """The part of a TimedNetwork that gives switches shared buffers."""
-
-    topology: Topology
-    _library: ctypes.CDLL
-    _nodes: dict[str, int]
-    _links: dict[Endpoint, int]
-    _alive: Callable[[], int]
-    _changing: Callable[[], int]
-    _check: Callable[[int], int]
 
     def share_buffer(self, switch: str, buffer: SharedBuffer, lossless: Sequence[int]) -> None:
         """Gives a switch a buffer that its ports share, behind `protect` of the lossless classes,

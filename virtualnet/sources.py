@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pcn.topologies.model import Endpoint, Topology
+from pcn.topologies.model import Endpoint
 from pcn.virtualnet import native
+from pcn.virtualnet.network_part import NetworkPart
 from pcn.virtualnet.samples import Source
 
 ROCE_CLASS = 3
 
 
-class LinkSources:
+class LinkSources(NetworkPart):
     """The part of a TimedNetwork that finds the engine's numbers for what Python calls by name."""
-
-    topology: Topology
-    _links: dict[Endpoint, int]
-    _nodes: dict[str, int]
 
     def queue_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
         """Returns what waits to leave by a switch's port."""

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pcn.topologies.model import Endpoint, Topology
+from pcn.topologies.model import Endpoint
 from pcn.virtualnet import native
 from pcn.virtualnet.counts import Deadlock, LinkStats, PartStats, Totals, counted
 from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.network_part import NetworkPart
 from pcn.virtualnet.parts import Part
 from pcn.virtualnet.threads import ThreadStats
 
 
-class Statistics:
+class Statistics(NetworkPart):
     """The part of a TimedNetwork that reads its counters."""
 
-    topology: Topology
-    _library: ctypes.CDLL
-    _links: dict[Endpoint, int]
-    _nodes: dict[str, int]
-    _alive: Callable[[], int]
-    _changing: Callable[[], int]
-    _check: Callable[[int], int]
     _link_rows: npt.NDArray[Any] | None = None
     """Of all processes, once they were gathered."""
 
