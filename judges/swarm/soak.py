@@ -47,6 +47,7 @@ from pcn.hosts.recommended import recommended, recommended_at_ports  # noqa: E40
 from pcn.lab.attach import attach, find  # noqa: E402
 from pcn.lab.journal import Record  # noqa: E402
 from pcn.lab.network import configured  # noqa: E402
+from pcn.lab.target import EMBEDDED  # noqa: E402
 from pcn.topologies import lookup  # noqa: E402
 from pcn.topologies.model import Topology  # noqa: E402
 
@@ -143,13 +144,16 @@ def programs_of(record: Record) -> tuple[dict[str, int], dict[str, int]]:
     return programs | {HOLDER: record.owner.pid}, dict(Counter(first[pid] for pid in pids.values()))
 
 
-def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Path) -> list[str]:
+def soak(
+    topology: Topology, target: str, k: float | None, minutes: float, seed: int, out: Path
+) -> list[str]:
     """What was wrong."""
     wrong: list[str] = []
     samples: list[Sample] = []
     before = live.interfaces()
     stretched = [] if k is None else ["-k", f"{k:g}"]
-    subprocess.run([PCN, "up", topology.name, "-n", NETWORK, *stretched], check=True)
+    command = [PCN, "up", topology.name, "-n", NETWORK, "--target", target, *stretched]
+    subprocess.run(command, check=True)
     try:
         record = find(NETWORK)
         scheme_class = find_scheme(record.scheme)
@@ -200,6 +204,7 @@ def main() -> int:
     parser.add_argument(
         "-k", type=float, help="how many times slower time runs (what this machine carries)"
     )
+    parser.add_argument("--target", choices=EMBEDDED, default=EMBEDDED[0], help="the switches")
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("soak.csv"))
@@ -217,7 +222,14 @@ def main() -> int:
     try:
         with signals.raising():
             topology = lookup.find_topology(arguments.topology).build()
-            wrong = soak(topology, arguments.k, arguments.minutes, arguments.seed, arguments.out)
+            wrong = soak(
+                topology,
+                arguments.target,
+                arguments.k,
+                arguments.minutes,
+                arguments.seed,
+                arguments.out,
+            )
     except (KeyboardInterrupt, signals.Terminated):
         print("soak: interrupted", file=sys.stderr)
         return 130
