@@ -111,10 +111,11 @@ def virtual_alone(
     ):
         switches = [switch.name for switch in topology.switches if has(switch)]
         if switches and not (by_engine and name == "weights"):
-            has_it = name in ("weights", "arbitration")
-            way_out = "; --target engine has it live" if has_it and not by_engine else ""
-            line = f"{', '.join(switches)}: {feature} there in virtual time alone{way_out}"
-            yield name, line
+            by_the_engine = name in ("weights", "arbitration")
+            where = (
+                "with --target engine, and in virtual time" if by_the_engine else "in virtual time"
+            )
+            yield name, f"{', '.join(switches)}: {feature} there {where} alone"
 
 
 LEFT_OUT = ("queue", "arbitration", "output", "watchdog", "latency", "weights", "caps", "buffer")

@@ -104,6 +104,6 @@ def test_unknown_arbitration_is_refused() -> None:
 
 def test_live_networks_refuse_it() -> None:
     with pytest.raises(
-        NetworkError, match="s0: arbitration 'round robin' is there in virtual time alone"
+        NetworkError, match="s0: arbitration 'round robin' is there with --target engine, and"
     ):
         launch_spec(arbitrated(star(2), ROUND_ROBIN), "s0", 400, Path("grpc"))

@@ -145,7 +145,7 @@ def test_weights_that_cannot_work_are_refused() -> None:
     ):
         replace(topology, switches=(replace(topology.switches[0], output=OutputBuffer()),))
     with pytest.raises(
-        NetworkError, match="s0: weights of classes are there in virtual time alone"
+        NetworkError, match="s0: weights of classes are there with --target engine, and in"
     ):
         require_live(topology)
     assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology
