@@ -119,6 +119,7 @@ bool sw_tm_enqueue(struct sw_tm_port *port, uint32_t number, struct sw_pkt *pkt,
         sw_trims_tail(&port->trimming)) {
         pkt->enq_ns = now_ns;
         pkt->queue = (uint8_t)number;
+        pkt->p.std.enq_qdepth = (queue->packets.count - 1) & 0x7ffffu; /* those ahead */
         sw_fifo_replace_last(&queue->packets, pkt);
         pkt = last;
     }

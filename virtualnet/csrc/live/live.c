@@ -46,6 +46,8 @@ struct live_port {
     uint32_t burst;
     uint64_t burst_ps;
     uint16_t weights[VN_CLASSES];
+    bool trims;
+    struct sw_trimming trimming; /* as it was set, if it `trims` */
 };
 
 struct live {
@@ -142,30 +144,32 @@ static uint64_t taken(const struct live *live)
     return n;
 }
 
-/* All that comes in has come: ports serve in their turns, as in softswitch/csrc/clock.c. A port
- * takes packets and doesn't serve while `serving` is set, which is all the time but for its turn:
- * what egress copies to a port leaves there behind the packet that it is a copy of. */
+/* All that comes in has come: each port serves once, as in softswitch/csrc/clock.c, no more packets
+ * than waited there before. A port takes packets and doesn't serve while `serving` is set, which is
+ * all the time but for its turn: what egress copies to a port leaves there behind the packet that it
+ * is a copy of. The next turn is behind what has been sent round. */
 static void serve_all(struct live *live)
 {
     struct vn_context *context = &live->net->context;
     struct sw_tm *tm = &live->sw->tm;
-    if (!live->holds) return;
-    live->holds = false;
-    for (uint64_t before = UINT64_MAX; !context->failed && before != taken(live);) {
-        for (uint32_t i = 0; i < SW_MAX_PORTS; i++) { /* queues are made at the first frame */
-            if (tm->ports[i] == NULL && vn_link_of(context, live->ports[i].link)->waiting)
-                sw_tm_port(tm, i);
-        }
-        before = taken(live);
-        for (uint32_t i = 0; i < tm->n_active && !context->failed; i++) {
-            uint32_t number = live->ports[tm->active[i]].link;
-            struct vn_link *link = vn_link_of(context, number);
-            if (link->pending) continue;
-            vn_port_of(link)->serving = false;
-            vn_port_serve(context, link, number);
-            vn_port_of(link)->serving = true;
-        }
+    for (uint32_t i = 0; i < SW_MAX_PORTS; i++) { /* queues are made at the first frame */
+        if (tm->ports[i] == NULL && vn_link_of(context, live->ports[i].link)->waiting)
+            sw_tm_port(tm, i);
     }
+    uint64_t before = taken(live);
+    for (uint32_t i = 0; i < tm->n_active && !context->failed; i++) {
+        uint32_t number = live->ports[tm->active[i]].link;
+        struct vn_link *link = vn_link_of(context, number);
+        if (link->pending) continue;
+        uint32_t waiting = 0;
+        for (uint32_t class = 0; class < VN_CLASSES; class++)
+            waiting += vn_scheduler_waiting(link, class);
+        vn_port_more(link)->turn = waiting < SW_BATCH ? waiting : SW_BATCH;
+        vn_port_of(link)->serving = false;
+        vn_port_serve(context, link, number);
+        vn_port_of(link)->serving = true;
+    }
+    live->holds = before != taken(live);
 }
 
 static void reenters(struct vn_context *context, struct vn_node *node, uint32_t packet)
@@ -274,6 +278,22 @@ static void rest_anew(struct vn_context *context, uint32_t number, uint32_t clas
     vn_at(context, link->node, *until, VN_EV_READY, number);
 }
 
+static bool is_set_so(const struct sw_trimming *a, const struct sw_trimming *b)
+{
+    return a->size == b->size && a->dscp_value == b->dscp_value &&
+           a->queue_index == b->queue_index && a->queues == b->queues &&
+           a->tail_percent == b->tail_percent && a->weight == b->weight && a->turns == b->turns &&
+           a->drawn == b->drawn;
+}
+
+/* Where it is set as before, turns and random numbers go on. */
+static void trim(struct live *live, struct live_port *port, const struct sw_trimming *to)
+{
+    if (port->trims && is_set_so(&port->trimming, to)) return;
+    port->trims = vn_set_trimming(&live->net->context, port->link, to) == 0;
+    port->trimming = *to;
+}
+
 /* As the switch has it. Whole nanoseconds; what is in order stays. */
 static void set_port(struct live *live, uint16_t number)
 {
@@ -290,7 +310,7 @@ static void set_port(struct live *live, uint16_t number)
     vn_port_more(link)->by_passes = live->sw->manual;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         uint32_t depth = queues != NULL ? queues->queues[class].depth : tm->depth[class];
-        if (class >= tm->priorities) depth = VN_NO_QUEUE;
+        if (class >= tm->priorities || depth == 0) depth = VN_NO_QUEUE;
         else if (depth >= VN_NO_QUEUE) depth = VN_NO_QUEUE - 1;
         uint64_t interval_ns = queues != NULL ? queues->interval_ns[class] : tm->interval_ns[class];
         uint64_t before_ps = vn_port_more(link)->interval[class];
@@ -300,7 +320,7 @@ static void set_port(struct live *live, uint16_t number)
     }
     /* weights and trimming: the options refuse both at once */
     if (port->weighted) vn_set_weights(context, port->link, port->weights);
-    else vn_set_trimming(context, port->link, queues != NULL ? &queues->trimming : &tm->trimming);
+    else trim(live, port, queues != NULL ? &queues->trimming : &tm->trimming);
     if (!port->held && !link->pending) vn_port_serve(context, link, port->link);
 }
 
@@ -365,6 +385,18 @@ static bool add_all(struct live *live, uint64_t now_ns)
     return true;
 }
 
+/* Adds what a port's queues have refused for good, and what they have trimmed. */
+static void add_refused(const struct vn_link *link, uint64_t *dropped, uint64_t *trimmed)
+{
+    const struct vn_port_more *more = vn_port_more(link);
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        *dropped += link->refused[class] - more->trimmed[class];
+        *trimmed += more->trimmed[class];
+    }
+    *dropped += more->uncut;
+    *trimmed -= more->uncut;
+}
+
 static void drop(struct live *live)
 {
     if (live->net == NULL) return;
@@ -372,14 +404,11 @@ static void drop(struct live *live)
         struct live_port *port = &live->ports[i];
         struct sw_tm_port *queues = live->sw->tm.ports[i];
         if (port->link != VN_NONE && queues != NULL && live->net->context.pool.base != NULL) {
-            const struct vn_link *link = vn_link_of(&live->net->context, port->link);
-            for (uint32_t class = 0; class < VN_CLASSES; class++) {
-                queues->dropped += link->refused[class];
-                queues->trimmed += vn_port_more(link)->trimmed[class];
-            }
+            add_refused(vn_link_of(&live->net->context, port->link), &queues->dropped,
+                        &queues->trimmed);
         }
         port->link = VN_NONE;
-        port->held = false;
+        port->held = port->trims = false;
     }
     live->n_held = 0;
     live->n_again = 0;
@@ -475,20 +504,21 @@ static bool live_run(struct sw_engine *engine, uint64_t until_ns)
     release(live);
     uint64_t until_ps = live_ps(live, until_ns);
     if (until_ps < context->now) until_ps = context->now; /* it ran ahead */
-    bring_back(live, until_ps);
-    serve_all(live);
+    enum vn_reason reason = VN_UNTIL;
     if (vn_shared_first(context, &context->order.queue).time > until_ps && !context->failed) {
         context->now = until_ps;
-        return true;
+    } else {
+        context->exchange.until_ps = until_ps;
+        context->exchange.budget = BUDGET;
+        reason = vn_run(live->net);
+        if (!goes_on(live)) return true;
     }
-    context->exchange.until_ps = until_ps;
-    context->exchange.budget = BUDGET;
-    enum vn_reason reason = vn_run(live->net);
-    if (live->sw->manual) {
-        live->holds = true;
+    if (live->sw->manual) { /* lines are free and nothing has started: these have their turns */
+        bring_back(live, until_ps);
         serve_all(live);
+        if (!goes_on(live)) return true;
     }
-    return !goes_on(live) || reason != VN_BUDGET;
+    return reason != VN_BUDGET;
 }
 
 static uint64_t live_next(struct sw_engine *engine)
@@ -518,11 +548,9 @@ static void live_count(struct sw_engine *engine, uint16_t number, struct sw_port
     const struct live *live = live_of(engine);
     if (live->net == NULL || live->ports[number].link == VN_NONE) return;
     const struct vn_link *link = vn_link_of(&live->net->context, live->ports[number].link);
-    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+    for (uint32_t class = 0; class < VN_CLASSES; class++)
         stats->queue_packets[class] += link->classes[class].queue.packets;
-        stats->queue_dropped += link->refused[class];
-        stats->trimmed += vn_port_more(link)->trimmed[class];
-    }
+    add_refused(link, &stats->queue_dropped, &stats->trimmed);
 }
 
 static void live_end(struct sw_engine *engine)

@@ -14,6 +14,7 @@ struct visit {
     struct vn_node *node;
     uint32_t passes;
     uint64_t ticks; /* of the program's clock, now */
+    uint32_t round_bytes; /* VN_LENT: of the frame that egress has sent round */
 };
 
 typedef struct visit rules_switch;
@@ -67,7 +68,8 @@ uint32_t vn_phv_bytes(const struct vn_pool *pool)
 
 void vn_phv_truncate(struct vn_context *context, uint32_t id, uint32_t bytes)
 {
-    *truncate_to_of(context, id) = bytes;
+    uint32_t *to = truncate_to_of(context, id);
+    if (bytes < *to) *to = bytes; /* the program may have cut more */
 }
 
 /* Moves the frame to behind the headroom, after headers were added or removed. */
@@ -84,7 +86,7 @@ static void restore_headroom(struct vn_context *context, uint32_t id)
 static struct visit visit_of(struct vn_context *context, struct vn_node *node, uint32_t passes)
 {
     return (struct visit){context, node, passes,
-                          vn_ticks_of(vn_switch_of(node)->instance, context->now)};
+                          vn_ticks_of(vn_switch_of(node)->instance, context->now), 0};
 }
 
 static struct sw_instance *rules_instance(struct visit *visit)
@@ -311,8 +313,18 @@ static bool begin_again(struct visit *visit, struct vn_packet *packet, int32_t l
     packet->lent = pkt = sw_pkt_restore_headroom(pool, pkt);
     if (pkt == NULL) return false;
     packet->frame = pkt->p.data;
+    packet->data = VN_WHOLE; /* a queue's cut is behind egress alone */
     pkt->p.std.packet_length = pkt->p.length;
     return true;
+}
+
+/* No memory, or too long: a live switch counts it where it came in (softswitch/csrc/switch.h). */
+static __attribute__((noinline)) void lose_round(struct visit *visit, uint32_t id,
+                                                 uint16_t ingress_port)
+{
+    struct sw_port *in = sw_port_of(vn_switch_of(visit->node)->sw, ingress_port);
+    if (in != NULL) in->stats.rx_dropped++;
+    rules_drop(visit, id);
 }
 
 /* Resets headers and metadata, except the fields of the list. */
@@ -333,9 +345,11 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
     if (VN_LENT) {
         struct vn_packet *packet = vn_packet_at(visit->context, id);
         const struct vn_context *context = visit->context;
+        uint16_t ingress_port = packet->lent->p.std.ingress_port;
+        visit->round_bytes = packet->lent->p.length;
         if (!begin_again(visit, packet, list, type) ||
             !has_bytes(visit, id, packet->lent->p.length))
-            rules_drop(visit, id);
+            lose_round(visit, id, ingress_port);
         else if (context->reenters != NULL) context->reenters(visit->context, visit->node, id);
         else rules_ingress(&again, id);
         return;
@@ -390,8 +404,12 @@ enum vn_verdict vn_phv_egress_here(struct vn_context *context, struct vn_node *n
     struct visit visit = visit_of(context, node, passes);
     uint32_t rounds = VN_LENT ? packet->lent->passes : 0;
     enum rules_verdict verdict = rules_egress(&visit, id, port, queue, deq_qdepth);
-    if (verdict == RULES_RECIRCULATED && context->reenters != NULL)
-        vn_port_more(vn_link_of(context, vn_switch_of(node)->out[port]))->passes = rounds;
+    if (VN_LENT && verdict == RULES_RECIRCULATED && passes == 0) {
+        struct vn_port_more *more =
+            vn_port_more(vn_link_of(context, vn_switch_of(node)->out[port]));
+        more->passes = rounds;
+        more->round_bytes = visit.round_bytes;
+    }
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     uint32_t limit = *truncate_to_of(context, id), length = limit < p->length ? limit : p->length;
     if (passes != 0 && vn_switch_of(node)->out[port] == VN_NONE) {

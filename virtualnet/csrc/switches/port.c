@@ -18,7 +18,12 @@ static __attribute__((noinline)) bool trimmed(struct vn_context *context, struct
     *id = vn_trim_refused(context, link, class, *id);
     if (!vn_trim(context, link, class, *id, &queue)) return false;
     vn_packet_at(context, *id)->enq_qdepth = vn_scheduler_waiting(link, queue) & 0x7ffffu;
-    return vn_scheduler_admit(context, link, queue, *id);
+    if (vn_scheduler_admit(context, link, queue, *id)) return true;
+    if (VN_LENT) { /* which counts it as lost, once */
+        link->refused[class]--;
+        vn_port_more(link)->trimmed[class]--;
+    }
+    return false;
 }
 
 /* A packet is lost that is to leave by a link that is down. The program's egress sees it, so that
@@ -121,10 +126,11 @@ static uint64_t round_time(struct vn_link *link, uint32_t class, uint32_t bytes)
     return time + (waits < more->longest_round ? waits : more->longest_round);
 }
 
-/* A packet was recirculated: its class is blocked. */
+/* A packet was recirculated, of so many bytes when it was queued: its class is blocked. */
 static void block(const struct vn_context *context, struct vn_link *link, uint32_t class,
                   uint32_t bytes)
 {
+    if (VN_LENT) bytes = vn_port_more(link)->round_bytes; /* as softswitch/csrc/run.c */
     vn_port_of(link)->recirculating |= (uint8_t)(1u << class);
     vn_port_more(link)->blocked_until[class] = context->now + round_time(link, class, bytes);
 }
@@ -275,6 +281,12 @@ void vn_port_ready(struct vn_context *context, uint32_t number)
     if (!link->pending) vn_port_serve(context, link, number);
 }
 
+/* Of a switch whose clock stands: see live/live.c. */
+VN_ALWAYS bool by_turns(const struct vn_link *link)
+{
+    return VN_LENT && vn_port_more(link)->by_passes;
+}
+
 static void serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
     VN_ASSERT(vn_port_of(link)->serving && !vn_port_of(link)->fabric);
@@ -297,6 +309,7 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
             await_unblocked(context, link, next, number);
             return;
         }
+        if (by_turns(link) && vn_port_more(link)->turn-- == 0) return;
         bool weighted = vn_port_of(link)->weighted;
         uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
         if (__builtin_expect(weighted, 0)) class = vn_weights_choose(link, classes);
@@ -320,6 +333,7 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
         }
         vn_scheduler_release(context, class, &departure);
         if (verdict != VN_SEND) continue;
+        if (by_turns(link) && link->free_at <= context->now) continue; /* it has no rate */
         if (waits(link)) vn_link_await(context, link, link->free_at, number);
         return; /* the line is busy now */
     }

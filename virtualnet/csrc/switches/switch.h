@@ -83,7 +83,9 @@ struct vn_port_more {
     /* by a clock that stands: such a port has a rule of its own, by how often the packet had been
      * sent round before that was the latest to be so */
     bool by_passes;
+    uint32_t turn; /* so many packets may leave its queues before others have their turn */
     uint32_t passes;
+    uint32_t round_bytes; /* VN_LENT: of that packet, as its egress left it */
     /* by the machine's clock, on a port without rate: what goes round and round there does so less
      * and less often, at least once in this time; 0: once in a frame's time. Rounds of a class
      * since the port's packet of that number */
@@ -95,6 +97,7 @@ struct vn_port_more {
     uint64_t rests_until[VN_CLASSES]; /* ... that is, not before then, when a VN_EV_READY comes */
     struct sw_trimming trimming;
     uint64_t trimmed[VN_CLASSES]; /* packets that this class refused */
+    uint64_t uncut; /* of these, lost behind egress: they aren't IPv4's */
     struct vn_fifo pipeline; /* of packets that came in by the port; see pipeline.h */
     /* a packet that came in by the port, to be admitted to that link; VN_NONE: none */
     uint32_t held, held_link;

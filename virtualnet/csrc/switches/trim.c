@@ -3,7 +3,7 @@
  * then its frame says so, too.
  *
  * A packet of a lossless class isn't trimmed: its queue refuses none. Nor is one with padding,
- * or none of IPv4. */
+ * or none of IPv4. Of a live switch those are, as by its own queues (softswitch/csrc/traffic.c). */
 #include "switches/scheduler.h"
 
 uint32_t vn_trim_whole(const uint8_t *frame) { return 14 + ((uint32_t)frame[16] << 8 | frame[17]); }
@@ -12,10 +12,20 @@ uint32_t vn_trim_whole(const uint8_t *frame) { return 14 + ((uint32_t)frame[16] 
 static bool can_be_trimmed(const struct vn_context *context, const struct vn_link *link,
                            uint32_t class, const struct vn_packet *packet)
 {
+    if (VN_LENT) {
+        uint32_t bytes = packet->lent->p.length_register;
+        return packet->data != VN_TRIMMED && sw_trims(&vn_port_more(link)->trimming, class, bytes);
+    }
     bool lossless = vn_end_of(context, packet->in_link)->classes[class].lossless;
     return packet->data == VN_WHOLE && !lossless &&
            sw_trims(&vn_port_more(link)->trimming, class, packet->bytes) &&
            vn_trim_whole(vn_frame(context, packet)) == packet->bytes;
+}
+
+/* Whether what is trimmed can be queued. In virtual time what waits last is lost where it can't. */
+static bool fits_trimmed(const struct vn_link *link, const struct sw_trimming *trimming)
+{
+    return !VN_LENT || !vn_scheduler_full(&link->classes[trimming->queue_index]);
 }
 
 uint32_t vn_trim_refused(struct vn_context *context, struct vn_link *link, uint32_t class,
@@ -31,7 +41,8 @@ uint32_t vn_trim_refused(struct vn_context *context, struct vn_link *link, uint3
     struct vn_packet *come = vn_packet_at(context, id);
     const struct vn_packet *waits = vn_packet_at(context, last);
     if (come->counted || waits->counted || !can_be_trimmed(context, link, class, come) ||
-        !can_be_trimmed(context, link, class, waits) || !sw_trims_tail(trimming))
+        !can_be_trimmed(context, link, class, waits) || !fits_trimmed(link, trimming) ||
+        !sw_trims_tail(trimming))
         return id;
     vn_fifo_replace_last(context, &to->queue, id);
     to->queued_bytes = to->queued_bytes + come->bytes - waits->bytes;
@@ -49,7 +60,7 @@ bool vn_trim(struct vn_context *context, const struct vn_link *link, uint32_t cl
     vn_port_more(link)->trimmed[class]++;
     packet->data = VN_TRIMMED;
     packet->bytes = trimming->size;
-    if (!context->pool.inplace) vn_phv_truncate(context, id, trimming->size);
+    if (VN_LENT || !context->pool.inplace) vn_phv_truncate(context, id, trimming->size);
     *queue = trimming->queue_index;
     return true;
 }
@@ -60,6 +71,7 @@ enum vn_verdict vn_trim_finish(struct vn_context *context, const struct vn_link 
     packet->data = VN_WHOLE;
     if (sw_trim(vn_frame(context, packet), packet->bytes, vn_port_more(link)->trimming.dscp_value))
         return VN_SEND;
+    vn_port_more(link)->uncut++;
     context->totals.dropped++;
     vn_packet_lose(context, id);
     return VN_DROPPED;
