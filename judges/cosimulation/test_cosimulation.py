@@ -1,0 +1,125 @@
+"""Some networks by queues and by the engine; the judge's own parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cosimulation import cosimulate, play as playing
+from cosimulation.network import (
+    FORWARD,
+    HEADER,
+    HOPS,
+    SCHEMES,
+    Arrival,
+    Cable,
+    CableSet,
+    Entries,
+    Network,
+    Place,
+    Port,
+    Queues,
+    Step,
+    draw,
+    hop_frame,
+)
+from cosimulation.play import Departure, play
+from cosimulation.shrink import shrunk
+
+SEEDS = (10, 14, 19, 65, 78, 81, 83, 95, 164, 172, 179, 192, 196, 225, 248, 259, 350, *range(1, 8))
+"""Those that differed before, and the first ones."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_network_does_the_same_by_queues_and_by_the_engine(seed: int) -> None:
+    frames, different = cosimulate.compared(draw(seed))
+    assert frames > 0
+    assert different == []
+
+
+def test_networks_have_every_kind_of_program_and_step() -> None:
+    networks = [draw(seed) for seed in range(1, 200)]
+    assert {network.program for network in networks} == {HOPS, *SCHEMES}
+    assert {len(network.ports) for network in networks} == {2, 3, 4, 5}
+    assert len({type(step) for network in networks for step in network.steps}) == 7
+
+
+def test_network_is_its_seed_s() -> None:
+    assert draw(7) == draw(7)
+    assert len({repr(draw(seed)) for seed in range(20)}) == 20
+
+
+def pair(*steps: Step) -> Network:
+    """Two switches; a frame of label 0 comes to the first one's port 1, leaves by 2, and leaves the
+    second one by 1. 1 Gbit/s, and 10 us of the link."""
+    ports = (Port(1_000_000_000, 0),) * 2
+    return Network(
+        1,
+        HOPS,
+        (ports, ports),
+        (Cable(Place(0, 2), Place(1, 2), 10_000),),
+        Queues(5, 0, (), 0, 64),
+        Entries(((2,), (1,)), ((), ()), ((), ())),
+        20_000,
+        steps,
+        100_000,
+    )
+
+
+FRAME = hop_frame(((FORWARD, 0, 0, 3), (FORWARD, 0, 0, 3)), 1000)
+
+
+@pytest.mark.parametrize("way", playing.WAYS)
+def test_frame_comes_in_when_its_link_s_delay_is_over(way: str) -> None:
+    outcome = play(pair(Arrival(5, Place(0, 1), FRAME)), way)
+    times = [(left.at_ns, left.place) for left in outcome.departures]
+    assert times == [(8_005, Place(0, 2)), (26_005, Place(1, 1))]
+    assert outcome.departures[1].frame[HEADER:] == FRAME[HEADER:]
+
+
+@pytest.mark.parametrize("way", playing.WAYS)
+@pytest.mark.parametrize(
+    ("down_ns", "up_ns", "arrives"), [(18_000, 18_010, 0), (17_000, 18_000, 1)]
+)
+def test_frame_that_arrives_by_a_link_that_is_down_is_lost(
+    way: str, down_ns: int, up_ns: int, arrives: int
+) -> None:
+    steps = Arrival(5, Place(0, 1), FRAME), CableSet(down_ns, 0, False), CableSet(up_ns, 0, True)
+    outcome = play(pair(*steps), way)
+    assert outcome.state["s1:2"].rx_packets == arrives
+    assert len(outcome.departures) == 1 + arrives
+
+
+def test_network_that_differs_is_shrunk_to_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shallow(queue_depth: int, **options: Any) -> Any:
+        return playing.by_engine(queue_depth=1, **options)
+
+    monkeypatch.setitem(playing.WAYS, "engine", shallow)
+    network = pair(*(Arrival(1_000 * number, Place(0, 1), FRAME) for number in range(20)))
+    frames, different = cosimulate.compared(network)
+    assert frames == 16
+    assert different[0].startswith("departures: 16000 ns, s0:2, 1000 bytes: ")
+    small = shrunk(network, lambda smaller: bool(cosimulate.compared(smaller)[1]))
+    assert len(small.steps) == 3  # one on the line, one that waits, one that is refused
+    assert cosimulate.compared(small)[1]
+
+
+def test_differences_are_frames_then_state() -> None:
+    ours = play(pair(Arrival(5, Place(0, 1), FRAME)), "queues")
+    assert list(cosimulate.differences(ours, ours)) == []
+    later = [Departure(8_006, *ours.departures[0][1:]), *ours.departures[1:]]
+    theirs = playing.Outcome(later, ours.told, {**ours.state, "s0 held": [1]})
+    first, last = cosimulate.differences(ours, theirs)
+    assert first.startswith("departures: 8005 ns, s0:2, 1000 bytes: ")
+    assert last.startswith("s0 held: [0, 0")
+
+
+def test_report_names_the_seed_that_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    judged = [cosimulate.Judged(3, HOPS, 2, 40, ""), cosimulate.Judged(4, "pcn", 3, 2, "a port")]
+    assert not cosimulate.report(iter(judged))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "python judges/cosimulation/cosimulate.py --seed 4  # pcn: a port"
+    assert lines[1].startswith(
+        "2 networks of 5 switches (hops: 1, pcn: 1), 42 frames that left, 1 "
+    )
+    assert cosimulate.report(iter(judged[:1]))
