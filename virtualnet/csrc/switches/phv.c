@@ -14,7 +14,7 @@ struct visit {
     struct vn_node *node;
     uint32_t passes;
     uint64_t ticks; /* of the program's clock, now */
-    uint32_t round_bytes; /* VN_LENT: of the frame that egress has sent round */
+    uint32_t round_bytes; /* of the frame that egress has sent round */
 };
 
 typedef struct visit rules_switch;
@@ -332,6 +332,7 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
                           enum sw_instance_type type)
 {
     struct visit again = *visit;
+    visit->round_bytes = view_of(visit->context, id)->length;
     if (type == SW_RESUBMIT && again.passes++ >= MAX_PASSES) {
         if (!survived(visit))
             vn_fail(visit->context,
@@ -346,7 +347,6 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
         struct vn_packet *packet = vn_packet_at(visit->context, id);
         const struct vn_context *context = visit->context;
         uint16_t ingress_port = packet->lent->p.std.ingress_port;
-        visit->round_bytes = packet->lent->p.length;
         if (!begin_again(visit, packet, list, type) ||
             !has_bytes(visit, id, packet->lent->p.length))
             lose_round(visit, id, ingress_port);
@@ -404,7 +404,7 @@ enum vn_verdict vn_phv_egress_here(struct vn_context *context, struct vn_node *n
     struct visit visit = visit_of(context, node, passes);
     uint32_t rounds = VN_LENT ? packet->lent->passes : 0;
     enum rules_verdict verdict = rules_egress(&visit, id, port, queue, deq_qdepth);
-    if (VN_LENT && verdict == RULES_RECIRCULATED && passes == 0) {
+    if (verdict == RULES_RECIRCULATED && passes == 0) {
         struct vn_port_more *more =
             vn_port_more(vn_link_of(context, vn_switch_of(node)->out[port]));
         more->passes = rounds;

@@ -109,11 +109,11 @@ VN_ALWAYS bool waits(const struct vn_link *link)
 }
 
 /* For how long a class is blocked after a packet of it was recirculated. */
-static uint64_t round_time(struct vn_link *link, uint32_t class, uint32_t bytes)
+static uint64_t round_time(struct vn_link *link, uint32_t class)
 {
     enum { STEP = 1000000 }; /* ps, a round */
     struct vn_port_more *more = vn_port_more(link);
-    uint64_t time = vn_duration(link, bytes);
+    uint64_t time = vn_duration(link, more->round_bytes);
     if (__builtin_expect(more->longest_round == 0, 1)) return time;
     if (more->by_passes) { /* as traffic.c's sw_tm_recirculated */
         if (more->passes < SW_LOOP_PASSES) return time;
@@ -126,13 +126,11 @@ static uint64_t round_time(struct vn_link *link, uint32_t class, uint32_t bytes)
     return time + (waits < more->longest_round ? waits : more->longest_round);
 }
 
-/* A packet was recirculated, of so many bytes when it was queued: its class is blocked. */
-static void block(const struct vn_context *context, struct vn_link *link, uint32_t class,
-                  uint32_t bytes)
+/* A packet was recirculated: its class is blocked. */
+static void block(const struct vn_context *context, struct vn_link *link, uint32_t class)
 {
-    if (VN_LENT) bytes = vn_port_more(link)->round_bytes; /* as softswitch/csrc/run.c */
     vn_port_of(link)->recirculating |= (uint8_t)(1u << class);
-    vn_port_more(link)->blocked_until[class] = context->now + round_time(link, class, bytes);
+    vn_port_more(link)->blocked_until[class] = context->now + round_time(link, class);
 }
 
 /* Nothing waits or is being sent, and nothing has been set by which a packet would be held, lost or
@@ -161,7 +159,6 @@ VN_ALWAYS bool passes(struct vn_context *context, struct vn_link *link, uint32_t
         link->classes[class].depth == VN_NO_QUEUE)
         return false;
     vn_observe_queued(context, link, class, id);
-    uint32_t bytes = packet->bytes;
     vn_port_of(link)->last_class = (uint8_t)class;
     vn_port_of(link)->serving = true;
     enum vn_verdict verdict =
@@ -172,7 +169,7 @@ VN_ALWAYS bool passes(struct vn_context *context, struct vn_link *link, uint32_t
         if (__builtin_expect(link->waiting || link->has_control, 0) && waits(link))
             vn_link_await(context, link, link->free_at, number);
     } else {
-        if (verdict == VN_RECIRCULATED) block(context, link, class, bytes);
+        if (verdict == VN_RECIRCULATED) block(context, link, class);
         serve(context, link, number);
     }
     vn_port_of(link)->serving = false;
@@ -321,7 +318,7 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
         enum vn_verdict verdict = vn_hop_egress(context, vn_near(context, link), link->port,
                                                 departure.packet, class, departure.deq_qdepth);
         if (verdict == VN_RECIRCULATED) {
-            block(context, link, class, departure.bytes);
+            block(context, link, class);
             continue;
         }
         if (verdict == VN_SEND) {

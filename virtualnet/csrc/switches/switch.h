@@ -85,7 +85,7 @@ struct vn_port_more {
     bool by_passes;
     uint32_t turn; /* so many packets may leave its queues before others have their turn */
     uint32_t passes;
-    uint32_t round_bytes; /* VN_LENT: of that packet, as its egress left it */
+    uint32_t round_bytes; /* of that packet, as its egress left it */
     /* by the machine's clock, on a port without rate: what goes round and round there does so less
      * and less often, at least once in this time; 0: once in a frame's time. Rounds of a class
      * since the port's packet of that number */
