@@ -1,6 +1,7 @@
 """Random small networks, each played by the live switch's own queues and by the engine in their
 place (`softswitch --engine`): every frame that leaves a port, its nanosecond, its bytes, all that
-programs say, every register, counter and port's count at the end.
+programs say, every register, counter and port's count at the end. Those of hops.c in virtual time,
+too, as far as they mean the same there (timed.py): frames at hosts, registers and counters.
 
     cosimulate.py --seeds 1:1000 --jobs 2    these networks; a line for each that differs
     cosimulate.py --seed 95                  that network without what its difference doesn't need,
@@ -24,9 +25,10 @@ from typing import NamedTuple
 JUDGES = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(JUDGES), str(JUDGES.parent)) if path not in sys.path]
 
-from cosimulation.network import PLACE, Network, draw  # noqa: E402
+from cosimulation.network import HOPS, PLACE, Network, draw  # noqa: E402
 from cosimulation.play import WAYS, Departure, Outcome, Told, play  # noqa: E402
 from cosimulation.shrink import shrunk  # noqa: E402
+from cosimulation.timed import at_hosts, exact, timed  # noqa: E402
 
 from pcn.base import signals  # noqa: E402
 
@@ -64,13 +66,18 @@ def _text(event: Departure | Told | None) -> str:
 
 
 def compared(network: Network) -> tuple[int, list[str]]:
-    """Returns how many frames left by queues, and what differs by the engine. Whatever ends a play
-    is a difference."""
+    """Returns how many frames left by queues, and what differs by the engine and in virtual time.
+    Whatever ends a play is a difference."""
     try:
         ours, theirs = (play(network, way) for way in WAYS)
+        different = list(differences(ours, theirs))
+        if network.program == HOPS:
+            same = exact(network, copies=False)
+            by_queues = at_hosts(same, play(same, "queues"))
+            different += [f"virtual time: {line}" for line in differences(by_queues, timed(same))]
     except Exception as error:
         return 0, [f"{type(error).__name__}: {error}"]
-    return len(ours.departures), list(differences(ours, theirs))
+    return len(ours.departures), different
 
 
 def judge(seed: int) -> Judged:

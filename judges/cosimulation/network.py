@@ -336,6 +336,12 @@ def hop_frame(
     return (head + bytes((0, len(instructions))) + listed).ljust(length, b".")[:length]
 
 
+def instructions_of(frame: bytes) -> range:
+    """Returns where the operations of a frame of hops.c are; of one that is cut, none."""
+    first = PLACE + 2
+    return range(first, first + 4 * frame[PLACE + 1], 4) if len(frame) >= HEADER else range(0)
+
+
 def _scheme_frame(
     rng: random.Random, network: Network, source: int, classes: Sequence[int]
 ) -> bytes:

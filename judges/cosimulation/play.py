@@ -217,6 +217,12 @@ def _switch(network: Network, make: Make) -> NativeSwitch:
 
 def program_hops(network: Network, number: int, native: NativeSwitch) -> None:
     """Loads hops.c into a switch of the network, and its entries."""
+    load_hops(network, number, native)
+    _set_up(network, native)
+
+
+def load_hops(network: Network, number: int, native: NativeSwitch) -> None:
+    """Does so in a switch whose queues are an engine's."""
     native.load(_hops())
     for label, port in enumerate(network.entries.ways[number]):
         native.table_add(_WAYS, bytes((label,)), None, 0, 0, 0, [port])  # its handle: the label
@@ -224,7 +230,6 @@ def program_hops(network: Network, number: int, native: NativeSwitch) -> None:
         native.clone_session(session, [Replica(*replica) for replica in replicas])
     for group, replicas in enumerate(network.entries.groups[number], start=1):
         native.multicast_group(group, [Replica(*replica) for replica in replicas])
-    _set_up(network, native)
 
 
 def program_scheme(

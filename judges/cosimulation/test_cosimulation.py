@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from cosimulation import cosimulate, play as playing
+from cosimulation import cosimulate, play as playing, timed as in_virtual_time
 from cosimulation.network import (
+    CLONE,
     FORWARD,
     HEADER,
     HOPS,
+    MULTICAST,
     SCHEMES,
     Arrival,
     Cable,
@@ -19,6 +22,7 @@ from cosimulation.network import (
     Place,
     Port,
     Queues,
+    QueueSet,
     Step,
     draw,
     hop_frame,
@@ -123,3 +127,40 @@ def test_report_names_the_seed_that_differs(capsys: pytest.CaptureFixture[str]) 
         "2 networks of 5 switches (hops: 1, pcn: 1), 42 frames that left, 1 "
     )
     assert cosimulate.report(iter(judged[:1]))
+
+
+def at_hosts_both(network: Network) -> tuple[list[Departure], list[Departure]]:
+    """What comes to hosts by queues, and in virtual time."""
+    by_queues = in_virtual_time.at_hosts(network, play(network, "queues"))
+    return list(by_queues.departures), list(in_virtual_time.timed(network).departures)
+
+
+def test_what_is_exact_in_virtual_time_has_no_copies_unless_they_are_wanted() -> None:
+    copying = hop_frame(((MULTICAST, 1, 0, 3), (CLONE, 1, 0, 3)), 500)
+    network = pair(Arrival(5, Place(0, 1), copying), Arrival(5, Place(0, 1), FRAME))
+    first, second = in_virtual_time.exact(network, copies=False).steps
+    assert isinstance(first, Arrival)
+    assert first.frame == hop_frame(((FORWARD, 1, 0, 3), (FORWARD, 1, 0, 3)), 500)
+    assert second.at_ns == first.at_ns + 10
+    assert in_virtual_time.exact(network, copies=True).steps[0] == first._replace(frame=copying)
+
+
+def test_clone_overtakes_in_virtual_time_alone() -> None:
+    """The difference that docs/trust.md names: there a copy is at an idle port before the packet
+    that it is a copy of, and has started; on the manual clock both are in their queues first."""
+    frame = hop_frame(((FORWARD, 0, 0, 3), (CLONE, 1, 0, 3)), 1000)
+    network = pair(Arrival(5, Place(0, 1), frame))
+    network = replace(network, entries=replace(network.entries, clones=((), (((1, 7),),))))
+    by_queues, virtual = at_hosts_both(in_virtual_time.exact(network, copies=True))
+    kind = HEADER - 6 * 16 + 16  # of the second switch's record
+    for departures in (by_queues, virtual):
+        assert [left.at_ns for left in departures] == [36_005, 44_005]
+    assert [left.frame[kind] for left in by_queues] == [0, 1]
+    assert [left.frame[kind] for left in virtual] == [1, 0]
+
+
+def test_network_that_differs_in_virtual_time_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_virtual_time, "NO_QUEUE", 5)
+    steps = QueueSet(0, Place(0, 2), 3, 0, 0), Arrival(5, Place(0, 1), FRAME)
+    _, different = cosimulate.compared(pair(*steps))
+    assert different[0].startswith("virtual time: departures: none | 36005 ns, s1:1, 1000 bytes")
