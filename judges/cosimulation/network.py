@@ -30,7 +30,7 @@ SWITCHES, HEADER, PLACE = 6, 164, 42
 ) = range(13)  # fmt: skip
 COPYING = (CLONE, CLONE_EGRESS, MULTICAST)
 LABELS, GROUPS = 8, 3
-NOWHERE = 200  # a port that no switch has
+NOWHERE, CPU = 200, 15  # a port that no switch has; where packet-ins leave
 MAX_FRAME = 9216
 Groups = tuple[tuple[tuple[int, int], ...], ...]
 """The replicas of each, port and instance."""
@@ -63,8 +63,9 @@ class Cable:
 @dataclass(frozen=True)
 class Queues:
     """What each queue of each switch begins with; `reentry_ns`: of what a program sends round.
-    `trimming`: queues that trim, to `trimmed_bytes`."""
+    `trimming`: queues that trim, to `trimmed_bytes`. `priorities`: queues of a port, from 0."""
 
+    priorities: int
     depth: int
     reentry_ns: int
     trimming: tuple[int, ...]
@@ -86,6 +87,14 @@ class Arrival(NamedTuple):
 
     at_ns: int
     place: Place
+    frame: bytes
+
+
+class PacketOut(NamedTuple):
+    """A controller sends a frame to the CPU port."""
+
+    at_ns: int
+    switch: int
     frame: bytes
 
 
@@ -140,7 +149,7 @@ class Threshold(NamedTuple):
     xoff_bytes: int
 
 
-Step = Arrival | Shape | QueueSet | CableSet | Held | Way | Threshold
+Step = Arrival | PacketOut | Shape | QueueSet | CableSet | Held | Way | Threshold
 
 
 @dataclass(frozen=True)
@@ -227,6 +236,7 @@ def _queues(rng: random.Random) -> Queues:
             [queue for queue in range(CLASSES) if queue != DEFAULT.queue_index], 2
         )
     return Queues(
+        priorities=CLASSES if trimming else rng.choice((CLASSES, CLASSES, CLASSES, 4, 1)),
         depth=rng.choice((1, 2, 5, 16, 64, 200)),
         reentry_ns=rng.choice((0, 0, 1_003, 20_011)),
         trimming=tuple(sorted(trimming)),
@@ -262,7 +272,7 @@ def _port(rng: random.Random, even: bool, may_be_unshaped: bool) -> Port:
 
 def _entries(rng: random.Random, n_ports: Sequence[int]) -> Entries:
     def out(n: int) -> int:
-        return NOWHERE if rng.random() < 0.03 else rng.randint(1, n)
+        return rng.choice((NOWHERE, CPU)) if rng.random() < 0.05 else rng.randint(1, n)
 
     def groups(n: int) -> Groups:
         return tuple(
@@ -293,6 +303,9 @@ def _arrivals(rng: random.Random, network: Network) -> list[Step]:
                 else _scheme_frame(rng, network, hosts.index(place), classes)
             )
             steps.append(Arrival(at_ns + number * gap_ns, place, frame))
+        if network.program == HOPS and rng.random() < 0.2:
+            switch = rng.randrange(len(network.ports))
+            steps.append(PacketOut(at_ns, switch, _hop_frame(rng, classes)))
     return steps
 
 
@@ -372,8 +385,7 @@ def _scheme_frame(
 
 
 def _changes(rng: random.Random, network: Network) -> list[Step]:
-    """Returns changes of ports, queues, links and entries. No rate is taken away: behind packets
-    that wait then, what comes at that moment may find another queue (docs/trust.md)."""
+    """Returns changes of ports, queues, links and entries."""
     steps: list[Step] = []
     for _ in range(rng.choice((0, 2, 5, 12))):
         at_ns = rng.randrange(network.until_ns * 8 // 10)
@@ -381,11 +393,12 @@ def _changes(rng: random.Random, network: Network) -> list[Step]:
         place = Place(switch, rng.randint(1, len(network.ports[switch])))
         kind = rng.randrange(5)
         if kind == 0:
-            steps.append(Shape(at_ns, place, _port(rng, True, False)))
+            steps.append(Shape(at_ns, place, _port(rng, True, network.program == HOPS)))
         elif kind == 1:
             depth = rng.choice((0, 1, 3, 20))
             rate_pps = rng.choice((0, 0, *RATES_PPS))
-            steps.append(QueueSet(at_ns, place, rng.randrange(CLASSES), depth, rate_pps))
+            queue = rng.randrange(network.queues.priorities)
+            steps.append(QueueSet(at_ns, place, queue, depth, rate_pps))
         elif kind == 2:
             cable = rng.randrange(len(network.cables))
             steps.append(CableSet(at_ns, cable, False))

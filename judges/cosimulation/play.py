@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cosimulation.network import (
+    CPU,
     HOPS,
     Arrival,
     CableSet,
     Held,
     Network,
+    PacketOut,
     Place,
     QueueSet,
     Shape,
@@ -184,9 +186,11 @@ class _Play:
         if isinstance(step, CableSet):
             self._up[step.cable] = step.up
             return
-        node = self._nodes[step.switch if isinstance(step, Way) else step.place.switch]
+        node = self._nodes[step.switch if isinstance(step, PacketOut | Way) else step.place.switch]
         if isinstance(step, Arrival):
             node.native.inject(step.place.port, step.frame)
+        elif isinstance(step, PacketOut):
+            node.native.packet_out(CPU, step.frame)
         else:
             change(self._network, node.native, node.plane, step)
             node.advance(step.at_ns)  # as a server does after a Write
@@ -211,8 +215,9 @@ class _Play:
 
 
 def _switch(network: Network, make: Make) -> NativeSwitch:
-    tick = {"tick_ns": TICK_NS} if network.program == HOPS else {}
-    return make(queue_depth=network.queues.depth, seed=network.seed, **tick)
+    ours = {"tick_ns": TICK_NS, "cpu_port": CPU} if network.program == HOPS else {}
+    queues = network.queues
+    return make(queue_depth=queues.depth, priorities=queues.priorities, seed=network.seed, **ours)
 
 
 def program_hops(network: Network, number: int, native: NativeSwitch) -> None:

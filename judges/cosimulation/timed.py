@@ -11,12 +11,17 @@ from functools import partial
 from cosimulation.network import (
     CLASSES,
     COPYING,
+    CPU,
     FORWARD,
+    NOWHERE,
     RATES_BPS,
     Arrival,
     CableSet,
+    Entries,
+    Groups,
     Held,
     Network,
+    PacketOut,
     Place,
     Port,
     QueueSet,
@@ -48,12 +53,14 @@ _KINDS = ("data", "notifications")  # which copies count as
 
 def exact(network: Network, *, copies: bool) -> Network:
     """Returns what of a network means the same in virtual time: even rates, no delay but the
-    links', no trimming, queues without rates, frames of a host one after the other. Not `copies`:
-    frames that say that they be copied are forwarded."""
+    links', no trimming, queues without rates, frames of hosts alone, one after the other, to ports
+    with links, as others have no queue there. Not `copies`: what is to be copied is forwarded."""
     ports = tuple(tuple(Port(_even(port.rate_bps), 0) for port in of) for of in network.ports)
     steps: list[Step] = []
     latest: dict[Place, int] = {}
     for step in network.steps:
+        if isinstance(step, PacketOut):
+            continue
         step = step._replace(at_ns=step.at_ns + START_NS)
         if isinstance(step, Arrival):
             at_ns = max(step.at_ns, latest.get(step.place, 0) + _APART_NS)
@@ -69,9 +76,24 @@ def exact(network: Network, *, copies: bool) -> Network:
         network,
         ports=ports,
         queues=replace(network.queues, trimming=(), reentry_ns=0),
+        entries=_linked(network.entries),
         steps=tuple(sorted(steps, key=lambda step: step.at_ns)),
         until_ns=network.until_ns + START_NS,
     )
+
+
+def _linked(entries: Entries) -> Entries:
+    def port(number: int) -> int:
+        return 1 if number in (NOWHERE, CPU) else number
+
+    def linked(of: tuple[Groups, ...]) -> tuple[Groups, ...]:
+        return tuple(
+            tuple(tuple((port(out), instance) for out, instance in group) for group in groups)
+            for groups in of
+        )
+
+    ways = tuple(tuple(map(port, ways)) for ways in entries.ways)
+    return Entries(ways, linked(entries.clones), linked(entries.groups))
 
 
 def _even(rate_bps: int) -> int:
@@ -119,6 +141,8 @@ class _Run:
         self._timed.call("vn_set_link", link, rate_bps, True)
 
     def _set_depth(self, place: Place, queue: int, depth: int) -> None:
+        if queue >= self._network.queues.priorities:
+            depth = 0
         self._timed.set_queue(f"s{place.switch}", place.port, queue, depth=depth or NO_QUEUE)
 
     def _take(self, step: Step) -> None:
