@@ -72,12 +72,6 @@ def files(folder: Path, end: str = ".json") -> list[Path]:
     return sorted({*plain, *(folder / name for name in names)})
 
 
-def native_of(path: Path) -> Path:
-    """Returns x_native.json of x.json, likewise of a p4info."""
-    stem, dot, end = path.name.partition(".")
-    return path.with_name(f"{stem}{NATIVE}{dot}{end}")
-
-
 def _packed(path: Path) -> bytes | None:
     """Returns what an archive holds of a file; None: there is no archive that does."""
     # not above a folder that is there: /tmp's archive is anybody's

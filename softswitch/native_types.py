@@ -130,7 +130,7 @@ class FrontEvent(ctypes.Structure):
     """struct sw_front_event."""
 
     _fields_ = [
-        *[(name, ctypes.c_uint64) for name in ("call", "connection", "deadline_ns")],
+        *[(name, ctypes.c_uint64) for name in ("call", "connection")],
         ("data", ctypes.c_void_p),
         *[(name, ctypes.c_uint32) for name in ("length", "kind", "method", "idle", "is_private")],
     ]

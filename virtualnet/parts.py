@@ -85,12 +85,6 @@ def _names(topology: Topology) -> list[str]:
     return [*(switch.name for switch in topology.switches), *(host.name for host in topology.hosts)]
 
 
-def cut_links(topology: Topology, owners: npt.NDArray[np.uint32]) -> int:
-    """Returns how many cables join nodes of two parts."""
-    place = {name: i for i, name in enumerate(_names(topology))}
-    return sum(owners[place[link.a.node]] != owners[place[link.b.node]] for link in topology.links)
-
-
 def gather(transport: Transport, value: object, everywhere: bool = False) -> list[Any]:
     """Returns the values of all processes, by process, in process 0 or `everywhere`; else
     nothing."""

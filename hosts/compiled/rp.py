@@ -204,10 +204,6 @@ class CompiledReactionPoint(ReactionPoint):
     def demand_bytes(self) -> int:  # type: ignore[override]
         return int(self._raw.demand_bytes)
 
-    @property
-    def reacts_to_start(self) -> bool:
-        return "on_start" in self._code.functions
-
     def on_start(self, now_s: float) -> None:
         self._call("on_start", now_s)
 

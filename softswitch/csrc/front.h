@@ -47,7 +47,6 @@ enum sw_front_event_kind { SW_FRONT_MESSAGE, SW_FRONT_HALF, SW_FRONT_ROOM, SW_FR
 struct sw_front_event {
     uint64_t call; /* of the event before as well, whose work is done; 0: none */
     uint64_t connection;
-    uint64_t deadline_ns; /* by CLOCK_MONOTONIC; 0: none */
     const uint8_t *data;  /* of a message, until the work is done */
     uint32_t length, kind, method;
     uint32_t idle;   /* workers that wait for an event now */

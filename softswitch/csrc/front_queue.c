@@ -154,7 +154,6 @@ static void fill_event(struct call *call, struct sw_front_event *event)
     *event = (struct sw_front_event){
         .call = call->handle,
         .connection = client != NULL ? client->name : 0,
-        .deadline_ns = call->deadline_ns,
         .is_private = client != NULL && client->is_private,
         .kind = SW_FRONT_END,
     };

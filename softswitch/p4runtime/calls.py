@@ -4,7 +4,6 @@ sent. And the table of methods that a server serves."""
 from __future__ import annotations
 
 import ctypes
-import time
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, Protocol
@@ -70,7 +69,7 @@ class Outlet(Protocol):
 class Call:
     """A call of a front's client, an Outlet. Its methods do nothing once it has ended."""
 
-    __slots__ = ("_deadline_ns", "_front", "_library", "handle", "is_private", "peer")
+    __slots__ = ("_front", "_library", "handle", "is_private", "peer")
 
     def __init__(
         self,
@@ -78,23 +77,15 @@ class Call:
         front: int,
         handle: int,
         peer: int,
-        deadline_ns: int,
         *,
         is_private: bool,
     ) -> None:
-        self._library, self._front, self._deadline_ns = library, front, deadline_ns
+        self._library, self._front = library, front
         self.handle, self.peer, self.is_private = handle, peer, is_private
 
     def is_active(self) -> bool:
         """Returns whether the client still waits."""
         return bool(self._library.sw_front_active(self._front, self.handle))
-
-    @property
-    def time_left_s(self) -> float | None:
-        """Seconds that the client waits for the call's end; None: for as long as it takes."""
-        if not self._deadline_ns:
-            return None
-        return max(0.0, (self._deadline_ns - time.monotonic_ns()) / 1e9)
 
     def push(self, data: bytes, most_bytes: int = ANY, most_messages: int = MANY) -> Pushed:
         return Pushed(

@@ -118,7 +118,6 @@ class Front:
             self._handle,
             event.call,
             event.connection,
-            event.deadline_ns,
             is_private=bool(event.is_private),
         )
 

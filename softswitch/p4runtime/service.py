@@ -85,7 +85,6 @@ class Service:
         self.library = native.library
         self.on_primaries: Callable[[set[int]], None] = lambda peers: None
         """Is called with the connections that have primaries, whenever they change."""
-        self._primary_peers: set[int] = set()
         self._pipeline = pipeline
         self._log = logging.getLogger(f"pcn.softswitch.{device_id}")
         self._cpu_port = cpu_port
@@ -277,12 +276,7 @@ class Service:
         self._note_primaries()
 
     def _note_primaries(self) -> None:
-        self._primary_peers = {session.peer for session, _ in self._arbitration.primaries()}
-        self.on_primaries(self._primary_peers)
-
-    def primary_peers(self) -> set[int]:
-        """Returns the connections that have a role's primary."""
-        return self._primary_peers
+        self.on_primaries({session.peer for session, _ in self._arbitration.primaries()})
 
     def leave(self, session: Session) -> None:
         """A stream has ended."""

@@ -92,26 +92,30 @@ def test_connection_is_a_primary_s_before_its_client_reads_so() -> None:
 
     class Reading(ListOutlet):
         def push(self, data: bytes, most_bytes: int = ANY, most_messages: int = MANY) -> Pushed:
-            known.append(service.primary_peers())
+            at_push.append(primaries[-1])
             return super().push(data, most_bytes, most_messages)
 
-    known: list[set[int]] = []
+    primaries: list[set[int]] = []
+    at_push: list[set[int]] = []
     service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)  # type: ignore[arg-type]
+    service.on_primaries = primaries.append
     service.hear(Session(Reading(7)), p4r.StreamMessageRequest(arbitration=claim(10)))
-    assert known == [{7}]
+    assert at_push == [{7}]
 
 
 def test_refused_claim_leaves_no_ended_primary() -> None:
     """Calls on a connection that had a primary aren't a primary's any longer."""
+    primaries: list[set[int]] = []
     service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)  # type: ignore[arg-type]
+    service.on_primaries = primaries.append
     primary, stranger = Session(ListOutlet(1)), Session(ListOutlet(2))
     service.hear(primary, p4r.StreamMessageRequest(arbitration=claim(10)))
-    assert service.primary_peers() == {1}
+    assert primaries[-1] == {1}
     primary.close()
     foreign = p4r.MasterArbitrationUpdate(device_id=2)
     with pytest.raises(RpcError, match="not 2"):
         service.hear(stranger, p4r.StreamMessageRequest(arbitration=foreign))
-    assert service.primary_peers() == set()
+    assert primaries[-1] == set()
 
 
 def test_the_highest_election_id_wins(clients: list[Client]) -> None:
