@@ -141,7 +141,8 @@ class ClassSizes:
         sizes = np.empty(u.size)
         for index, size_class in enumerate(self.classes):
             sizes[chosen == index] = size_class.quantile(u[chosen == index])
-        return [round(size) for size in sizes.tolist()]
+        whole: list[int] = np.rint(sizes).astype(np.int64).tolist()
+        return whole
 
 
 @dataclass(frozen=True)

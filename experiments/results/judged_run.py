@@ -77,7 +77,7 @@ class Result:
         measure = partial(self.experiment.measure, self.run, self.plan, self.recording)
         return self.failures.attempt("measures", measure) or Outcome(self.run.keys, {})
 
-    @property
+    @cached_property
     def decided(self) -> str:
         """What the seed decides."""
         return draws(self.experiment, self.run, self.plan)
