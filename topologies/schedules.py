@@ -34,8 +34,8 @@ class Schedule:
             )
         if self.caps_bps and (
             len(self.caps_bps) != CLASSES
-            or not all(cap_bps == 0 or 1 <= cap_bps < math.inf for cap_bps in self.caps_bps)
+            or not all(0 <= cap_bps < math.inf for cap_bps in self.caps_bps)
         ):
             raise TopologyError(
-                f"caps {self.caps_bps}: {CLASSES} rates in bit/s, one a class, from 1 on; 0: none"
+                f"caps {self.caps_bps}: {CLASSES} rates in bit/s, one a class; 0: none"
             )

@@ -4,6 +4,7 @@ classes."""
 from __future__ import annotations
 
 import ctypes
+import math
 import random
 from collections.abc import Iterable, Sequence
 
@@ -113,7 +114,7 @@ class Ports(NetworkPart):
     def set_caps(self, switch: str, port: int, caps_bps: Sequence[float]) -> None:
         """By class: it sends at most at this rate, also where the line is free; 0: at the line's.
         Raises VirtualError."""
-        of = (ctypes.c_uint64 * native.CLASSES)(*map(round, caps_bps))
+        of = (ctypes.c_uint64 * native.CLASSES)(*map(math.ceil, caps_bps))
         self._check(
             self._library.vn_set_caps(self._changing(), self._links[Endpoint(switch, port)], of)
         )

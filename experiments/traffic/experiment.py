@@ -146,7 +146,7 @@ class Traffic(Experiment):
         """The topology's, as `lossless_classes`."""
         options = find_topology(self.spec.topology).options
         defaults = {
-            name: str(option.default)
+            name: "" if option.default is None else str(option.default)
             for name, option in options.items()
             if option.annotation is str
         }

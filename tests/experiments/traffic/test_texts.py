@@ -93,6 +93,6 @@ def test_list_names_texts_with_their_values(capsys: pytest.CaptureFixture[str]) 
         for topology in json.loads(capsys.readouterr().out)
         if topology["kind"] == "text"
     }
-    assert texts == {"ecmp": "polarised", "lossless_classes": "3"}
+    assert texts == {"ecmp": "polarised", "lossless_classes": "3", "order": ""}
     assert pcn(["run", "traffic", "--topology", "fat-tree", "--list"]) == 0
     assert "ecmp " in capsys.readouterr().out
