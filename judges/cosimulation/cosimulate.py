@@ -1,7 +1,8 @@
 """Random small networks, each played by the live switch's own queues and by the engine in their
-place (`softswitch --engine`): every frame that leaves a port, its nanosecond, its bytes, all that
-programs say, every register, counter and port's count at the end. Those of hops.c in virtual time,
-too, as far as they mean the same there (timed.py): frames at hosts, registers and counters.
+place (`softswitch --engine`): every frame that leaves a port, its nanosecond, its bytes, all
+messages of programs, every register, counter and port's count at the end. Those of hops.c in
+virtual time, too, as far as they mean the same there (timed.py): frames at hosts, registers and
+counters.
 
     cosimulate.py --seeds 1:1000 --jobs 2    these networks; a line for each that differs
     cosimulate.py --seed 95                  that network without what its difference doesn't need,
@@ -35,7 +36,7 @@ from cosimulation.network import (  # noqa: E402
     Network,
     draw,
 )
-from cosimulation.play import WAYS, Departure, Outcome, Told, play  # noqa: E402
+from cosimulation.play import WAYS, Departure, Message, Outcome, play  # noqa: E402
 from cosimulation.shrink import shrunk  # noqa: E402
 from cosimulation.timed import at_hosts, exact, timed  # noqa: E402
 
@@ -56,7 +57,7 @@ class Judged(NamedTuple):
 
 def differences(ours: Outcome, theirs: Outcome) -> Iterator[str]:
     """Yields what isn't equal, first things first."""
-    for name in ("departures", "told"):
+    for name in ("departures", "messages"):
         for left, right in zip_longest(getattr(ours, name), getattr(theirs, name)):
             if left != right:
                 yield f"{name}: {_text(left)} | {_text(right)}"
@@ -65,11 +66,11 @@ def differences(ours: Outcome, theirs: Outcome) -> Iterator[str]:
             yield f"{name}: {ours.state.get(name)} | {theirs.state.get(name)}"
 
 
-def _text(event: Departure | Told | None) -> str:
+def _text(event: Departure | Message | None) -> str:
     """Returns it in a line, without what all frames have in common."""
     if event is None:
         return "none"
-    if isinstance(event, Told):
+    if isinstance(event, Message):
         return f"{event.at_ns} ns, s{event.switch}, kind {event.kind}: {event.data!r}"
     place, frame = event.place, event.frame
     start = frame[: PLACE + 170].hex()
@@ -121,7 +122,7 @@ def show(seed: int) -> bool:
     network = draw(seed)
     frames, different, coincides = compared(network)
     if not different:
-        equal = "equal, but for two things on one nanosecond" if coincides else "equal"
+        equal = "equal, except for two things on one nanosecond" if coincides else "equal"
         print(pformat(network), f"{frames} frames: {equal}", sep="\n")
         return True
     network = shrunk(network, lambda smaller: bool(compared(smaller)[1]))

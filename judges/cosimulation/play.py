@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cosimulation.network import (
+    CLASSES,
     CPU,
     HOPS,
     Arrival,
@@ -36,7 +37,7 @@ from pcn.softswitch.codegen.build import build_source
 from pcn.softswitch.embed.switch import EmbeddedSwitch, NativeSwitch
 from pcn.softswitch.native import Replica
 from pcn.softswitch.trimming import Trimming
-from pcn.topologies.model import Topology
+from pcn.topologies.model import MAX_PORT, Topology
 from pcn.virtualnet.live import EngineSwitch
 from pcn.virtualnet.native import switch_library
 
@@ -47,6 +48,9 @@ _WAYS, _HELD = 0, 0
 _COUNTERS = (("arrived", 0), ("sent_round", 1))
 _REGISTERS = (("held", 0), ("drawn", 1))
 _CELLS, _WIDTH = 16, 8
+_CELLS_OF_PORTS = ((0, 16 * CLASSES), ((MAX_PORT + 1) * CLASSES, 4 * CLASSES))
+"""Of schemes' counters, which have a cell for each class of each port: first, number. All of them
+take half of a play to read."""
 
 
 class Departure(NamedTuple):
@@ -57,8 +61,8 @@ class Departure(NamedTuple):
     frame: bytes
 
 
-class Told(NamedTuple):
-    """What a switch's program or the switch has said: a digest, a line."""
+class Message(NamedTuple):
+    """A digest, a packet-in or a line of a switch's program, or a line of the switch."""
 
     at_ns: int
     switch: int
@@ -72,7 +76,7 @@ class Outcome:
     registers and ports' counts."""
 
     departures: Sequence[Departure]
-    told: Sequence[Told]
+    messages: Sequence[Message]
     state: Mapping[str, Any]
 
 
@@ -102,7 +106,7 @@ class _Node:
     native: NativeSwitch
     plane: InProcessSwitch | None
     coming: list[tuple[int, int, int, bytes]] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
 
     def advance(self, until_ns: int) -> None:
         while not self.native.advance(until_ns):
@@ -110,7 +114,7 @@ class _Node:
 
     def hear(self) -> None:
         while (event := self.native.next_event(0)) is not None:
-            self.told.append(Told(event.now_ns, self.number, event.kind, event.data))
+            self.messages.append(Message(event.now_ns, self.number, event.kind, event.data))
 
 
 class _Play:
@@ -197,8 +201,9 @@ class _Play:
         self._collect(node)
 
     def outcome(self) -> Outcome:
-        told = sorted(
-            (told for node in self._nodes for told in node.told), key=lambda told: told[:2]
+        messages = sorted(
+            (message for node in self._nodes for message in node.messages),
+            key=lambda message: message[:2],
         )
         state = {}
         for node in self._nodes:
@@ -211,7 +216,7 @@ class _Play:
                     queue_packets=tuple(stats.queue_packets)
                 )
         departures = sorted(self.departures, key=lambda left: left[:2])
-        return Outcome(departures, told, state)
+        return Outcome(departures, messages, state)
 
 
 def _switch(network: Network, make: Make) -> NativeSwitch:
@@ -293,11 +298,16 @@ def hops_state(native: NativeSwitch) -> dict[str, Any]:
 
 
 def scheme_state(plane: InProcessSwitch) -> dict[str, Any]:
-    """Returns what a scheme's program has counted and stored, but for zeros."""
+    """Returns what a scheme's program has counted and stored, without zeros."""
     state: dict[str, Any] = {name: plane.nonzero_cells(name) for name in plane.registers()}
     for name in plane.counters():
-        cells = plane.read_counters(name)
-        state[name] = {index: cell for index, cell in cells.items() if cell.packets or cell.bytes}
+        number = plane.counter(name).c_index
+        state[name] = {
+            first + at: cell
+            for first, n in _CELLS_OF_PORTS
+            for at, cell in enumerate(plane.native.counters(number, first, n))
+            if cell.packets or cell.bytes
+        }
     return state
 
 

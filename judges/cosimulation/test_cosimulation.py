@@ -113,7 +113,7 @@ def test_differences_are_frames_then_state() -> None:
     ours = play(pair(Arrival(5, Place(0, 1), FRAME)), "queues")
     assert list(cosimulate.differences(ours, ours)) == []
     later = [Departure(8_006, *ours.departures[0][1:]), *ours.departures[1:]]
-    theirs = playing.Outcome(later, ours.told, {**ours.state, "s0 held": [1]})
+    theirs = playing.Outcome(later, ours.messages, {**ours.state, "s0 held": [1]})
     first, last = cosimulate.differences(ours, theirs)
     assert first.startswith("departures: 8005 ns, s0:2, 1000 bytes: ")
     assert last.startswith("s0 held: [0, 0")
