@@ -40,7 +40,7 @@ from pcn.softswitch import p4c
 from pcn.softswitch.p4c import NATIVE_FLAGS, P4Error
 
 ROOT = Path(__file__).resolve().parent.parent
-MANIFEST_SCHEMA = 4
+MANIFEST_SCHEMA = 5
 # What is compiled of each top program: suffix of the name, and p4c's flags.
 VARIANTS = {"": (), NATIVE: NATIVE_FLAGS}
 TOPS = ("p4src/v1model/programs/*.p4", "examples/*/*.p4")
@@ -298,7 +298,8 @@ def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[
         else:
             if entries[name]["flags"] != list(programs[name].flags):
                 problems.append(f"{name}: compiled with other flags")
-            recorded = {path: document["sources"][path] for path in entries[name]["sources"]}
+            sources = document["includes"][entries[name]["source"]]
+            recorded = {path: document["sources"][path] for path in sources}
             problems += _differences(name, recorded, programs[name].sources, root, source_digest)
             problems += _differences(
                 name, entries[name]["outputs"], programs[name].outputs, root, sha256
@@ -310,7 +311,8 @@ def manifest_text(
     compiler: str, version: str, results: Sequence[tuple[Recorded, Sequence[Path]]]
 ) -> str:
     """Returns the manifest of programs that were compiled together, each with its outputs in the
-    program's order, in any folder. A source's digest is there once, though many include it."""
+    program's order, in any folder. A source's digest is there once, though many include it; what a
+    top includes, once for its variants."""
     digests = {
         path: source_digest(program.root / path)
         for program, _ in results
@@ -320,7 +322,6 @@ def manifest_text(
         program.name: {
             "source": program.sources[0],
             "flags": list(program.flags),
-            "sources": sorted(program.sources),
             "outputs": dict(zip(program.outputs, map(sha256, outputs), strict=True)),
         }
         for program, outputs in results
@@ -329,6 +330,7 @@ def manifest_text(
         "schema": MANIFEST_SCHEMA,
         "compiler": {"name": compiler, "version": version},
         "sources": dict(sorted(digests.items())),
+        "includes": {program.sources[0]: sorted(program.sources) for program, _ in results},
         "programs": entries,
     }
     return json.dumps(document, indent=2) + "\n"

@@ -24,7 +24,7 @@ _LINE_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|/\*.*?\*/)|[ \t]*//[^\n]*', re
 
 def manifest() -> Mapping[str, Any]:
     """Returns what p4src/build.py wrote: the compiler, the hashes of all sources, and the programs
-    by name with the sources of each."""
+    by name, each with its top source, and what each top includes."""
     document: Mapping[str, Any] = json.loads(
         (ROOT / FOLDER / "manifest.json").read_text(encoding="utf-8")
     )
@@ -46,7 +46,7 @@ def stale(*programs: str) -> str | None:
             continue
         modified = [
             path
-            for path in entries[name]["sources"]
+            for path in document["includes"][entries[name]["source"]]
             if not (ROOT / path).is_file() or source_digest(ROOT / path) != digests[path]
         ]
         if modified:
