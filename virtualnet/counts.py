@@ -2,7 +2,7 @@
 
 LinkStats (`pcn.base.link_counters`), BufferStats, WatchdogStats, Totals and PartStats declare the
 engine's structs: `structure` gives their layout, and `virtualnet/native.py` writes it to C. Fields
-have their names there, but for times: `now_s` is the engine's `now_ps`."""
+have their names there, except times: `now_s` is the engine's `now_ps`."""
 
 from __future__ import annotations
 
