@@ -17,7 +17,7 @@ from pcn.softswitch.embed.library import CSRC as SWITCH_CSRC
 from pcn.virtualnet import native
 
 CALL = re.compile(r"^(?!VN_ALWAYS).*\bvn_observe(?:rs)?_\w+\(.*\);$", re.MULTILINE)
-UNIT = '#include "engine.c"\n#include "virtual/rdma.c"\n'
+UNIT = f'{native.counts_in_c()}\n#include "engine.c"\n#include "virtual/rdma.c"\n'
 
 
 def machine_code(engine: Path, hosts: Path, folder: Path, *options: str) -> bytes:
