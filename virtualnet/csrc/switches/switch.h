@@ -58,8 +58,7 @@ struct vn_port {
     bool serving; /* vn_port_serve is running */
     bool fabric : 1; /* behind the scheduler there is a fabric and an `output` buffer */
     bool scheduled : 1; /* `scheduler` is set */
-    bool rated
-        : 1; /* a class has an `interval` or a `cap`, or departures are counted in `served` */
+    bool rated : 1; /* a class has an `interval` or a `cap`, or `served` counts departures */
     bool trims : 1; /* `trimming` is set */
     bool weighted : 1; /* `weights` is set */
     bool discards : 1; /* the link is down, and `dropping` is of all classes */
