@@ -320,7 +320,6 @@ class _Stub:
             f"{indent}class _{enum.name}:",
             f"{indent}    ValueType = NewType('ValueType', _int)",
             f"{indent}class _{enum.name}Wrapper(_EnumTypeWrapper[{value}], _type):",
-            f"{indent}    DESCRIPTOR: EnumDescriptor",
             *(f"{indent}    {name}: {value}" for name in enum.values_by_name),
             f"{indent}class {enum.name}(_{enum.name}, metaclass=_{enum.name}Wrapper): ...",
         ]
@@ -330,7 +329,6 @@ class _Stub:
         base = _WELL_KNOWN.get(message.full_name, "Message")
         self.lines += [f"{indent}class {message.name}({base}):"]
         indent += "    "
-        self.lines += [f"{indent}DESCRIPTOR: Descriptor"]
         for enum in message.enum_types:
             self._enum(enum, indent)
         for nested in message.nested_types:
@@ -405,7 +403,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,

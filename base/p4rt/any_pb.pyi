@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -19,7 +19,6 @@ from google.protobuf.message import Message
 
 DESCRIPTOR: FileDescriptor
 class Any(well_known_types.Any, Message):
-    DESCRIPTOR: Descriptor
     type_url: _str
     value: _bytes
     def __init__(self, *, type_url: _str | None = ..., value: _bytes | None = ...) -> None: ...

@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -23,7 +23,6 @@ DESCRIPTOR: FileDescriptor
 class _Encoding:
     ValueType = NewType('ValueType', _int)
 class _EncodingWrapper(_EnumTypeWrapper[Encoding.ValueType], _type):
-    DESCRIPTOR: EnumDescriptor
     JSON: Encoding.ValueType
     BYTES: Encoding.ValueType
     PROTO: Encoding.ValueType
@@ -38,7 +37,6 @@ JSON_IETF: Encoding.ValueType
 class _SubscriptionMode:
     ValueType = NewType('ValueType', _int)
 class _SubscriptionModeWrapper(_EnumTypeWrapper[SubscriptionMode.ValueType], _type):
-    DESCRIPTOR: EnumDescriptor
     TARGET_DEFINED: SubscriptionMode.ValueType
     ON_CHANGE: SubscriptionMode.ValueType
     SAMPLE: SubscriptionMode.ValueType
@@ -47,7 +45,6 @@ TARGET_DEFINED: SubscriptionMode.ValueType
 ON_CHANGE: SubscriptionMode.ValueType
 SAMPLE: SubscriptionMode.ValueType
 class Notification(Message):
-    DESCRIPTOR: Descriptor
     timestamp: _int
     prefix: Final[Path]
     update: Final[RepeatedCompositeFieldContainer[Update]]
@@ -56,7 +53,6 @@ class Notification(Message):
     def __init__(self, *, timestamp: _int | None = ..., prefix: Path | None = ..., update: Iterable[Update] | None = ..., delete: Iterable[Path] | None = ..., atomic: _bool | None = ...) -> None: ...
     def HasField(self, field_name: Literal['prefix']) -> _bool: ...
 class Update(Message):
-    DESCRIPTOR: Descriptor
     path: Final[Path]
     value: Final[Value]
     val: Final[TypedValue]
@@ -64,7 +60,6 @@ class Update(Message):
     def __init__(self, *, path: Path | None = ..., value: Value | None = ..., val: TypedValue | None = ..., duplicates: _int | None = ...) -> None: ...
     def HasField(self, field_name: Literal['path', 'value', 'val']) -> _bool: ...
 class TypedValue(Message):
-    DESCRIPTOR: Descriptor
     string_val: _str
     int_val: _int
     uint_val: _int
@@ -83,16 +78,13 @@ class TypedValue(Message):
     def HasField(self, field_name: Literal['string_val', 'int_val', 'uint_val', 'bool_val', 'bytes_val', 'float_val', 'double_val', 'decimal_val', 'leaflist_val', 'any_val', 'json_val', 'json_ietf_val', 'ascii_val', 'proto_bytes', 'value']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['value']) -> Literal['string_val', 'int_val', 'uint_val', 'bool_val', 'bytes_val', 'float_val', 'double_val', 'decimal_val', 'leaflist_val', 'any_val', 'json_val', 'json_ietf_val', 'ascii_val', 'proto_bytes'] | None: ...
 class Path(Message):
-    DESCRIPTOR: Descriptor
     element: Final[RepeatedScalarFieldContainer[_str]]
     origin: _str
     elem: Final[RepeatedCompositeFieldContainer[PathElem]]
     target: _str
     def __init__(self, *, element: Iterable[_str] | None = ..., origin: _str | None = ..., elem: Iterable[PathElem] | None = ..., target: _str | None = ...) -> None: ...
 class PathElem(Message):
-    DESCRIPTOR: Descriptor
     class KeyEntry(Message):
-        DESCRIPTOR: Descriptor
         key: _str
         value: _str
         def __init__(self, *, key: _str | None = ..., value: _str | None = ...) -> None: ...
@@ -100,28 +92,23 @@ class PathElem(Message):
     key: Final[ScalarMap[_str, _str]]
     def __init__(self, *, name: _str | None = ..., key: Mapping[_str, _str] | None = ...) -> None: ...
 class Value(Message):
-    DESCRIPTOR: Descriptor
     value: _bytes
     type: Encoding.ValueType
     def __init__(self, *, value: _bytes | None = ..., type: Encoding.ValueType | None = ...) -> None: ...
 class Error(Message):
-    DESCRIPTOR: Descriptor
     code: _int
     message: _str
     data: Final[any_pb.Any]
     def __init__(self, *, code: _int | None = ..., message: _str | None = ..., data: any_pb.Any | None = ...) -> None: ...
     def HasField(self, field_name: Literal['data']) -> _bool: ...
 class Decimal64(Message):
-    DESCRIPTOR: Descriptor
     digits: _int
     precision: _int
     def __init__(self, *, digits: _int | None = ..., precision: _int | None = ...) -> None: ...
 class ScalarArray(Message):
-    DESCRIPTOR: Descriptor
     element: Final[RepeatedCompositeFieldContainer[TypedValue]]
     def __init__(self, *, element: Iterable[TypedValue] | None = ...) -> None: ...
 class SubscribeRequest(Message):
-    DESCRIPTOR: Descriptor
     subscribe: Final[SubscriptionList]
     poll: Final[Poll]
     extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
@@ -129,10 +116,8 @@ class SubscribeRequest(Message):
     def HasField(self, field_name: Literal['subscribe', 'poll', 'request']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['request']) -> Literal['subscribe', 'poll'] | None: ...
 class Poll(Message):
-    DESCRIPTOR: Descriptor
     def __init__(self) -> None: ...
 class SubscribeResponse(Message):
-    DESCRIPTOR: Descriptor
     update: Final[Notification]
     sync_response: _bool
     error: Final[Error]
@@ -141,11 +126,9 @@ class SubscribeResponse(Message):
     def HasField(self, field_name: Literal['update', 'sync_response', 'error', 'response']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['response']) -> Literal['update', 'sync_response', 'error'] | None: ...
 class SubscriptionList(Message):
-    DESCRIPTOR: Descriptor
     class _Mode:
         ValueType = NewType('ValueType', _int)
     class _ModeWrapper(_EnumTypeWrapper[SubscriptionList.Mode.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         STREAM: SubscriptionList.Mode.ValueType
         ONCE: SubscriptionList.Mode.ValueType
         POLL: SubscriptionList.Mode.ValueType
@@ -164,7 +147,6 @@ class SubscriptionList(Message):
     def __init__(self, *, prefix: Path | None = ..., subscription: Iterable[Subscription] | None = ..., qos: QOSMarking | None = ..., mode: SubscriptionList.Mode.ValueType | None = ..., allow_aggregation: _bool | None = ..., use_models: Iterable[ModelData] | None = ..., encoding: Encoding.ValueType | None = ..., updates_only: _bool | None = ...) -> None: ...
     def HasField(self, field_name: Literal['prefix', 'qos']) -> _bool: ...
 class Subscription(Message):
-    DESCRIPTOR: Descriptor
     path: Final[Path]
     mode: SubscriptionMode.ValueType
     sample_interval: _int
@@ -173,11 +155,9 @@ class Subscription(Message):
     def __init__(self, *, path: Path | None = ..., mode: SubscriptionMode.ValueType | None = ..., sample_interval: _int | None = ..., suppress_redundant: _bool | None = ..., heartbeat_interval: _int | None = ...) -> None: ...
     def HasField(self, field_name: Literal['path']) -> _bool: ...
 class QOSMarking(Message):
-    DESCRIPTOR: Descriptor
     marking: _int
     def __init__(self, *, marking: _int | None = ...) -> None: ...
 class SetRequest(Message):
-    DESCRIPTOR: Descriptor
     prefix: Final[Path]
     delete: Final[RepeatedCompositeFieldContainer[Path]]
     replace: Final[RepeatedCompositeFieldContainer[Update]]
@@ -187,7 +167,6 @@ class SetRequest(Message):
     def __init__(self, *, prefix: Path | None = ..., delete: Iterable[Path] | None = ..., replace: Iterable[Update] | None = ..., update: Iterable[Update] | None = ..., union_replace: Iterable[Update] | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
     def HasField(self, field_name: Literal['prefix']) -> _bool: ...
 class SetResponse(Message):
-    DESCRIPTOR: Descriptor
     prefix: Final[Path]
     response: Final[RepeatedCompositeFieldContainer[UpdateResult]]
     message: Final[Error]
@@ -196,11 +175,9 @@ class SetResponse(Message):
     def __init__(self, *, prefix: Path | None = ..., response: Iterable[UpdateResult] | None = ..., message: Error | None = ..., timestamp: _int | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
     def HasField(self, field_name: Literal['prefix', 'message']) -> _bool: ...
 class UpdateResult(Message):
-    DESCRIPTOR: Descriptor
     class _Operation:
         ValueType = NewType('ValueType', _int)
     class _OperationWrapper(_EnumTypeWrapper[UpdateResult.Operation.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         INVALID: UpdateResult.Operation.ValueType
         DELETE: UpdateResult.Operation.ValueType
         REPLACE: UpdateResult.Operation.ValueType
@@ -219,11 +196,9 @@ class UpdateResult(Message):
     def __init__(self, *, timestamp: _int | None = ..., path: Path | None = ..., message: Error | None = ..., op: UpdateResult.Operation.ValueType | None = ...) -> None: ...
     def HasField(self, field_name: Literal['path', 'message']) -> _bool: ...
 class GetRequest(Message):
-    DESCRIPTOR: Descriptor
     class _DataType:
         ValueType = NewType('ValueType', _int)
     class _DataTypeWrapper(_EnumTypeWrapper[GetRequest.DataType.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         ALL: GetRequest.DataType.ValueType
         CONFIG: GetRequest.DataType.ValueType
         STATE: GetRequest.DataType.ValueType
@@ -242,25 +217,21 @@ class GetRequest(Message):
     def __init__(self, *, prefix: Path | None = ..., path: Iterable[Path] | None = ..., type: GetRequest.DataType.ValueType | None = ..., encoding: Encoding.ValueType | None = ..., use_models: Iterable[ModelData] | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
     def HasField(self, field_name: Literal['prefix']) -> _bool: ...
 class GetResponse(Message):
-    DESCRIPTOR: Descriptor
     notification: Final[RepeatedCompositeFieldContainer[Notification]]
     error: Final[Error]
     extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
     def __init__(self, *, notification: Iterable[Notification] | None = ..., error: Error | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
     def HasField(self, field_name: Literal['error']) -> _bool: ...
 class CapabilityRequest(Message):
-    DESCRIPTOR: Descriptor
     extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
     def __init__(self, *, extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
 class CapabilityResponse(Message):
-    DESCRIPTOR: Descriptor
     supported_models: Final[RepeatedCompositeFieldContainer[ModelData]]
     supported_encodings: Final[RepeatedScalarFieldContainer[Encoding.ValueType]]
     gNMI_version: _str
     extension: Final[RepeatedCompositeFieldContainer[gnmi_ext.Extension]]
     def __init__(self, *, supported_models: Iterable[ModelData] | None = ..., supported_encodings: Iterable[Encoding.ValueType] | None = ..., gNMI_version: _str | None = ..., extension: Iterable[gnmi_ext.Extension] | None = ...) -> None: ...
 class ModelData(Message):
-    DESCRIPTOR: Descriptor
     name: _str
     organization: _str
     version: _str

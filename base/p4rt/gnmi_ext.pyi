@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -21,14 +21,12 @@ DESCRIPTOR: FileDescriptor
 class _ExtensionID:
     ValueType = NewType('ValueType', _int)
 class _ExtensionIDWrapper(_EnumTypeWrapper[ExtensionID.ValueType], _type):
-    DESCRIPTOR: EnumDescriptor
     EID_UNSET: ExtensionID.ValueType
     EID_EXPERIMENTAL: ExtensionID.ValueType
 class ExtensionID(_ExtensionID, metaclass=_ExtensionIDWrapper): ...
 EID_UNSET: ExtensionID.ValueType
 EID_EXPERIMENTAL: ExtensionID.ValueType
 class Extension(Message):
-    DESCRIPTOR: Descriptor
     registered_ext: Final[RegisteredExtension]
     master_arbitration: Final[MasterArbitration]
     history: Final[History]
@@ -39,39 +37,32 @@ class Extension(Message):
     def HasField(self, field_name: Literal['registered_ext', 'master_arbitration', 'history', 'commit', 'depth', 'config_subscription', 'ext']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['ext']) -> Literal['registered_ext', 'master_arbitration', 'history', 'commit', 'depth', 'config_subscription'] | None: ...
 class RegisteredExtension(Message):
-    DESCRIPTOR: Descriptor
     id: ExtensionID.ValueType
     msg: _bytes
     def __init__(self, *, id: ExtensionID.ValueType | None = ..., msg: _bytes | None = ...) -> None: ...
 class MasterArbitration(Message):
-    DESCRIPTOR: Descriptor
     role: Final[Role]
     election_id: Final[Uint128]
     def __init__(self, *, role: Role | None = ..., election_id: Uint128 | None = ...) -> None: ...
     def HasField(self, field_name: Literal['role', 'election_id']) -> _bool: ...
 class Uint128(Message):
-    DESCRIPTOR: Descriptor
     high: _int
     low: _int
     def __init__(self, *, high: _int | None = ..., low: _int | None = ...) -> None: ...
 class Role(Message):
-    DESCRIPTOR: Descriptor
     id: _str
     def __init__(self, *, id: _str | None = ...) -> None: ...
 class History(Message):
-    DESCRIPTOR: Descriptor
     snapshot_time: _int
     range: Final[TimeRange]
     def __init__(self, *, snapshot_time: _int | None = ..., range: TimeRange | None = ...) -> None: ...
     def HasField(self, field_name: Literal['snapshot_time', 'range', 'request']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['request']) -> Literal['snapshot_time', 'range'] | None: ...
 class TimeRange(Message):
-    DESCRIPTOR: Descriptor
     start: _int
     end: _int
     def __init__(self, *, start: _int | None = ..., end: _int | None = ...) -> None: ...
 class Commit(Message):
-    DESCRIPTOR: Descriptor
     id: _str
     commit: Final[CommitRequest]
     confirm: Final[CommitConfirm]
@@ -81,37 +72,29 @@ class Commit(Message):
     def HasField(self, field_name: Literal['commit', 'confirm', 'cancel', 'set_rollback_duration', 'action']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['action']) -> Literal['commit', 'confirm', 'cancel', 'set_rollback_duration'] | None: ...
 class CommitRequest(Message):
-    DESCRIPTOR: Descriptor
     rollback_duration: Final[object]
     def __init__(self, *, rollback_duration: object | None = ...) -> None: ...
     def HasField(self, field_name: Literal['rollback_duration']) -> _bool: ...
 class CommitConfirm(Message):
-    DESCRIPTOR: Descriptor
     def __init__(self) -> None: ...
 class CommitCancel(Message):
-    DESCRIPTOR: Descriptor
     def __init__(self) -> None: ...
 class CommitSetRollbackDuration(Message):
-    DESCRIPTOR: Descriptor
     rollback_duration: Final[object]
     def __init__(self, *, rollback_duration: object | None = ...) -> None: ...
     def HasField(self, field_name: Literal['rollback_duration']) -> _bool: ...
 class Depth(Message):
-    DESCRIPTOR: Descriptor
     level: _int
     def __init__(self, *, level: _int | None = ...) -> None: ...
 class ConfigSubscription(Message):
-    DESCRIPTOR: Descriptor
     start: Final[ConfigSubscriptionStart]
     sync_done: Final[ConfigSubscriptionSyncDone]
     def __init__(self, *, start: ConfigSubscriptionStart | None = ..., sync_done: ConfigSubscriptionSyncDone | None = ...) -> None: ...
     def HasField(self, field_name: Literal['start', 'sync_done', 'action']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['action']) -> Literal['start', 'sync_done'] | None: ...
 class ConfigSubscriptionStart(Message):
-    DESCRIPTOR: Descriptor
     def __init__(self) -> None: ...
 class ConfigSubscriptionSyncDone(Message):
-    DESCRIPTOR: Descriptor
     commit_confirm_id: _str
     server_commit_id: _str
     done: _bool

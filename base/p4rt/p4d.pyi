@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -19,7 +19,6 @@ from google.protobuf.message import Message
 
 DESCRIPTOR: FileDescriptor
 class P4Data(Message):
-    DESCRIPTOR: Descriptor
     bitstring: _bytes
     varbit: Final[P4Varbit]
     bool: _bool
@@ -36,30 +35,24 @@ class P4Data(Message):
     def HasField(self, field_name: Literal['bitstring', 'varbit', 'bool', 'tuple', 'struct', 'header', 'header_union', 'header_stack', 'header_union_stack', 'enum', 'error', 'enum_value', 'data']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['data']) -> Literal['bitstring', 'varbit', 'bool', 'tuple', 'struct', 'header', 'header_union', 'header_stack', 'header_union_stack', 'enum', 'error', 'enum_value'] | None: ...
 class P4Varbit(Message):
-    DESCRIPTOR: Descriptor
     bitstring: _bytes
     bitwidth: _int
     def __init__(self, *, bitstring: _bytes | None = ..., bitwidth: _int | None = ...) -> None: ...
 class P4StructLike(Message):
-    DESCRIPTOR: Descriptor
     members: Final[RepeatedCompositeFieldContainer[P4Data]]
     def __init__(self, *, members: Iterable[P4Data] | None = ...) -> None: ...
 class P4Header(Message):
-    DESCRIPTOR: Descriptor
     is_valid: _bool
     bitstrings: Final[RepeatedScalarFieldContainer[_bytes]]
     def __init__(self, *, is_valid: _bool | None = ..., bitstrings: Iterable[_bytes] | None = ...) -> None: ...
 class P4HeaderUnion(Message):
-    DESCRIPTOR: Descriptor
     valid_header_name: _str
     valid_header: Final[P4Header]
     def __init__(self, *, valid_header_name: _str | None = ..., valid_header: P4Header | None = ...) -> None: ...
     def HasField(self, field_name: Literal['valid_header']) -> _bool: ...
 class P4HeaderStack(Message):
-    DESCRIPTOR: Descriptor
     entries: Final[RepeatedCompositeFieldContainer[P4Header]]
     def __init__(self, *, entries: Iterable[P4Header] | None = ...) -> None: ...
 class P4HeaderUnionStack(Message):
-    DESCRIPTOR: Descriptor
     entries: Final[RepeatedCompositeFieldContainer[P4HeaderUnion]]
     def __init__(self, *, entries: Iterable[P4HeaderUnion] | None = ...) -> None: ...

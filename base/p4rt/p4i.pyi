@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -21,7 +21,6 @@ from pcn.base.p4rt import p4t
 
 DESCRIPTOR: FileDescriptor
 class P4Info(Message):
-    DESCRIPTOR: Descriptor
     pkg_info: Final[PkgInfo]
     tables: Final[RepeatedCompositeFieldContainer[Table]]
     actions: Final[RepeatedCompositeFieldContainer[Action]]
@@ -39,18 +38,15 @@ class P4Info(Message):
     def __init__(self, *, pkg_info: PkgInfo | None = ..., tables: Iterable[Table] | None = ..., actions: Iterable[Action] | None = ..., action_profiles: Iterable[ActionProfile] | None = ..., counters: Iterable[Counter] | None = ..., direct_counters: Iterable[DirectCounter] | None = ..., meters: Iterable[Meter] | None = ..., direct_meters: Iterable[DirectMeter] | None = ..., controller_packet_metadata: Iterable[ControllerPacketMetadata] | None = ..., value_sets: Iterable[ValueSet] | None = ..., registers: Iterable[Register] | None = ..., digests: Iterable[Digest] | None = ..., externs: Iterable[Extern] | None = ..., type_info: p4t.P4TypeInfo | None = ...) -> None: ...
     def HasField(self, field_name: Literal['pkg_info', 'type_info']) -> _bool: ...
 class Documentation(Message):
-    DESCRIPTOR: Descriptor
     brief: _str
     description: _str
     def __init__(self, *, brief: _str | None = ..., description: _str | None = ...) -> None: ...
 class PlatformProperties(Message):
-    DESCRIPTOR: Descriptor
     multicast_group_table_size: _int
     multicast_group_table_total_replicas: _int
     multicast_group_table_max_replicas_per_entry: _int
     def __init__(self, *, multicast_group_table_size: _int | None = ..., multicast_group_table_total_replicas: _int | None = ..., multicast_group_table_max_replicas_per_entry: _int | None = ...) -> None: ...
 class PkgInfo(Message):
-    DESCRIPTOR: Descriptor
     name: _str
     version: _str
     doc: Final[Documentation]
@@ -65,11 +61,9 @@ class PkgInfo(Message):
     def __init__(self, *, name: _str | None = ..., version: _str | None = ..., doc: Documentation | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[p4t.SourceLocation] | None = ..., arch: _str | None = ..., organization: _str | None = ..., contact: _str | None = ..., url: _str | None = ..., structured_annotations: Iterable[p4t.StructuredAnnotation] | None = ..., platform_properties: PlatformProperties | None = ...) -> None: ...
     def HasField(self, field_name: Literal['doc', 'platform_properties']) -> _bool: ...
 class P4Ids(Message):
-    DESCRIPTOR: Descriptor
     class _Prefix:
         ValueType = NewType('ValueType', _int)
     class _PrefixWrapper(_EnumTypeWrapper[P4Ids.Prefix.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: P4Ids.Prefix.ValueType
         ACTION: P4Ids.Prefix.ValueType
         TABLE: P4Ids.Prefix.ValueType
@@ -103,7 +97,6 @@ class P4Ids(Message):
     MAX: P4Ids.Prefix.ValueType
     def __init__(self) -> None: ...
 class Preamble(Message):
-    DESCRIPTOR: Descriptor
     id: _int
     name: _str
     alias: _str
@@ -114,23 +107,19 @@ class Preamble(Message):
     def __init__(self, *, id: _int | None = ..., name: _str | None = ..., alias: _str | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[p4t.SourceLocation] | None = ..., doc: Documentation | None = ..., structured_annotations: Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
     def HasField(self, field_name: Literal['doc']) -> _bool: ...
 class Extern(Message):
-    DESCRIPTOR: Descriptor
     extern_type_id: _int
     extern_type_name: _str
     instances: Final[RepeatedCompositeFieldContainer[ExternInstance]]
     def __init__(self, *, extern_type_id: _int | None = ..., extern_type_name: _str | None = ..., instances: Iterable[ExternInstance] | None = ...) -> None: ...
 class ExternInstance(Message):
-    DESCRIPTOR: Descriptor
     preamble: Final[Preamble]
     info: Final[any_pb.Any]
     def __init__(self, *, preamble: Preamble | None = ..., info: any_pb.Any | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble', 'info']) -> _bool: ...
 class MatchField(Message):
-    DESCRIPTOR: Descriptor
     class _MatchType:
         ValueType = NewType('ValueType', _int)
     class _MatchTypeWrapper(_EnumTypeWrapper[MatchField.MatchType.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: MatchField.MatchType.ValueType
         EXACT: MatchField.MatchType.ValueType
         LPM: MatchField.MatchType.ValueType
@@ -158,9 +147,7 @@ class MatchField(Message):
     def HasField(self, field_name: Literal['match_type', 'other_match_type', 'doc', 'type_name', 'match']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['match']) -> Literal['match_type', 'other_match_type'] | None: ...
 class TableActionCall(Message):
-    DESCRIPTOR: Descriptor
     class Argument(Message):
-        DESCRIPTOR: Descriptor
         param_id: _int
         value: _bytes
         def __init__(self, *, param_id: _int | None = ..., value: _bytes | None = ...) -> None: ...
@@ -168,11 +155,9 @@ class TableActionCall(Message):
     arguments: Final[RepeatedCompositeFieldContainer[TableActionCall.Argument]]
     def __init__(self, *, action_id: _int | None = ..., arguments: Iterable[TableActionCall.Argument] | None = ...) -> None: ...
 class Table(Message):
-    DESCRIPTOR: Descriptor
     class _IdleTimeoutBehavior:
         ValueType = NewType('ValueType', _int)
     class _IdleTimeoutBehaviorWrapper(_EnumTypeWrapper[Table.IdleTimeoutBehavior.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         NO_TIMEOUT: Table.IdleTimeoutBehavior.ValueType
         NOTIFY_CONTROL: Table.IdleTimeoutBehavior.ValueType
     class IdleTimeoutBehavior(_IdleTimeoutBehavior, metaclass=_IdleTimeoutBehaviorWrapper): ...
@@ -193,11 +178,9 @@ class Table(Message):
     def __init__(self, *, preamble: Preamble | None = ..., match_fields: Iterable[MatchField] | None = ..., action_refs: Iterable[ActionRef] | None = ..., const_default_action_id: _int | None = ..., initial_default_action: TableActionCall | None = ..., implementation_id: _int | None = ..., direct_resource_ids: Iterable[_int] | None = ..., size: _int | None = ..., idle_timeout_behavior: Table.IdleTimeoutBehavior.ValueType | None = ..., is_const_table: _bool | None = ..., has_initial_entries: _bool | None = ..., other_properties: any_pb.Any | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble', 'initial_default_action', 'other_properties']) -> _bool: ...
 class ActionRef(Message):
-    DESCRIPTOR: Descriptor
     class _Scope:
         ValueType = NewType('ValueType', _int)
     class _ScopeWrapper(_EnumTypeWrapper[ActionRef.Scope.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         TABLE_AND_DEFAULT: ActionRef.Scope.ValueType
         TABLE_ONLY: ActionRef.Scope.ValueType
         DEFAULT_ONLY: ActionRef.Scope.ValueType
@@ -214,9 +197,7 @@ class ActionRef(Message):
     structured_annotations: Final[RepeatedCompositeFieldContainer[p4t.StructuredAnnotation]]
     def __init__(self, *, id: _int | None = ..., scope: ActionRef.Scope.ValueType | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[p4t.SourceLocation] | None = ..., structured_annotations: Iterable[p4t.StructuredAnnotation] | None = ...) -> None: ...
 class Action(Message):
-    DESCRIPTOR: Descriptor
     class Param(Message):
-        DESCRIPTOR: Descriptor
         id: _int
         name: _str
         annotations: Final[RepeatedScalarFieldContainer[_str]]
@@ -232,12 +213,9 @@ class Action(Message):
     def __init__(self, *, preamble: Preamble | None = ..., params: Iterable[Action.Param] | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble']) -> _bool: ...
 class ActionProfile(Message):
-    DESCRIPTOR: Descriptor
     class SumOfWeights(Message):
-        DESCRIPTOR: Descriptor
         def __init__(self) -> None: ...
     class SumOfMembers(Message):
-        DESCRIPTOR: Descriptor
         max_member_weight: _int
         def __init__(self, *, max_member_weight: _int | None = ...) -> None: ...
     preamble: Final[Preamble]
@@ -252,11 +230,9 @@ class ActionProfile(Message):
     def HasField(self, field_name: Literal['preamble', 'sum_of_weights', 'sum_of_members', 'selector_size_semantics']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['selector_size_semantics']) -> Literal['sum_of_weights', 'sum_of_members'] | None: ...
 class CounterSpec(Message):
-    DESCRIPTOR: Descriptor
     class _Unit:
         ValueType = NewType('ValueType', _int)
     class _UnitWrapper(_EnumTypeWrapper[CounterSpec.Unit.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: CounterSpec.Unit.ValueType
         BYTES: CounterSpec.Unit.ValueType
         PACKETS: CounterSpec.Unit.ValueType
@@ -269,7 +245,6 @@ class CounterSpec(Message):
     unit: CounterSpec.Unit.ValueType
     def __init__(self, *, unit: CounterSpec.Unit.ValueType | None = ...) -> None: ...
 class Counter(Message):
-    DESCRIPTOR: Descriptor
     preamble: Final[Preamble]
     spec: Final[CounterSpec]
     size: _int
@@ -277,18 +252,15 @@ class Counter(Message):
     def __init__(self, *, preamble: Preamble | None = ..., spec: CounterSpec | None = ..., size: _int | None = ..., index_type_name: p4t.P4NamedType | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble', 'spec', 'index_type_name']) -> _bool: ...
 class DirectCounter(Message):
-    DESCRIPTOR: Descriptor
     preamble: Final[Preamble]
     spec: Final[CounterSpec]
     direct_table_id: _int
     def __init__(self, *, preamble: Preamble | None = ..., spec: CounterSpec | None = ..., direct_table_id: _int | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble', 'spec']) -> _bool: ...
 class MeterSpec(Message):
-    DESCRIPTOR: Descriptor
     class _Unit:
         ValueType = NewType('ValueType', _int)
     class _UnitWrapper(_EnumTypeWrapper[MeterSpec.Unit.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: MeterSpec.Unit.ValueType
         BYTES: MeterSpec.Unit.ValueType
         PACKETS: MeterSpec.Unit.ValueType
@@ -299,7 +271,6 @@ class MeterSpec(Message):
     class _Type:
         ValueType = NewType('ValueType', _int)
     class _TypeWrapper(_EnumTypeWrapper[MeterSpec.Type.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         TWO_RATE_THREE_COLOR: MeterSpec.Type.ValueType
         SINGLE_RATE_THREE_COLOR: MeterSpec.Type.ValueType
         SINGLE_RATE_TWO_COLOR: MeterSpec.Type.ValueType
@@ -311,7 +282,6 @@ class MeterSpec(Message):
     type: MeterSpec.Type.ValueType
     def __init__(self, *, unit: MeterSpec.Unit.ValueType | None = ..., type: MeterSpec.Type.ValueType | None = ...) -> None: ...
 class Meter(Message):
-    DESCRIPTOR: Descriptor
     preamble: Final[Preamble]
     spec: Final[MeterSpec]
     size: _int
@@ -319,16 +289,13 @@ class Meter(Message):
     def __init__(self, *, preamble: Preamble | None = ..., spec: MeterSpec | None = ..., size: _int | None = ..., index_type_name: p4t.P4NamedType | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble', 'spec', 'index_type_name']) -> _bool: ...
 class DirectMeter(Message):
-    DESCRIPTOR: Descriptor
     preamble: Final[Preamble]
     spec: Final[MeterSpec]
     direct_table_id: _int
     def __init__(self, *, preamble: Preamble | None = ..., spec: MeterSpec | None = ..., direct_table_id: _int | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble', 'spec']) -> _bool: ...
 class ControllerPacketMetadata(Message):
-    DESCRIPTOR: Descriptor
     class Metadata(Message):
-        DESCRIPTOR: Descriptor
         id: _int
         name: _str
         annotations: Final[RepeatedScalarFieldContainer[_str]]
@@ -343,14 +310,12 @@ class ControllerPacketMetadata(Message):
     def __init__(self, *, preamble: Preamble | None = ..., metadata: Iterable[ControllerPacketMetadata.Metadata] | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble']) -> _bool: ...
 class ValueSet(Message):
-    DESCRIPTOR: Descriptor
     preamble: Final[Preamble]
     match: Final[RepeatedCompositeFieldContainer[MatchField]]
     size: _int
     def __init__(self, *, preamble: Preamble | None = ..., match: Iterable[MatchField] | None = ..., size: _int | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble']) -> _bool: ...
 class Register(Message):
-    DESCRIPTOR: Descriptor
     preamble: Final[Preamble]
     type_spec: Final[p4t.P4DataTypeSpec]
     size: _int
@@ -358,7 +323,6 @@ class Register(Message):
     def __init__(self, *, preamble: Preamble | None = ..., type_spec: p4t.P4DataTypeSpec | None = ..., size: _int | None = ..., index_type_name: p4t.P4NamedType | None = ...) -> None: ...
     def HasField(self, field_name: Literal['preamble', 'type_spec', 'index_type_name']) -> _bool: ...
 class Digest(Message):
-    DESCRIPTOR: Descriptor
     preamble: Final[Preamble]
     type_spec: Final[p4t.P4DataTypeSpec]
     def __init__(self, *, preamble: Preamble | None = ..., type_spec: p4t.P4DataTypeSpec | None = ...) -> None: ...

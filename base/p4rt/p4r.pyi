@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -25,7 +25,6 @@ DESCRIPTOR: FileDescriptor
 class _SdnPort:
     ValueType = NewType('ValueType', _int)
 class _SdnPortWrapper(_EnumTypeWrapper[SdnPort.ValueType], _type):
-    DESCRIPTOR: EnumDescriptor
     SDN_PORT_UNKNOWN: SdnPort.ValueType
     SDN_PORT_MIN: SdnPort.ValueType
     SDN_PORT_MAX: SdnPort.ValueType
@@ -38,11 +37,9 @@ SDN_PORT_MAX: SdnPort.ValueType
 SDN_PORT_RECIRCULATE: SdnPort.ValueType
 SDN_PORT_CPU: SdnPort.ValueType
 class WriteRequest(Message):
-    DESCRIPTOR: Descriptor
     class _Atomicity:
         ValueType = NewType('ValueType', _int)
     class _AtomicityWrapper(_EnumTypeWrapper[WriteRequest.Atomicity.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         CONTINUE_ON_ERROR: WriteRequest.Atomicity.ValueType
         ROLLBACK_ON_ERROR: WriteRequest.Atomicity.ValueType
         DATAPLANE_ATOMIC: WriteRequest.Atomicity.ValueType
@@ -59,24 +56,19 @@ class WriteRequest(Message):
     def __init__(self, *, device_id: _int | None = ..., role_id: _int | None = ..., role: _str | None = ..., election_id: Uint128 | None = ..., updates: Iterable[Update] | None = ..., atomicity: WriteRequest.Atomicity.ValueType | None = ...) -> None: ...
     def HasField(self, field_name: Literal['election_id']) -> _bool: ...
 class WriteResponse(Message):
-    DESCRIPTOR: Descriptor
     def __init__(self) -> None: ...
 class ReadRequest(Message):
-    DESCRIPTOR: Descriptor
     device_id: _int
     role: _str
     entities: Final[RepeatedCompositeFieldContainer[Entity]]
     def __init__(self, *, device_id: _int | None = ..., role: _str | None = ..., entities: Iterable[Entity] | None = ...) -> None: ...
 class ReadResponse(Message):
-    DESCRIPTOR: Descriptor
     entities: Final[RepeatedCompositeFieldContainer[Entity]]
     def __init__(self, *, entities: Iterable[Entity] | None = ...) -> None: ...
 class Update(Message):
-    DESCRIPTOR: Descriptor
     class _Type:
         ValueType = NewType('ValueType', _int)
     class _TypeWrapper(_EnumTypeWrapper[Update.Type.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: Update.Type.ValueType
         INSERT: Update.Type.ValueType
         MODIFY: Update.Type.ValueType
@@ -91,7 +83,6 @@ class Update(Message):
     def __init__(self, *, type: Update.Type.ValueType | None = ..., entity: Entity | None = ...) -> None: ...
     def HasField(self, field_name: Literal['entity']) -> _bool: ...
 class Entity(Message):
-    DESCRIPTOR: Descriptor
     extern_entry: Final[ExternEntry]
     table_entry: Final[TableEntry]
     action_profile_member: Final[ActionProfileMember]
@@ -108,16 +99,13 @@ class Entity(Message):
     def HasField(self, field_name: Literal['extern_entry', 'table_entry', 'action_profile_member', 'action_profile_group', 'meter_entry', 'direct_meter_entry', 'counter_entry', 'direct_counter_entry', 'packet_replication_engine_entry', 'value_set_entry', 'register_entry', 'digest_entry', 'entity']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['entity']) -> Literal['extern_entry', 'table_entry', 'action_profile_member', 'action_profile_group', 'meter_entry', 'direct_meter_entry', 'counter_entry', 'direct_counter_entry', 'packet_replication_engine_entry', 'value_set_entry', 'register_entry', 'digest_entry'] | None: ...
 class ExternEntry(Message):
-    DESCRIPTOR: Descriptor
     extern_type_id: _int
     extern_id: _int
     entry: Final[any_pb.Any]
     def __init__(self, *, extern_type_id: _int | None = ..., extern_id: _int | None = ..., entry: any_pb.Any | None = ...) -> None: ...
     def HasField(self, field_name: Literal['entry']) -> _bool: ...
 class TableEntry(Message):
-    DESCRIPTOR: Descriptor
     class IdleTimeout(Message):
-        DESCRIPTOR: Descriptor
         elapsed_ns: _int
         def __init__(self, *, elapsed_ns: _int | None = ...) -> None: ...
     table_id: _int
@@ -136,28 +124,22 @@ class TableEntry(Message):
     def __init__(self, *, table_id: _int | None = ..., match: Iterable[FieldMatch] | None = ..., action: TableAction | None = ..., priority: _int | None = ..., controller_metadata: _int | None = ..., meter_config: MeterConfig | None = ..., counter_data: CounterData | None = ..., meter_counter_data: MeterCounterData | None = ..., is_default_action: _bool | None = ..., idle_timeout_ns: _int | None = ..., time_since_last_hit: TableEntry.IdleTimeout | None = ..., metadata: _bytes | None = ..., is_const: _bool | None = ...) -> None: ...
     def HasField(self, field_name: Literal['action', 'meter_config', 'counter_data', 'meter_counter_data', 'time_since_last_hit']) -> _bool: ...
 class FieldMatch(Message):
-    DESCRIPTOR: Descriptor
     class Exact(Message):
-        DESCRIPTOR: Descriptor
         value: _bytes
         def __init__(self, *, value: _bytes | None = ...) -> None: ...
     class Ternary(Message):
-        DESCRIPTOR: Descriptor
         value: _bytes
         mask: _bytes
         def __init__(self, *, value: _bytes | None = ..., mask: _bytes | None = ...) -> None: ...
     class LPM(Message):
-        DESCRIPTOR: Descriptor
         value: _bytes
         prefix_len: _int
         def __init__(self, *, value: _bytes | None = ..., prefix_len: _int | None = ...) -> None: ...
     class Range(Message):
-        DESCRIPTOR: Descriptor
         low: _bytes
         high: _bytes
         def __init__(self, *, low: _bytes | None = ..., high: _bytes | None = ...) -> None: ...
     class Optional(Message):
-        DESCRIPTOR: Descriptor
         value: _bytes
         def __init__(self, *, value: _bytes | None = ...) -> None: ...
     field_id: _int
@@ -171,7 +153,6 @@ class FieldMatch(Message):
     def HasField(self, field_name: Literal['exact', 'ternary', 'lpm', 'range', 'optional', 'other', 'field_match_type']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['field_match_type']) -> Literal['exact', 'ternary', 'lpm', 'range', 'optional', 'other'] | None: ...
 class TableAction(Message):
-    DESCRIPTOR: Descriptor
     action: Final[Action]
     action_profile_member_id: _int
     action_profile_group_id: _int
@@ -180,9 +161,7 @@ class TableAction(Message):
     def HasField(self, field_name: Literal['action', 'action_profile_member_id', 'action_profile_group_id', 'action_profile_action_set', 'type']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['type']) -> Literal['action', 'action_profile_member_id', 'action_profile_group_id', 'action_profile_action_set'] | None: ...
 class Action(Message):
-    DESCRIPTOR: Descriptor
     class Param(Message):
-        DESCRIPTOR: Descriptor
         param_id: _int
         value: _bytes
         def __init__(self, *, param_id: _int | None = ..., value: _bytes | None = ...) -> None: ...
@@ -190,11 +169,9 @@ class Action(Message):
     params: Final[RepeatedCompositeFieldContainer[Action.Param]]
     def __init__(self, *, action_id: _int | None = ..., params: Iterable[Action.Param] | None = ...) -> None: ...
 class ActionProfileActionSet(Message):
-    DESCRIPTOR: Descriptor
     class _ActionSelectionMode:
         ValueType = NewType('ValueType', _int)
     class _ActionSelectionModeWrapper(_EnumTypeWrapper[ActionProfileActionSet.ActionSelectionMode.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         DEFAULT_MODE_DETERMINED_BY_ACTION_SELECTOR: ActionProfileActionSet.ActionSelectionMode.ValueType
         HASH: ActionProfileActionSet.ActionSelectionMode.ValueType
         RANDOM: ActionProfileActionSet.ActionSelectionMode.ValueType
@@ -205,7 +182,6 @@ class ActionProfileActionSet(Message):
     class _SizeSemantics:
         ValueType = NewType('ValueType', _int)
     class _SizeSemanticsWrapper(_EnumTypeWrapper[ActionProfileActionSet.SizeSemantics.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         DEFAULT_SIZE_DETERMINED_BY_ACTION_SELECTOR: ActionProfileActionSet.SizeSemantics.ValueType
         SUM_OF_WEIGHTS: ActionProfileActionSet.SizeSemantics.ValueType
         SUM_OF_MEMBERS: ActionProfileActionSet.SizeSemantics.ValueType
@@ -220,7 +196,6 @@ class ActionProfileActionSet(Message):
     def __init__(self, *, group_action: Action | None = ..., action_profile_actions: Iterable[ActionProfileAction] | None = ..., action_selection_mode: ActionProfileActionSet.ActionSelectionMode.ValueType | None = ..., size_semantics: ActionProfileActionSet.SizeSemantics.ValueType | None = ...) -> None: ...
     def HasField(self, field_name: Literal['group_action']) -> _bool: ...
 class ActionProfileAction(Message):
-    DESCRIPTOR: Descriptor
     action: Final[Action]
     weight: _int
     watch: _int
@@ -229,16 +204,13 @@ class ActionProfileAction(Message):
     def HasField(self, field_name: Literal['action', 'watch', 'watch_port', 'watch_kind']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['watch_kind']) -> Literal['watch', 'watch_port'] | None: ...
 class ActionProfileMember(Message):
-    DESCRIPTOR: Descriptor
     action_profile_id: _int
     member_id: _int
     action: Final[Action]
     def __init__(self, *, action_profile_id: _int | None = ..., member_id: _int | None = ..., action: Action | None = ...) -> None: ...
     def HasField(self, field_name: Literal['action']) -> _bool: ...
 class ActionProfileGroup(Message):
-    DESCRIPTOR: Descriptor
     class Member(Message):
-        DESCRIPTOR: Descriptor
         member_id: _int
         weight: _int
         watch: _int
@@ -252,11 +224,9 @@ class ActionProfileGroup(Message):
     max_size: _int
     def __init__(self, *, action_profile_id: _int | None = ..., group_id: _int | None = ..., members: Iterable[ActionProfileGroup.Member] | None = ..., max_size: _int | None = ...) -> None: ...
 class Index(Message):
-    DESCRIPTOR: Descriptor
     index: _int
     def __init__(self, *, index: _int | None = ...) -> None: ...
 class MeterEntry(Message):
-    DESCRIPTOR: Descriptor
     meter_id: _int
     index: Final[Index]
     config: Final[MeterConfig]
@@ -264,14 +234,12 @@ class MeterEntry(Message):
     def __init__(self, *, meter_id: _int | None = ..., index: Index | None = ..., config: MeterConfig | None = ..., counter_data: MeterCounterData | None = ...) -> None: ...
     def HasField(self, field_name: Literal['index', 'config', 'counter_data']) -> _bool: ...
 class DirectMeterEntry(Message):
-    DESCRIPTOR: Descriptor
     table_entry: Final[TableEntry]
     config: Final[MeterConfig]
     counter_data: Final[MeterCounterData]
     def __init__(self, *, table_entry: TableEntry | None = ..., config: MeterConfig | None = ..., counter_data: MeterCounterData | None = ...) -> None: ...
     def HasField(self, field_name: Literal['table_entry', 'config', 'counter_data']) -> _bool: ...
 class MeterConfig(Message):
-    DESCRIPTOR: Descriptor
     cir: _int
     cburst: _int
     pir: _int
@@ -279,44 +247,37 @@ class MeterConfig(Message):
     eburst: _int
     def __init__(self, *, cir: _int | None = ..., cburst: _int | None = ..., pir: _int | None = ..., pburst: _int | None = ..., eburst: _int | None = ...) -> None: ...
 class CounterEntry(Message):
-    DESCRIPTOR: Descriptor
     counter_id: _int
     index: Final[Index]
     data: Final[CounterData]
     def __init__(self, *, counter_id: _int | None = ..., index: Index | None = ..., data: CounterData | None = ...) -> None: ...
     def HasField(self, field_name: Literal['index', 'data']) -> _bool: ...
 class DirectCounterEntry(Message):
-    DESCRIPTOR: Descriptor
     table_entry: Final[TableEntry]
     data: Final[CounterData]
     def __init__(self, *, table_entry: TableEntry | None = ..., data: CounterData | None = ...) -> None: ...
     def HasField(self, field_name: Literal['table_entry', 'data']) -> _bool: ...
 class CounterData(Message):
-    DESCRIPTOR: Descriptor
     byte_count: _int
     packet_count: _int
     def __init__(self, *, byte_count: _int | None = ..., packet_count: _int | None = ...) -> None: ...
 class MeterCounterData(Message):
-    DESCRIPTOR: Descriptor
     green: Final[CounterData]
     yellow: Final[CounterData]
     red: Final[CounterData]
     def __init__(self, *, green: CounterData | None = ..., yellow: CounterData | None = ..., red: CounterData | None = ...) -> None: ...
     def HasField(self, field_name: Literal['green', 'yellow', 'red']) -> _bool: ...
 class PacketReplicationEngineEntry(Message):
-    DESCRIPTOR: Descriptor
     multicast_group_entry: Final[MulticastGroupEntry]
     clone_session_entry: Final[CloneSessionEntry]
     def __init__(self, *, multicast_group_entry: MulticastGroupEntry | None = ..., clone_session_entry: CloneSessionEntry | None = ...) -> None: ...
     def HasField(self, field_name: Literal['multicast_group_entry', 'clone_session_entry', 'type']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['type']) -> Literal['multicast_group_entry', 'clone_session_entry'] | None: ...
 class BackupReplica(Message):
-    DESCRIPTOR: Descriptor
     port: _bytes
     instance: _int
     def __init__(self, *, port: _bytes | None = ..., instance: _int | None = ...) -> None: ...
 class Replica(Message):
-    DESCRIPTOR: Descriptor
     egress_port: _int
     port: _bytes
     instance: _int
@@ -325,38 +286,31 @@ class Replica(Message):
     def HasField(self, field_name: Literal['egress_port', 'port', 'port_kind']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['port_kind']) -> Literal['egress_port', 'port'] | None: ...
 class MulticastGroupEntry(Message):
-    DESCRIPTOR: Descriptor
     multicast_group_id: _int
     replicas: Final[RepeatedCompositeFieldContainer[Replica]]
     metadata: _bytes
     def __init__(self, *, multicast_group_id: _int | None = ..., replicas: Iterable[Replica] | None = ..., metadata: _bytes | None = ...) -> None: ...
 class CloneSessionEntry(Message):
-    DESCRIPTOR: Descriptor
     session_id: _int
     replicas: Final[RepeatedCompositeFieldContainer[Replica]]
     class_of_service: _int
     packet_length_bytes: _int
     def __init__(self, *, session_id: _int | None = ..., replicas: Iterable[Replica] | None = ..., class_of_service: _int | None = ..., packet_length_bytes: _int | None = ...) -> None: ...
 class ValueSetMember(Message):
-    DESCRIPTOR: Descriptor
     match: Final[RepeatedCompositeFieldContainer[FieldMatch]]
     def __init__(self, *, match: Iterable[FieldMatch] | None = ...) -> None: ...
 class ValueSetEntry(Message):
-    DESCRIPTOR: Descriptor
     value_set_id: _int
     members: Final[RepeatedCompositeFieldContainer[ValueSetMember]]
     def __init__(self, *, value_set_id: _int | None = ..., members: Iterable[ValueSetMember] | None = ...) -> None: ...
 class RegisterEntry(Message):
-    DESCRIPTOR: Descriptor
     register_id: _int
     index: Final[Index]
     data: Final[p4d.P4Data]
     def __init__(self, *, register_id: _int | None = ..., index: Index | None = ..., data: p4d.P4Data | None = ...) -> None: ...
     def HasField(self, field_name: Literal['index', 'data']) -> _bool: ...
 class DigestEntry(Message):
-    DESCRIPTOR: Descriptor
     class Config(Message):
-        DESCRIPTOR: Descriptor
         max_timeout_ns: _int
         max_list_size: _int
         ack_timeout_ns: _int
@@ -366,7 +320,6 @@ class DigestEntry(Message):
     def __init__(self, *, digest_id: _int | None = ..., config: DigestEntry.Config | None = ...) -> None: ...
     def HasField(self, field_name: Literal['config']) -> _bool: ...
 class StreamMessageRequest(Message):
-    DESCRIPTOR: Descriptor
     arbitration: Final[MasterArbitrationUpdate]
     packet: Final[PacketOut]
     digest_ack: Final[DigestListAck]
@@ -375,17 +328,14 @@ class StreamMessageRequest(Message):
     def HasField(self, field_name: Literal['arbitration', 'packet', 'digest_ack', 'other', 'update']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['update']) -> Literal['arbitration', 'packet', 'digest_ack', 'other'] | None: ...
 class PacketOut(Message):
-    DESCRIPTOR: Descriptor
     payload: _bytes
     metadata: Final[RepeatedCompositeFieldContainer[PacketMetadata]]
     def __init__(self, *, payload: _bytes | None = ..., metadata: Iterable[PacketMetadata] | None = ...) -> None: ...
 class DigestListAck(Message):
-    DESCRIPTOR: Descriptor
     digest_id: _int
     list_id: _int
     def __init__(self, *, digest_id: _int | None = ..., list_id: _int | None = ...) -> None: ...
 class StreamMessageResponse(Message):
-    DESCRIPTOR: Descriptor
     arbitration: Final[MasterArbitrationUpdate]
     packet: Final[PacketIn]
     digest: Final[DigestList]
@@ -396,24 +346,20 @@ class StreamMessageResponse(Message):
     def HasField(self, field_name: Literal['arbitration', 'packet', 'digest', 'idle_timeout_notification', 'other', 'error', 'update']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['update']) -> Literal['arbitration', 'packet', 'digest', 'idle_timeout_notification', 'other', 'error'] | None: ...
 class PacketIn(Message):
-    DESCRIPTOR: Descriptor
     payload: _bytes
     metadata: Final[RepeatedCompositeFieldContainer[PacketMetadata]]
     def __init__(self, *, payload: _bytes | None = ..., metadata: Iterable[PacketMetadata] | None = ...) -> None: ...
 class DigestList(Message):
-    DESCRIPTOR: Descriptor
     digest_id: _int
     list_id: _int
     data: Final[RepeatedCompositeFieldContainer[p4d.P4Data]]
     timestamp: _int
     def __init__(self, *, digest_id: _int | None = ..., list_id: _int | None = ..., data: Iterable[p4d.P4Data] | None = ..., timestamp: _int | None = ...) -> None: ...
 class PacketMetadata(Message):
-    DESCRIPTOR: Descriptor
     metadata_id: _int
     value: _bytes
     def __init__(self, *, metadata_id: _int | None = ..., value: _bytes | None = ...) -> None: ...
 class MasterArbitrationUpdate(Message):
-    DESCRIPTOR: Descriptor
     device_id: _int
     role: Final[Role]
     election_id: Final[Uint128]
@@ -421,19 +367,16 @@ class MasterArbitrationUpdate(Message):
     def __init__(self, *, device_id: _int | None = ..., role: Role | None = ..., election_id: Uint128 | None = ..., status: rpc_status.Status | None = ...) -> None: ...
     def HasField(self, field_name: Literal['role', 'election_id', 'status']) -> _bool: ...
 class Role(Message):
-    DESCRIPTOR: Descriptor
     id: _int
     name: _str
     config: Final[any_pb.Any]
     def __init__(self, *, id: _int | None = ..., name: _str | None = ..., config: any_pb.Any | None = ...) -> None: ...
     def HasField(self, field_name: Literal['config']) -> _bool: ...
 class IdleTimeoutNotification(Message):
-    DESCRIPTOR: Descriptor
     table_entry: Final[RepeatedCompositeFieldContainer[TableEntry]]
     timestamp: _int
     def __init__(self, *, table_entry: Iterable[TableEntry] | None = ..., timestamp: _int | None = ...) -> None: ...
 class StreamError(Message):
-    DESCRIPTOR: Descriptor
     canonical_code: _int
     message: _str
     space: _str
@@ -445,31 +388,25 @@ class StreamError(Message):
     def HasField(self, field_name: Literal['packet_out', 'digest_list_ack', 'other', 'details']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['details']) -> Literal['packet_out', 'digest_list_ack', 'other'] | None: ...
 class PacketOutError(Message):
-    DESCRIPTOR: Descriptor
     packet_out: Final[PacketOut]
     def __init__(self, *, packet_out: PacketOut | None = ...) -> None: ...
     def HasField(self, field_name: Literal['packet_out']) -> _bool: ...
 class DigestListAckError(Message):
-    DESCRIPTOR: Descriptor
     digest_list_ack: Final[DigestListAck]
     def __init__(self, *, digest_list_ack: DigestListAck | None = ...) -> None: ...
     def HasField(self, field_name: Literal['digest_list_ack']) -> _bool: ...
 class StreamOtherError(Message):
-    DESCRIPTOR: Descriptor
     other: Final[any_pb.Any]
     def __init__(self, *, other: any_pb.Any | None = ...) -> None: ...
     def HasField(self, field_name: Literal['other']) -> _bool: ...
 class Uint128(Message):
-    DESCRIPTOR: Descriptor
     high: _int
     low: _int
     def __init__(self, *, high: _int | None = ..., low: _int | None = ...) -> None: ...
 class SetForwardingPipelineConfigRequest(Message):
-    DESCRIPTOR: Descriptor
     class _Action:
         ValueType = NewType('ValueType', _int)
     class _ActionWrapper(_EnumTypeWrapper[SetForwardingPipelineConfigRequest.Action.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         UNSPECIFIED: SetForwardingPipelineConfigRequest.Action.ValueType
         VERIFY: SetForwardingPipelineConfigRequest.Action.ValueType
         VERIFY_AND_SAVE: SetForwardingPipelineConfigRequest.Action.ValueType
@@ -492,12 +429,9 @@ class SetForwardingPipelineConfigRequest(Message):
     def __init__(self, *, device_id: _int | None = ..., role_id: _int | None = ..., role: _str | None = ..., election_id: Uint128 | None = ..., action: SetForwardingPipelineConfigRequest.Action.ValueType | None = ..., config: ForwardingPipelineConfig | None = ...) -> None: ...
     def HasField(self, field_name: Literal['election_id', 'config']) -> _bool: ...
 class SetForwardingPipelineConfigResponse(Message):
-    DESCRIPTOR: Descriptor
     def __init__(self) -> None: ...
 class ForwardingPipelineConfig(Message):
-    DESCRIPTOR: Descriptor
     class Cookie(Message):
-        DESCRIPTOR: Descriptor
         cookie: _int
         def __init__(self, *, cookie: _int | None = ...) -> None: ...
     p4info: Final[p4i.P4Info]
@@ -506,11 +440,9 @@ class ForwardingPipelineConfig(Message):
     def __init__(self, *, p4info: p4i.P4Info | None = ..., p4_device_config: _bytes | None = ..., cookie: ForwardingPipelineConfig.Cookie | None = ...) -> None: ...
     def HasField(self, field_name: Literal['p4info', 'cookie']) -> _bool: ...
 class GetForwardingPipelineConfigRequest(Message):
-    DESCRIPTOR: Descriptor
     class _ResponseType:
         ValueType = NewType('ValueType', _int)
     class _ResponseTypeWrapper(_EnumTypeWrapper[GetForwardingPipelineConfigRequest.ResponseType.ValueType], _type):
-        DESCRIPTOR: EnumDescriptor
         ALL: GetForwardingPipelineConfigRequest.ResponseType.ValueType
         COOKIE_ONLY: GetForwardingPipelineConfigRequest.ResponseType.ValueType
         P4INFO_AND_COOKIE: GetForwardingPipelineConfigRequest.ResponseType.ValueType
@@ -524,12 +456,10 @@ class GetForwardingPipelineConfigRequest(Message):
     response_type: GetForwardingPipelineConfigRequest.ResponseType.ValueType
     def __init__(self, *, device_id: _int | None = ..., response_type: GetForwardingPipelineConfigRequest.ResponseType.ValueType | None = ...) -> None: ...
 class GetForwardingPipelineConfigResponse(Message):
-    DESCRIPTOR: Descriptor
     config: Final[ForwardingPipelineConfig]
     def __init__(self, *, config: ForwardingPipelineConfig | None = ...) -> None: ...
     def HasField(self, field_name: Literal['config']) -> _bool: ...
 class Error(Message):
-    DESCRIPTOR: Descriptor
     canonical_code: _int
     message: _str
     space: _str
@@ -538,11 +468,9 @@ class Error(Message):
     def __init__(self, *, canonical_code: _int | None = ..., message: _str | None = ..., space: _str | None = ..., code: _int | None = ..., details: any_pb.Any | None = ...) -> None: ...
     def HasField(self, field_name: Literal['details']) -> _bool: ...
 class CapabilitiesRequest(Message):
-    DESCRIPTOR: Descriptor
     device_id: _int
     def __init__(self, *, device_id: _int | None = ...) -> None: ...
 class CapabilitiesResponse(Message):
-    DESCRIPTOR: Descriptor
     p4runtime_api_version: _str
     experimental: Final[any_pb.Any]
     def __init__(self, *, p4runtime_api_version: _str | None = ..., experimental: any_pb.Any | None = ...) -> None: ...

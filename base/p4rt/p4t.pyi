@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -19,39 +19,32 @@ from google.protobuf.message import Message
 
 DESCRIPTOR: FileDescriptor
 class P4TypeInfo(Message):
-    DESCRIPTOR: Descriptor
     class StructsEntry(Message):
-        DESCRIPTOR: Descriptor
         key: _str
         value: Final[P4StructTypeSpec]
         def __init__(self, *, key: _str | None = ..., value: P4StructTypeSpec | None = ...) -> None: ...
         def HasField(self, field_name: Literal['value']) -> _bool: ...
     class HeadersEntry(Message):
-        DESCRIPTOR: Descriptor
         key: _str
         value: Final[P4HeaderTypeSpec]
         def __init__(self, *, key: _str | None = ..., value: P4HeaderTypeSpec | None = ...) -> None: ...
         def HasField(self, field_name: Literal['value']) -> _bool: ...
     class HeaderUnionsEntry(Message):
-        DESCRIPTOR: Descriptor
         key: _str
         value: Final[P4HeaderUnionTypeSpec]
         def __init__(self, *, key: _str | None = ..., value: P4HeaderUnionTypeSpec | None = ...) -> None: ...
         def HasField(self, field_name: Literal['value']) -> _bool: ...
     class EnumsEntry(Message):
-        DESCRIPTOR: Descriptor
         key: _str
         value: Final[P4EnumTypeSpec]
         def __init__(self, *, key: _str | None = ..., value: P4EnumTypeSpec | None = ...) -> None: ...
         def HasField(self, field_name: Literal['value']) -> _bool: ...
     class SerializableEnumsEntry(Message):
-        DESCRIPTOR: Descriptor
         key: _str
         value: Final[P4SerializableEnumTypeSpec]
         def __init__(self, *, key: _str | None = ..., value: P4SerializableEnumTypeSpec | None = ...) -> None: ...
         def HasField(self, field_name: Literal['value']) -> _bool: ...
     class NewTypesEntry(Message):
-        DESCRIPTOR: Descriptor
         key: _str
         value: Final[P4NewTypeSpec]
         def __init__(self, *, key: _str | None = ..., value: P4NewTypeSpec | None = ...) -> None: ...
@@ -66,7 +59,6 @@ class P4TypeInfo(Message):
     def __init__(self, *, structs: Mapping[_str, P4StructTypeSpec] | None = ..., headers: Mapping[_str, P4HeaderTypeSpec] | None = ..., header_unions: Mapping[_str, P4HeaderUnionTypeSpec] | None = ..., enums: Mapping[_str, P4EnumTypeSpec] | None = ..., error: P4ErrorTypeSpec | None = ..., serializable_enums: Mapping[_str, P4SerializableEnumTypeSpec] | None = ..., new_types: Mapping[_str, P4NewTypeSpec] | None = ...) -> None: ...
     def HasField(self, field_name: Literal['error']) -> _bool: ...
 class P4DataTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     bitstring: Final[P4BitstringLikeTypeSpec]
     bool: Final[P4BoolType]
     tuple: Final[P4TupleTypeSpec]
@@ -83,17 +75,13 @@ class P4DataTypeSpec(Message):
     def HasField(self, field_name: Literal['bitstring', 'bool', 'tuple', 'struct', 'header', 'header_union', 'header_stack', 'header_union_stack', 'enum', 'error', 'serializable_enum', 'new_type', 'type_spec']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['type_spec']) -> Literal['bitstring', 'bool', 'tuple', 'struct', 'header', 'header_union', 'header_stack', 'header_union_stack', 'enum', 'error', 'serializable_enum', 'new_type'] | None: ...
 class P4NamedType(Message):
-    DESCRIPTOR: Descriptor
     name: _str
     def __init__(self, *, name: _str | None = ...) -> None: ...
 class P4BoolType(Message):
-    DESCRIPTOR: Descriptor
     def __init__(self) -> None: ...
 class P4ErrorType(Message):
-    DESCRIPTOR: Descriptor
     def __init__(self) -> None: ...
 class P4BitstringLikeTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     bit: Final[P4BitTypeSpec]
     int: Final[P4IntTypeSpec]
     varbit: Final[P4VarbitTypeSpec]
@@ -104,25 +92,19 @@ class P4BitstringLikeTypeSpec(Message):
     def HasField(self, field_name: Literal['bit', 'int', 'varbit', 'type_spec']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['type_spec']) -> Literal['bit', 'int', 'varbit'] | None: ...
 class P4BitTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     bitwidth: _int
     def __init__(self, *, bitwidth: _int | None = ...) -> None: ...
 class P4IntTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     bitwidth: _int
     def __init__(self, *, bitwidth: _int | None = ...) -> None: ...
 class P4VarbitTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     max_bitwidth: _int
     def __init__(self, *, max_bitwidth: _int | None = ...) -> None: ...
 class P4TupleTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     members: Final[RepeatedCompositeFieldContainer[P4DataTypeSpec]]
     def __init__(self, *, members: Iterable[P4DataTypeSpec] | None = ...) -> None: ...
 class P4StructTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     class Member(Message):
-        DESCRIPTOR: Descriptor
         name: _str
         type_spec: Final[P4DataTypeSpec]
         def __init__(self, *, name: _str | None = ..., type_spec: P4DataTypeSpec | None = ...) -> None: ...
@@ -133,9 +115,7 @@ class P4StructTypeSpec(Message):
     structured_annotations: Final[RepeatedCompositeFieldContainer[StructuredAnnotation]]
     def __init__(self, *, members: Iterable[P4StructTypeSpec.Member] | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[SourceLocation] | None = ..., structured_annotations: Iterable[StructuredAnnotation] | None = ...) -> None: ...
 class P4HeaderTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     class Member(Message):
-        DESCRIPTOR: Descriptor
         name: _str
         type_spec: Final[P4BitstringLikeTypeSpec]
         def __init__(self, *, name: _str | None = ..., type_spec: P4BitstringLikeTypeSpec | None = ...) -> None: ...
@@ -146,9 +126,7 @@ class P4HeaderTypeSpec(Message):
     structured_annotations: Final[RepeatedCompositeFieldContainer[StructuredAnnotation]]
     def __init__(self, *, members: Iterable[P4HeaderTypeSpec.Member] | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[SourceLocation] | None = ..., structured_annotations: Iterable[StructuredAnnotation] | None = ...) -> None: ...
 class P4HeaderUnionTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     class Member(Message):
-        DESCRIPTOR: Descriptor
         name: _str
         header: Final[P4NamedType]
         def __init__(self, *, name: _str | None = ..., header: P4NamedType | None = ...) -> None: ...
@@ -159,29 +137,24 @@ class P4HeaderUnionTypeSpec(Message):
     structured_annotations: Final[RepeatedCompositeFieldContainer[StructuredAnnotation]]
     def __init__(self, *, members: Iterable[P4HeaderUnionTypeSpec.Member] | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[SourceLocation] | None = ..., structured_annotations: Iterable[StructuredAnnotation] | None = ...) -> None: ...
 class P4HeaderStackTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     header: Final[P4NamedType]
     size: _int
     def __init__(self, *, header: P4NamedType | None = ..., size: _int | None = ...) -> None: ...
     def HasField(self, field_name: Literal['header']) -> _bool: ...
 class P4HeaderUnionStackTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     header_union: Final[P4NamedType]
     size: _int
     def __init__(self, *, header_union: P4NamedType | None = ..., size: _int | None = ...) -> None: ...
     def HasField(self, field_name: Literal['header_union']) -> _bool: ...
 class KeyValuePair(Message):
-    DESCRIPTOR: Descriptor
     key: _str
     value: Final[Expression]
     def __init__(self, *, key: _str | None = ..., value: Expression | None = ...) -> None: ...
     def HasField(self, field_name: Literal['value']) -> _bool: ...
 class KeyValuePairList(Message):
-    DESCRIPTOR: Descriptor
     kv_pairs: Final[RepeatedCompositeFieldContainer[KeyValuePair]]
     def __init__(self, *, kv_pairs: Iterable[KeyValuePair] | None = ...) -> None: ...
 class Expression(Message):
-    DESCRIPTOR: Descriptor
     string_value: _str
     int64_value: _int
     bool_value: _bool
@@ -189,11 +162,9 @@ class Expression(Message):
     def HasField(self, field_name: Literal['string_value', 'int64_value', 'bool_value', 'value']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['value']) -> Literal['string_value', 'int64_value', 'bool_value'] | None: ...
 class ExpressionList(Message):
-    DESCRIPTOR: Descriptor
     expressions: Final[RepeatedCompositeFieldContainer[Expression]]
     def __init__(self, *, expressions: Iterable[Expression] | None = ...) -> None: ...
 class StructuredAnnotation(Message):
-    DESCRIPTOR: Descriptor
     name: _str
     expression_list: Final[ExpressionList]
     kv_pair_list: Final[KeyValuePairList]
@@ -202,15 +173,12 @@ class StructuredAnnotation(Message):
     def HasField(self, field_name: Literal['expression_list', 'kv_pair_list', 'source_location', 'body']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['body']) -> Literal['expression_list', 'kv_pair_list'] | None: ...
 class SourceLocation(Message):
-    DESCRIPTOR: Descriptor
     file: _str
     line: _int
     column: _int
     def __init__(self, *, file: _str | None = ..., line: _int | None = ..., column: _int | None = ...) -> None: ...
 class P4EnumTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     class Member(Message):
-        DESCRIPTOR: Descriptor
         name: _str
         annotations: Final[RepeatedScalarFieldContainer[_str]]
         annotation_locations: Final[RepeatedCompositeFieldContainer[SourceLocation]]
@@ -222,9 +190,7 @@ class P4EnumTypeSpec(Message):
     structured_annotations: Final[RepeatedCompositeFieldContainer[StructuredAnnotation]]
     def __init__(self, *, members: Iterable[P4EnumTypeSpec.Member] | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[SourceLocation] | None = ..., structured_annotations: Iterable[StructuredAnnotation] | None = ...) -> None: ...
 class P4SerializableEnumTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     class Member(Message):
-        DESCRIPTOR: Descriptor
         name: _str
         value: _bytes
         annotations: Final[RepeatedScalarFieldContainer[_str]]
@@ -239,13 +205,10 @@ class P4SerializableEnumTypeSpec(Message):
     def __init__(self, *, underlying_type: P4BitTypeSpec | None = ..., members: Iterable[P4SerializableEnumTypeSpec.Member] | None = ..., annotations: Iterable[_str] | None = ..., annotation_locations: Iterable[SourceLocation] | None = ..., structured_annotations: Iterable[StructuredAnnotation] | None = ...) -> None: ...
     def HasField(self, field_name: Literal['underlying_type']) -> _bool: ...
 class P4ErrorTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     members: Final[RepeatedScalarFieldContainer[_str]]
     def __init__(self, *, members: Iterable[_str] | None = ...) -> None: ...
 class P4NewTypeTranslation(Message):
-    DESCRIPTOR: Descriptor
     class SdnString(Message):
-        DESCRIPTOR: Descriptor
         def __init__(self) -> None: ...
     uri: _str
     sdn_bitwidth: _int
@@ -254,7 +217,6 @@ class P4NewTypeTranslation(Message):
     def HasField(self, field_name: Literal['sdn_bitwidth', 'sdn_string', 'sdn_type']) -> _bool: ...
     def WhichOneof(self, oneof_group: Literal['sdn_type']) -> Literal['sdn_bitwidth', 'sdn_string'] | None: ...
 class P4NewTypeSpec(Message):
-    DESCRIPTOR: Descriptor
     original_type: Final[P4DataTypeSpec]
     translated_type: Final[P4NewTypeTranslation]
     annotations: Final[RepeatedScalarFieldContainer[_str]]

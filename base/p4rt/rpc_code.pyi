@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -21,7 +21,6 @@ DESCRIPTOR: FileDescriptor
 class _Code:
     ValueType = NewType('ValueType', _int)
 class _CodeWrapper(_EnumTypeWrapper[Code.ValueType], _type):
-    DESCRIPTOR: EnumDescriptor
     OK: Code.ValueType
     CANCELLED: Code.ValueType
     UNKNOWN: Code.ValueType

@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -20,7 +20,6 @@ from pcn.base.p4rt import any_pb
 
 DESCRIPTOR: FileDescriptor
 class Status(Message):
-    DESCRIPTOR: Descriptor
     code: _int
     message: _str
     details: Final[RepeatedCompositeFieldContainer[any_pb.Any]]

@@ -5,7 +5,7 @@ from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NewType, overload
 
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
@@ -19,9 +19,7 @@ from google.protobuf.message import Message
 
 DESCRIPTOR: FileDescriptor
 class P4RoleConfig(Message):
-    DESCRIPTOR: Descriptor
     class PacketFilter(Message):
-        DESCRIPTOR: Descriptor
         metadata_id: _int
         value: _bytes
         def __init__(self, *, metadata_id: _int | None = ..., value: _bytes | None = ...) -> None: ...
