@@ -99,7 +99,8 @@ class Statistics(NetworkPart):
         return counted(PartStats, raw)
 
     def _gather_link_stats(self, part: Part) -> None:
-        """Either end of a link counts its own, and zeros for the other one's."""
+        """Either end of a link counts its own, and zeros for the other one's, except limits that
+        both have: so the larger of two numbers is the count."""
         links = [
             link for end, link in self._links.items()
             if part.holds(end.node) or part.holds(self.topology.peer(end.node, end.port).node)
@@ -115,6 +116,5 @@ class Statistics(NetworkPart):
         of_links = np.zeros(len(self._links), np.dtype(native.LinkStats))
         for links, rows in gathered:
             for name in rows.dtype.names:
-                combine = np.maximum if name in ("held_max", "held_limit") else np.add
-                of_links[name][links] = combine(of_links[name][links], rows[name])
+                of_links[name][links] = np.maximum(of_links[name][links], rows[name])
         self._link_rows = of_links
