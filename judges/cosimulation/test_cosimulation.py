@@ -31,8 +31,10 @@ from cosimulation.network import (
 from cosimulation.play import Departure, play
 from cosimulation.shrink import shrunk
 
-SEEDS = (10, 14, 19, 65, 78, 81, 83, 95, 164, 172, 179, 192, 196, 225, 248, 259, 350, *range(1, 8))
-"""Those that differed before, and the first ones."""
+SEEDS = (
+    1, 5, 10, 14, 19, 23, 43, 61, 65, 78, 81, 95, 97, 114, 164, 172, 179, 192, 225, 248, 259, 350,
+)  # fmt: skip
+"""All of these differed before what they found was mended (docs/trust.md)."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
