@@ -44,6 +44,16 @@ def test_network_does_the_same_by_queues_and_by_the_engine(seed: int) -> None:
     assert different == []
 
 
+@pytest.mark.parametrize("seed", [590, 621])
+def test_queue_that_is_not_there_trims_nothing(seed: int) -> None:
+    """Queue 7 is to trim, and ports have seven queues, from 0."""
+    network = draw(seed)
+    assert 7 in network.queues.trimming
+    steps = tuple(s for s in network.steps if not (isinstance(s, QueueSet) and s.queue == 7))
+    seven = replace(network, queues=replace(network.queues, priorities=7), steps=steps)
+    assert cosimulate.compared(seven)[1] == []
+
+
 def test_networks_have_every_kind_of_program_and_step() -> None:
     networks = [draw(seed) for seed in range(1, 200)]
     assert {network.program for network in networks} == {HOPS, *SCHEMES}

@@ -290,8 +290,10 @@ static bool is_set_so(const struct sw_trimming *a, const struct sw_trimming *b)
 static void trim(struct live *live, struct live_port *port, const struct sw_trimming *to)
 {
     if (port->trims && is_set_so(&port->trimming, to)) return;
-    port->trims = vn_set_trimming(&live->net->context, port->link, to) == 0;
     port->trimming = *to;
+    struct sw_trimming of_queues = *to; /* what comes for a queue that isn't there is lost */
+    of_queues.queues &= (uint8_t)((1u << live->sw->tm.priorities) - 1);
+    port->trims = vn_set_trimming(&live->net->context, port->link, &of_queues) == 0;
 }
 
 /* As the switch has it. Whole nanoseconds; what is in order stays. */
