@@ -133,7 +133,7 @@ class Blueprint:
         topology = self._topology(arguments)
         left = {option: value for option, value in read.items() if option not in arguments}
         if (arbitration := left.pop(order.ORDER, None)) is not None:
-            topology = order.with_order(topology, str(arbitration))
+            topology = _with_order(topology, order.absolute(str(arbitration)))
         return replace(topology, parameters={**topology.parameters, **left}) if left else topology
 
     def _topology(self, arguments: Mapping[str, Value]) -> Topology:
@@ -146,6 +146,12 @@ class Blueprint:
         if not isinstance(topology, Topology):
             raise TopologyError(f"{self.reference} returns no Topology, but {topology!r:.60}")
         return topology
+
+
+def _with_order(topology: Topology, arbitration: str) -> Topology:
+    """Returns the topology whose switches all have this arbitration."""
+    switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
+    return replace(topology, switches=switches)
 
 
 def find_topology(reference: str) -> Blueprint:

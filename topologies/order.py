@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pcn.base.errors import TopologyError
 from pcn.topologies import python_file
-
-if TYPE_CHECKING:
-    from pcn.topologies.model import Topology
 
 ORDER = "order"
 _FILE_AND_NAME = re.compile(r"(?P<file>.+\.c):(?P<name>[A-Za-z_]\w*)")
@@ -59,11 +54,3 @@ def absolute(arbitration: str) -> str:
     if not path.is_file():
         raise TopologyError(f"{ORDER}={arbitration}: no file {code[0]}")
     return f"{path}:{code[1]}"
-
-
-def with_order(topology: Topology, arbitration: str) -> Topology:
-    """Returns the topology whose switches all have this one: a name, or FILE.c:NAME. Raises
-    TopologyError."""
-    arbitration = absolute(arbitration)
-    switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
-    return replace(topology, switches=switches)

@@ -14,7 +14,6 @@ from hypothesis import given, settings, strategies as st
 from pcn import FlowSpec, VirtualNetwork, find_scheme
 from pcn.hosts.virtual.flows import VirtualFlow
 from pcn.topologies.model import Topology
-from pcn.topologies.order import with_order
 from pcn.topologies.star import star
 from pcn.virtualnet import native
 
@@ -34,7 +33,9 @@ def engines_compile_sooner() -> Iterator[None]:
 
 
 def ordered(topology: Topology, name: str) -> Topology:
-    return with_order(topology, f"{FOLDER}/{name}.c:{name}" if name in NAMES else name)
+    arbitration = f"{FOLDER}/{name}.c:{name}" if name in NAMES else name
+    switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
+    return replace(topology, switches=switches)
 
 
 def wire_s(size_bytes: int, more: int = 0) -> float:

@@ -109,10 +109,6 @@ def test_module_of_status_and_flow_list_loads_no_grpc(module: str) -> None:
         ("import pcn.lab.nodes", "setuptools"),
         ("import pcn.softswitch.cli, pcn.softswitch.serve", "dataclasses"),
         ("import pcn.cli; pcn.cli.run(['--help'])", "pcn.hosts.client"),
-        (
-            "import pcn.experiments.runner, pcn.experiments.page.terminal, pcn.hosts.virtual",
-            "rich",
-        ),
     ],
 )
 def test_process_of_a_network_loads_what_it_uses(code: str, without: str) -> None:
