@@ -4,6 +4,10 @@
  * frame further. The least start tag is next, and is then the virtual time. */
 #include "flows.h"
 
+/* Idle flows of a class. The virtual time stands while all packets are of new flows, as somebody may
+ * send them; beyond so many the first to end are forgotten, and gain a frame at most. */
+enum { MOST_IDLE = 4096 };
+
 /* A flow's value: the end tag of its last packet; its rank: the start tag of its first one. Idle
  * flows are kept until the virtual time has passed their end tags, which are their ranks: one that
  * comes again too early pays for what it had. */
@@ -52,7 +56,8 @@ static uint32_t fair_pop(struct vn_context *context, struct vn_link *link, uint3
     if (flow->packets.packets != 0)
         heap_add(flows, &flows->waiting, number, *now + vn_packet_at(context, id)->bytes);
     else heap_add(flows, &flows->idle, number, flow->value);
-    while (flows->idle.n != 0 && flows->all[flows->idle.flows[0]].rank <= *now) {
+    while (flows->idle.n != 0 &&
+           (flows->idle.n > MOST_IDLE || flows->all[flows->idle.flows[0]].rank <= *now)) {
         uint32_t idle = flows->idle.flows[0];
         heap_remove(flows, &flows->idle, idle);
         flows_forget(flows, idle);

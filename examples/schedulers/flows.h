@@ -32,9 +32,10 @@ struct flows {
     uint64_t ranks;
 };
 
-/* What tells a frame's flow: addresses, and of IPv4 without options the protocol and the ports of
- * UDP and TCP; of RoCEv2 the queue pair, too. Taken for the flow itself: two flows have the same one
- * with a chance of 2^-64. */
+/* A hash of what identifies the flow of a frame as it came in: addresses, and of IPv4 without options
+ * the protocol and the ports of UDP and TCP; of RoCEv2 the queue pair, too. It stands for the flow:
+ * two have the same one with a chance of 2^-64. It has no secret, so that runs repeat: who chooses
+ * addresses can have all flows in one chain, and a packet then takes as long as there are flows. */
 static uint64_t flow_key(const struct vn_context *context, struct vn_packet *packet)
 {
     enum { TYPE = 12, IP = 14, PROTOCOL = IP + 9, ADDRESSES = IP + 12, PORTS = IP + 20 };

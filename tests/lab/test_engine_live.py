@@ -87,10 +87,10 @@ def test_what_live_switches_lack_depends_on_the_target() -> None:
 
 def test_scheduler_of_one_file_is_live_by_the_engine_alone(tmp_path: Path) -> None:
     """A file that is data shows it, and nothing runs it."""
-    (tmp_path / "own.c").write_text("")
-    reference = f"{tmp_path}/own.c:own"
+    (tmp_path / "sjf.c").write_text("")
+    reference = f"{tmp_path}/sjf.c:sjf"
     topology = find_topology("star").build({"order": reference})
-    with pytest.raises(NetworkError, match=r"own\.c:own' is there with --target engine, "):
+    with pytest.raises(NetworkError, match=r"sjf\.c:sjf' is there with --target engine, "):
         require_live(topology)
     spec = launch_spec(topology, "s0", 100, tmp_path / "s", target=EngineTarget.name)
     assert f"--arbitration {reference}" in " ".join(EngineTarget().command(spec))
@@ -99,19 +99,19 @@ def test_scheduler_of_one_file_is_live_by_the_engine_alone(tmp_path: Path) -> No
                        "defaults": {"rate": "1Gbps", "delay": "1us"}})  # fmt: skip
     (tmp_path / "net.json").write_text(text)
     stored = find_topology(f"{tmp_path}/net.json").build()
-    with pytest.raises(NetworkError, match=r"own.c:own: a topology's file can't bring code"):
+    with pytest.raises(NetworkError, match=r"sjf\.c:sjf: a topology's file can't bring code"):
         require_live(replace(stored, flows=()), EngineTarget.name)
     with pytest.raises(VirtualError, match=r"a topology's file can't bring code; `--order "):
         VirtualNetwork(stored, find_scheme(SCHEME).configure())
     assert write(stored).count(reference) == 1
-    with pytest.raises(TopologyError, match=r"order=none.c:own: no file none.c"):
-        find_topology("star").build({"order": "none.c:own"})
+    with pytest.raises(TopologyError, match=r"order=none\.c:sjf: no file none\.c"):
+        find_topology("star").build({"order": "none.c:sjf"})
 
 
 def test_code_of_a_stored_run_stays_unread_without_leave(tmp_path: Path) -> None:
-    (tmp_path / "own.c").write_text("")
-    with refused("not allowed"), pytest.raises(TopologyError, match=r"own\.c: not allowed"):
-        find_topology("star").build({"order": f"{tmp_path}/own.c:own"})
+    (tmp_path / "sjf.c").write_text("")
+    with refused("not allowed"), pytest.raises(TopologyError, match=r"sjf\.c: not allowed"):
+        find_topology("star").build({"order": f"{tmp_path}/sjf.c:sjf"})
 
 
 def test_engine_gets_weights_and_arbitration(tmp_path: Path) -> None:
