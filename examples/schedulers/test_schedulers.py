@@ -16,6 +16,7 @@ from pcn.hosts.virtual.flows import VirtualFlow
 from pcn.topologies.model import Topology
 from pcn.topologies.star import star
 from pcn.virtualnet import native
+from pcn.virtualnet.errors import VirtualError
 
 FOLDER = Path(__file__).resolve().parent
 NAMES = ("fair", "stochastic", "srpt", "pias")
@@ -75,6 +76,13 @@ def test_backlogged_flows_share_an_output(name: str, shares: tuple[int, ...]) ->
         ]
     assert sum(got) == pytest.approx(LINE_BPS, rel=2e-3)
     assert got == pytest.approx([LINE_BPS / share for share in shares], rel=0.01)
+
+
+def test_scheduler_that_its_file_lacks_is_refused() -> None:
+    (switch,) = star(1).switches
+    topology = replace(star(1), switches=(replace(switch, arbitration=f"{FOLDER}/fair.c:unfair"),))
+    with pytest.raises(VirtualError, match="no scheduler unfair: no file defines vn_scheduler_unf"):
+        VirtualNetwork(topology, PFC)
 
 
 @pytest.mark.parametrize("name", ["fifo", "srpt"])

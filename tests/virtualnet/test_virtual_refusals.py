@@ -10,6 +10,7 @@ import pytest
 from networks import PFC_ONLY, star
 
 from pcn.hosts.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import VirtualError, native
 from pcn.virtualnet.samples import Source
 
@@ -74,3 +75,11 @@ def test_unknown_value_can_t_be_sampled(place: int) -> None:
         sources[place] = Source("of no link", native.QUEUE_BYTES, LINKS)
         with pytest.raises(VirtualError):
             network.sample(1e-6, sources)
+
+
+def test_flow_of_a_closed_network_has_no_counts() -> None:
+    with VirtualNetwork(star(1), PFC_ONLY) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0"))
+        assert flow.stats().sent_packets == 0
+    with pytest.raises(VirtualError, match="the network is closed"):
+        flow.stats()
