@@ -27,6 +27,8 @@ _HASHES = {
 }
 
 
+SHORT_CRC32 = 16  # SW_SHORT_CRC32: the most bytes whose CRC-32 is summed at once
+_COMPLEMENTED = 4  # first bytes, whose complement a CRC-32 begins with
 PARAMETERS = "(const struct sw_packet *p, const struct phv *h, const struct locals *l)"
 
 
@@ -67,10 +69,27 @@ class Calculations:
         ]
         if calculation.payload:
             lines += ["    memcpy(buffer + n, p->data, p->length);", "    n += p->length;"]
-        return (
-            "\n".join([*lines, f"    return {_HASHES[calculation.algorithm]}(buffer, n);", "}"])
-            + "\n"
+        value = self._short_crc32(calculation, groups) if aligned else None
+        value = value or f"{_HASHES[calculation.algorithm]}(buffer, n)"
+        return "\n".join([*lines, f"    return {value};", "}"]) + "\n"
+
+    def _short_crc32(
+        self, calculation: Calculation, groups: list[tuple[str, list[Piece]]]
+    ) -> str | None:
+        """Returns the CRC-32 of a buffer of few bytes as a sum of what each of them adds
+        (sw_crc32_tables). None: it is another hash, or its input has no such length."""
+        length = sum(self._max_bytes(pieces) for _, pieces in groups)
+        fixed = not calculation.payload and not any(condition for condition, _ in groups)
+        if _HASHES[calculation.algorithm] != "sw_hash_crc32" or not fixed:
+            return None
+        if not _COMPLEMENTED <= length <= SHORT_CRC32:
+            return None
+        terms = (
+            f"sw_crc32_tables[{length - 1 - i}]"
+            f"[buffer[{i}]{' ^ 0xff' if i < _COMPLEMENTED else ''}]"
+            for i in range(length)
         )
+        return f"(uint32_t)~({' ^ '.join(terms)})"
 
     def _sum(
         self, calculation: Calculation, groups: list[tuple[str, list[Piece]]]

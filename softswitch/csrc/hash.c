@@ -36,6 +36,18 @@ uint64_t sw_hash_crc32(const uint8_t *data, size_t length)
     return ~crc32_update(0xffffffffu, data, length);
 }
 
+uint32_t sw_crc32_tables[SW_SHORT_CRC32][256];
+
+__attribute__((constructor)) static void make_crc32_tables(void)
+{
+    static const uint8_t zeros[SW_SHORT_CRC32];
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        const uint8_t data = (uint8_t)byte;
+        for (uint32_t behind = 0; behind < SW_SHORT_CRC32; behind++)
+            sw_crc32_tables[behind][byte] = crc32_update(crc32_update(0, &data, 1), zeros, behind);
+    }
+}
+
 /* CRC-16/CCITT-FALSE: polynomial 0x1021, start 0xffff, not reflected. */
 uint64_t sw_hash_crc_ccitt(const uint8_t *data, size_t length)
 {
@@ -72,14 +84,4 @@ uint64_t sw_hash_csum16(const uint8_t *data, size_t length)
     uint64_t sum = (uint64_t)(wide >> 64) + (uint32_t)(wide >> 32) + (uint32_t)wide;
     while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
     return __builtin_bswap16((uint16_t)~sum);
-}
-
-/* The first eight bytes as a number, big endian. The input is mostly another hash: 4 bytes. */
-uint64_t sw_hash_identity(const uint8_t *data, size_t length)
-{
-    uint64_t value = 0;
-    if (length == 4)
-        return (uint64_t)data[0] << 24 | (uint64_t)data[1] << 16 | (uint64_t)data[2] << 8 | data[3];
-    for (size_t i = 0; i < length && i < 8; i++) value = value << 8 | data[i];
-    return value;
 }

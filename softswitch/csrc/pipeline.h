@@ -390,7 +390,20 @@ uint64_t sw_hash_crc32(const uint8_t *, size_t);
 uint64_t sw_hash_crc_ccitt(const uint8_t *, size_t);
 uint64_t sw_hash_xor16(const uint8_t *, size_t);
 uint64_t sw_hash_csum16(const uint8_t *, size_t); /* Internet checksum */
-uint64_t sw_hash_identity(const uint8_t *, size_t);
+/* the first eight bytes as a number, big endian */
+static inline uint64_t sw_hash_identity(const uint8_t *data, size_t length)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < length && i < 8; i++) value = value << 8 | data[i];
+    return value;
+}
+
+/* A CRC-32 is the sum of what each byte adds to it, which its value and the number of bytes behind
+ * it decide: [behind][byte]. So that of few bytes is summed at once, where sw_hash_crc32 has each
+ * wait for those before. The first four bytes are complemented before, and the sum at the end. */
+enum { SW_SHORT_CRC32 = 16 /* bytes */ };
+extern uint32_t sw_crc32_tables[SW_SHORT_CRC32][256];
+
 uint64_t sw_random(struct sw_instance *, uint64_t low, uint64_t high); /* both included */
 
 #include "lookup.h"

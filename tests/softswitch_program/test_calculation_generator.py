@@ -126,6 +126,32 @@ def test_hash(algo: str, base: int, size: int) -> None:
         assert int.from_bytes(out[9:], "big") == HASHES[algo] % (size or 1) + base
 
 
+@pytest.mark.parametrize("length", [*range(1, 19), 40])
+@pytest.mark.parametrize("algo", ["crc32", "identity"])
+def test_hash_of_metadata_of_any_length_is_that_of_its_bytes(algo: str, length: int) -> None:
+    """Metadata is always there, so the length is known: a short CRC-32 is a sum of tables."""
+    words = [["w", 32]] * (length // 4) + [["o", 8]] * (length % 4)
+    fields = [[f"{name}{i}", width] for i, (name, width) in enumerate(words)]
+    b = Builder().header("h", fields).header("r", [["v", 64]])
+    b.header("m", fields, metadata=True)
+    b.states = [state("start", [extract("h")])]
+    inputs = [field("m", name) for name, _ in fields]
+    b.extra["calculations"] = [{"name": "calc", "id": 0, "algo": algo, "input": inputs}]
+    calc = {"type": "calculation", "value": "calc"}
+    hashing = primitive(
+        "modify_field_with_hash_based_offset", field("r", "v"), value(0), calc, value(2**63)
+    )
+    copies = [assign(field("m", name), field("h", name)) for name, _ in fields]
+    b.run([primitive("add_header", header("r")), *copies, hashing])
+    random = Random(length)
+    expected = {"crc32": zlib.crc32, "identity": lambda data: int.from_bytes(data[:8], "big")}
+    with Driver(b.json()) as d:
+        for _ in range(20):
+            data = random.randbytes(length)
+            out = d.run(data)
+            assert int.from_bytes(out[length:], "big") == expected[algo](data) % 2**63
+
+
 IPV4 = [["v", 4], ["ihl", 4], ["tos", 8], ["len", 16], ["id", 16], ["flags", 3], ["frag", 13], [(
     "ttl"
 ), 8],
