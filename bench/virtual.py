@@ -144,7 +144,8 @@ static void floor_ingress(struct sw_instance *s, struct sw_inplace_packet *in_pl
         const uint8_t group[2] = {(uint8_t)(entry->args[1] >> 8), (uint8_t)entry->args[1]};
         entry = sw_lookup_exact(s->tables[%(groups)d], group, 2);
         uint32_t hash = in_place->frame[35];
-        if (entry != NULL) in_place->egress_spec = (uint16_t)sw_resolve(s->profiles[0], entry, hash).args[0];
+        if (entry != NULL) in_place->egress_spec = (uint16_t)sw_resolve(
+            s->profiles[0], (struct sw_call){entry->action, entry->args}, hash).args[0];
     } else if (entry != NULL) {
         in_place->egress_spec = (uint16_t)entry->args[1];
     }

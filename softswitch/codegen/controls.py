@@ -31,6 +31,7 @@ from pcn.softswitch.program.statements import Exit, Jump, JumpIfZero
 
 SIGNATURE = "(struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l"
 UNUSED = "    (void)s; (void)p; (void)h; (void)l;"
+ENTRY_WORDS = 6  # SW_ENTRY_WORDS: of arguments in an entry
 # Up to this many statements, counted once for each table that can run them, everything is inlined
 # into its pipeline.
 MAX_INLINED = 20_000
@@ -173,13 +174,24 @@ class ControlGenerator:
         return sorted(self._shared[table.profile, self.program.actions[action].name])
 
     def _call(self, table: Table) -> str:
+        call = f"{{entry->action, entry->{'words' if self._inline(table) else 'args'}}}"
         if table.profile is None:
-            return "{entry->action, entry->args}"
+            return call
         selector = self.program.profiles[table.profile].selector
         hashed = "0"
         if selector is not None:
             hashed = f"entry->action == SW_GROUP ? (uint32_t)calculation_{selector}(p, h, l) : 0"
-        return f"sw_resolve(s->profiles[{table.profile}], entry, {hashed})"
+        return f"sw_resolve(s->profiles[{table.profile}], (struct sw_call){call}, {hashed})"
+
+    def _inline(self, table: Table) -> bool:
+        """Returns whether an entry's arguments are always in the entry: then a packet needn't wait
+        for their address."""
+        state = table.direct_counter or table.idle_timeout or table.direct_meter is not None
+        return not state and all(
+            sum((parameter.width + 63) // 64 for parameter in self.program.actions[i].parameters)
+            <= ENTRY_WORDS
+            for i in table.actions
+        )
 
     def _lookup(self, index: int, table: Table) -> list[str]:
         default = f"sw_default_entry(s->tables[{index}])"

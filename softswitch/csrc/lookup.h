@@ -149,4 +149,60 @@ SW_ALWAYS const struct sw_entry *sw_lookup_exact(const struct sw_table *table, c
     return (const struct sw_entry *)(const void *)sw_node_at(&head->nodes, reference - 1);
 }
 
+/* ---- action profiles: profile.c ---- */
+
+struct sw_member {
+    uint32_t action, ref_count;
+    uint64_t args[];
+};
+/* A group's reference to a member; `member` is NULL while no member has the handle. */
+struct sw_member_ref {
+    struct sw_member *member;
+    uint32_t handle;
+};
+struct sw_group {
+    uint32_t n, mask; /* mask: n - 1, where n is a power of two, else 0 */
+    struct sw_member_ref refs[]; /* handles ascending */
+};
+
+/* Members or groups by handle. No handle below `first_free` is free. */
+struct sw_slots {
+    void **items;
+    uint32_t capacity, first_free;
+};
+
+/* The first member of a profile: all that resolving an entry reads. */
+struct sw_choices {
+    struct sw_slots members, groups;
+};
+
+SW_ALWAYS void *sw_slot_at(const struct sw_slots *slots, uint64_t handle)
+{
+    return handle < slots->capacity ? slots->items[handle] : NULL;
+}
+
+/* The action that an entry of an indirect table refers to: its member's, or that of the group's
+ * member that the hash selects. Of an empty group, none. In line, since all that the packet does
+ * next waits for it. */
+SW_ALWAYS struct sw_call sw_resolve(const struct sw_profile *profile, struct sw_call reference,
+                                    uint32_t hash)
+{
+    const struct sw_choices *choices = (const struct sw_choices *)(const void *)profile;
+    const struct sw_member *member = NULL;
+    if (__builtin_expect(reference.action == SW_GROUP, 1)) {
+        const struct sw_group *group = sw_slot_at(&choices->groups, reference.args[0]);
+        if (group != NULL && group->n != 0) {
+            /* a division takes as long as three loads */
+            uint32_t i = group->mask != 0 ? hash & group->mask : hash % group->n;
+            member = group->refs[i].member;
+        }
+    } else if (reference.action == SW_MEMBER) {
+        member = sw_slot_at(&choices->members, reference.args[0]);
+    } else {
+        return reference;
+    }
+    return member == NULL ? (struct sw_call){UINT32_MAX, NULL}
+                          : (struct sw_call){member->action, member->args};
+}
+
 #endif

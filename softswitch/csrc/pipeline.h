@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 13 };
+enum { SW_ABI = 14 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -370,10 +370,6 @@ void sw_trace(struct sw_instance *, uint64_t packet, uint32_t kind, uint32_t a, 
 
 /* The default entry, which runs on a miss, or NULL. */
 const struct sw_entry *sw_default_entry(const struct sw_table *);
-
-/* The action of an entry of an indirect table: its member's, or that of the group's member that the
- * hash selects. Of an empty group, none. */
-struct sw_call sw_resolve(const struct sw_profile *, const struct sw_entry *, uint32_t hash);
 
 /* 0 green, 1 yellow, 2 red; index out of range: 0. */
 uint32_t sw_meter_execute(struct sw_meter_array *, uint64_t index, uint32_t bytes, uint64_t now_us);

@@ -7,44 +7,19 @@
 
 #include "table.h"
 
-struct member {
-    uint32_t action, ref_count;
-    uint64_t args[];
-};
-/* A group's reference to a member; `member` is NULL while no member has the handle. */
-struct member_ref {
-    struct member *member;
-    uint32_t handle;
-};
-struct group {
-    uint32_t n;
-    struct member_ref refs[];
-}; /* handles ascending */
-
-/* Members or groups by handle. No handle below `first_free` is free. */
-struct slots {
-    void **items;
-    uint32_t capacity, first_free;
-};
-
 struct sw_profile {
+    struct sw_choices choices; /* the first: lookup.h */
     const struct sw_program *program;
-    struct slots members, groups;
     uint32_t missing; /* references without a member */
 };
 
-static void *at(const struct slots *slots, uint64_t handle)
-{
-    return handle < slots->capacity ? slots->items[handle] : NULL;
-}
-
 /* Takes ownership of the item, also on failure. */
-static int64_t put_item(struct slots *slots, int64_t handle, void *item, const char **why)
+static int64_t put_item(struct sw_slots *slots, int64_t handle, void *item, const char **why)
 {
     *why = "out of memory";
     if (item == NULL) return -ENOMEM;
     if (handle >= 0) {
-        if (at(slots, (uint64_t)handle) == NULL) {
+        if (sw_slot_at(slots, (uint64_t)handle) == NULL) {
             *why = "nothing has this handle";
             free(item);
             return -ENOENT;
@@ -70,9 +45,9 @@ static int64_t put_item(struct slots *slots, int64_t handle, void *item, const c
     return slots->first_free++;
 }
 
-static int remove_item(struct slots *slots, uint32_t handle, const char **why)
+static int remove_item(struct sw_slots *slots, uint32_t handle, const char **why)
 {
-    if (at(slots, handle) == NULL) {
+    if (sw_slot_at(slots, handle) == NULL) {
         *why = "nothing has this handle";
         return -ENOENT;
     }
@@ -82,7 +57,7 @@ static int remove_item(struct slots *slots, uint32_t handle, const char **why)
     return 0;
 }
 
-static void clear(struct slots *slots)
+static void clear(struct sw_slots *slots)
 {
     for (uint32_t i = 0; i < slots->capacity; i++) free(slots->items[i]);
     free(slots->items);
@@ -98,25 +73,25 @@ struct sw_profile *sw_profile_new(const struct sw_program *program)
 void sw_profile_free(struct sw_profile *profile)
 {
     if (profile == NULL) return;
-    clear(&profile->members);
-    clear(&profile->groups);
+    clear(&profile->choices.members);
+    clear(&profile->choices.groups);
     free(profile);
 }
 
 void sw_profile_cache_lines(const struct sw_profile *profile, struct sw_cache_lines *lines)
 {
-    const struct slots *groups = &profile->groups, *members = &profile->members;
+    const struct sw_slots *groups = &profile->choices.groups, *members = &profile->choices.members;
     sw_cache_lines_add(lines, profile, sizeof *profile);
     if (groups->capacity > SW_CACHE_LINES_ENTRIES || members->capacity > SW_CACHE_LINES_ENTRIES)
         return;
     for (uint32_t i = 0; i < groups->capacity; i++) {
-        const struct group *group = groups->items[i];
+        const struct sw_group *group = groups->items[i];
         if (group == NULL) continue;
         sw_cache_lines_add(lines, &groups->items[i], sizeof *groups->items);
         sw_cache_lines_add(lines, group, sizeof *group + group->n * sizeof *group->refs);
     }
     for (uint32_t i = 0; i < members->capacity; i++) {
-        const struct member *member = members->items[i];
+        const struct sw_member *member = members->items[i];
         if (member != NULL) sw_cache_lines_add(lines, member, sizeof *member);
     }
 }
@@ -125,12 +100,12 @@ void sw_profile_cache_lines(const struct sw_profile *profile, struct sw_cache_li
  * pointers to a handle's member; `n` of them were set before. */
 static void update_refs(struct sw_profile *profile, uint32_t handle, uint32_t n)
 {
-    struct member *member = at(&profile->members, handle);
+    struct sw_member *member = sw_slot_at(&profile->choices.members, handle);
     if (n == 0 && (member == NULL || profile->missing == 0)) return;
-    for (uint32_t i = 0; i < profile->groups.capacity; i++) {
-        struct group *group = profile->groups.items[i];
+    for (uint32_t i = 0; i < profile->choices.groups.capacity; i++) {
+        struct sw_group *group = profile->choices.groups.items[i];
         for (uint32_t k = 0; group != NULL && k < group->n; k++) {
-            struct member_ref *ref = &group->refs[k];
+            struct sw_member_ref *ref = &group->refs[k];
             if (ref->handle != handle) continue;
             profile->missing -= ref->member == NULL;
             ref->member = member;
@@ -142,14 +117,16 @@ static void update_refs(struct sw_profile *profile, uint32_t handle, uint32_t n)
 
 static uint32_t ref_count(const struct sw_profile *profile, int64_t handle)
 {
-    const struct member *member = handle < 0 ? NULL : at(&profile->members, (uint64_t)handle);
+    const struct sw_member *member =
+        handle < 0 ? NULL : sw_slot_at(&profile->choices.members, (uint64_t)handle);
     return member == NULL ? 0 : member->ref_count;
 }
 
 /* Before a group is removed or replaced: drops its references. */
 static void release_refs(struct sw_profile *profile, int64_t handle)
 {
-    const struct group *group = handle < 0 ? NULL : at(&profile->groups, (uint64_t)handle);
+    const struct sw_group *group =
+        handle < 0 ? NULL : sw_slot_at(&profile->choices.groups, (uint64_t)handle);
     for (uint32_t k = 0; group != NULL && k < group->n; k++) {
         if (group->refs[k].member == NULL) profile->missing--;
         else group->refs[k].member->ref_count--;
@@ -161,21 +138,22 @@ int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32
 {
     int status = sw_check_action(profile->program, action, n_args, why);
     if (status != 0) return status;
-    struct member *member = malloc(sizeof *member + n_args * sizeof *args);
+    struct sw_member *member = malloc(sizeof *member + n_args * sizeof *args);
     if (member != NULL) {
         member->action = action;
         member->ref_count = 0;
         if (n_args != 0) memcpy(member->args, args, n_args * sizeof *args);
     }
     uint32_t n = ref_count(profile, handle);
-    handle = put_item(&profile->members, handle, member, why);
+    handle = put_item(&profile->choices.members, handle, member, why);
     if (handle >= 0) update_refs(profile, (uint32_t)handle, n);
     return handle;
 }
 
 static int ascending(const void *a, const void *b)
 {
-    uint32_t x = ((const struct member_ref *)a)->handle, y = ((const struct member_ref *)b)->handle;
+    uint32_t x = ((const struct sw_member_ref *)a)->handle,
+             y = ((const struct sw_member_ref *)b)->handle;
     return x < y ? -1 : x > y;
 }
 
@@ -183,21 +161,23 @@ int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const u
                              uint32_t n, const char **why)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (at(&profile->members, members[i]) == NULL) {
+        if (sw_slot_at(&profile->choices.members, members[i]) == NULL) {
             *why = "no member has this handle";
             return -ENOENT;
         }
     }
-    struct group *group = malloc(sizeof *group + n * sizeof *group->refs);
+    struct sw_group *group = malloc(sizeof *group + n * sizeof *group->refs);
     if (group != NULL) {
         group->n = n;
+        group->mask = (n & (n - 1)) == 0 ? n - 1 : 0;
         for (uint32_t i = 0; i < n; i++) {
-            group->refs[i] = (struct member_ref){at(&profile->members, members[i]), members[i]};
+            group->refs[i] = (struct sw_member_ref){
+                sw_slot_at(&profile->choices.members, members[i]), members[i]};
         }
         if (n != 0) qsort(group->refs, n, sizeof *group->refs, ascending);
     }
     if (group != NULL) release_refs(profile, handle);
-    handle = put_item(&profile->groups, handle, group, why);
+    handle = put_item(&profile->choices.groups, handle, group, why);
     for (uint32_t i = 0; handle >= 0 && i < n; i++) group->refs[i].member->ref_count++;
     return handle;
 }
@@ -205,7 +185,7 @@ int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const u
 int sw_profile_remove_member(struct sw_profile *profile, uint32_t handle, const char **why)
 {
     uint32_t n = ref_count(profile, handle);
-    int status = remove_item(&profile->members, handle, why);
+    int status = remove_item(&profile->choices.members, handle, why);
     if (status == 0) update_refs(profile, handle, n);
     return status;
 }
@@ -213,21 +193,5 @@ int sw_profile_remove_member(struct sw_profile *profile, uint32_t handle, const 
 int sw_profile_remove_group(struct sw_profile *profile, uint32_t handle, const char **why)
 {
     release_refs(profile, handle);
-    return remove_item(&profile->groups, handle, why);
-}
-
-struct sw_call sw_resolve(const struct sw_profile *profile, const struct sw_entry *entry,
-                          uint32_t hash)
-{
-    if (entry->action != SW_MEMBER && entry->action != SW_GROUP)
-        return (struct sw_call){entry->action, entry->args};
-    const struct member *member = NULL;
-    if (entry->action == SW_GROUP) {
-        const struct group *group = at(&profile->groups, entry->args[0]);
-        if (group != NULL && group->n != 0) member = group->refs[hash % group->n].member;
-    } else {
-        member = at(&profile->members, entry->args[0]);
-    }
-    return member == NULL ? (struct sw_call){UINT32_MAX, NULL}
-                          : (struct sw_call){member->action, member->args};
+    return remove_item(&profile->choices.groups, handle, why);
 }

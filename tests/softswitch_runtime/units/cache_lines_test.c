@@ -97,7 +97,8 @@ int main(void)
     for (uint32_t i = 0; i < 4; i++) {
         const struct sw_node *node = sw_table_node(instance->tables[GROUPS], i);
         CHECK(times(&lines, node) == 1);
-        CHECK(times(&lines, sw_resolve(instance->profiles[0], &node->entry, i).args) == 1);
+        struct sw_call reference = {node->entry.action, node->entry.args};
+        CHECK(times(&lines, sw_resolve(instance->profiles[0], reference, i).args) == 1);
     }
 
     const struct sw_node *gone = sw_table_node(instance->tables[ROUTES], 7);

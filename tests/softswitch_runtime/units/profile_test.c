@@ -18,8 +18,7 @@ static int64_t member(struct sw_profile *profile, int64_t handle, uint64_t value
 static int64_t chosen(const struct sw_profile *profile, uint32_t kind, uint64_t handle,
                       uint32_t hash)
 {
-    struct sw_entry entry = {.action = kind, .args = &handle};
-    struct sw_call call = sw_resolve(profile, &entry, hash);
+    struct sw_call call = sw_resolve(profile, (struct sw_call){kind, &handle}, hash);
     return call.action == UINT32_MAX ? -1 : (int64_t)call.args[0];
 }
 
@@ -42,6 +41,14 @@ int main(void)
     CHECK(chosen(profile, SW_GROUP, 0, 0) == 77 && chosen(profile, SW_GROUP, 0, 4) == 1009);
     CHECK(chosen(profile, SW_GROUP, 0, UINT32_MAX - 1) == 40 &&
           chosen(profile, SW_GROUP, 1, 0) == -1);
+    /* of one member, and of a power of two of them, without a division */
+    for (uint32_t n = 1; n <= 8; n++) {
+        const uint32_t members[] = {10, 11, 12, 13, 14, 15, 16, 17};
+        CHECK(sw_profile_put_group(profile, n == 1 ? -1 : 1, members, n, &why) == 1);
+        for (uint32_t hash = UINT32_MAX; hash > UINT32_MAX - 20; hash--)
+            CHECK(chosen(profile, SW_GROUP, 1, hash) == 1010 + hash % n);
+    }
+    CHECK(sw_profile_remove_group(profile, 1, &why) == 0);
     CHECK(member(profile, 7, 78) == 7 && chosen(profile, SW_GROUP, 0, 0) == 78);
     CHECK(sw_profile_put_group(profile, 0, (const uint32_t[]){500}, 1, &why) == -ENOENT);
     CHECK(sw_profile_remove_member(profile, 9, &why) == 0 && chosen(profile, SW_GROUP, 0, 1) == -1);
@@ -51,7 +58,7 @@ int main(void)
     CHECK(sw_profile_remove_group(profile, 0, &why) == 0 &&
           sw_profile_remove_group(profile, 0, &why) == -ENOENT);
     uint64_t value = 3;
-    struct sw_call direct = sw_resolve(profile, &(struct sw_entry){.action = 0, .args = &value}, 0);
+    struct sw_call direct = sw_resolve(profile, (struct sw_call){0, &value}, 0);
     CHECK(direct.action == 0 && direct.args == &value);
     sw_profile_free(profile);
     return 0;
