@@ -133,7 +133,7 @@ class Blueprint:
         topology = self._topology(arguments)
         left = {option: value for option, value in read.items() if option not in arguments}
         if (arbitration := left.pop(order.ORDER, None)) is not None:
-            topology = _with_order(topology, order.absolute(str(arbitration)))
+            topology = with_order(topology, str(arbitration))
         return replace(topology, parameters={**topology.parameters, **left}) if left else topology
 
     def _topology(self, arguments: Mapping[str, Value]) -> Topology:
@@ -148,9 +148,11 @@ class Blueprint:
         return topology
 
 
-def _with_order(topology: Topology, arbitration: str) -> Topology:
-    """Returns the topology whose switches all have this arbitration."""
-    switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
+def with_order(topology: Topology, arbitration: str) -> Topology:
+    """Returns the topology whose switches all have this arbitration, as the option `order` names
+    it. Raises TopologyError."""
+    chosen = order.absolute(arbitration)
+    switches = tuple(replace(switch, arbitration=chosen) for switch in topology.switches)
     return replace(topology, switches=switches)
 
 

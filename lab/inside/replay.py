@@ -15,6 +15,8 @@ from pcn.lab.flows import Flow, flows
 from pcn.lab.inside.agents import agent_stats
 from pcn.lab.inside.driven import Driven
 from pcn.lab.inside.log import End, Head, LogError, read
+from pcn.topologies import order
+from pcn.topologies.lookup import with_order
 from pcn.topologies.model import Topology
 from pcn.topologies.serialise import from_dict
 from pcn.virtualnet.threads import threads_for
@@ -47,11 +49,13 @@ def replay(
     path: Path,
     scheme: str | None = None,
     progress: Callable[[float, float], None] | None = None,
+    chosen_order: str | None = None,
 ) -> Replayed:
-    """Plays a log again. `scheme`: the log's, where that is a file of the session's user: a log
-    that names a file runs none of it. Raises LabError."""
+    """Plays a log again. `scheme`, `chosen_order`: the log's, where that is a file of the session's
+    user: a log that names a file runs none of it. Raises LabError."""
     head, lines = read(path)
-    topology, configured = _topology(path, head), _scheme(path, head, scheme)
+    topology = _ordered(path, _topology(path, head), chosen_order)
+    configured = _scheme(path, head, scheme)
     with VirtualNetwork(
         topology, configured, seed=head.seed, threads=threads_for(topology)
     ) as network:
@@ -83,6 +87,20 @@ def _topology(path: Path, head: Head) -> Topology:
         raise LogError(f"{path}: line 1: {error}") from None
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError) as error:
         raise LogError(f"{path}: line 1: not a topology: {error_text(error)}") from None
+
+
+def _ordered(path: Path, topology: Topology, chosen_order: str | None) -> Topology:
+    """Returns the topology with this order at its switches; None: its own, unless that is a
+    file."""
+    if chosen_order is not None:
+        return with_order(topology, chosen_order)
+    for switch in topology.switches:
+        if order.file_and_name(switch.arbitration) is not None:
+            raise LogError(
+                f"{path}: the session had the order {switch.arbitration[:80]!r}, which is a file: "
+                "look at it, and name it with --order"
+            )
+    return topology
 
 
 def _scheme(path: Path, head: Head, scheme: str | None) -> Configured:

@@ -187,7 +187,7 @@ def run(
       pcn run --replay commands.jsonl
     """
     if replay is not None:
-        return _replay(scenario, replay, scheme, as_json)
+        return _replay(scenario, replay, scheme, traffic.order, as_json)
     if scenario is None:
         raise click.UsageError("name a scenario of the list in --help, or a log with --replay")
     from rich.console import Console
@@ -256,13 +256,13 @@ def run(
     return UNMET
 
 
-def _replay(scenario: str | None, log: Path, scheme: str | None, as_json: bool) -> int:
+def _replay(scenario: str | None, log: Path, scheme: str | None, order: str, as_json: bool) -> int:
     """Plays a session again. Exit code UNMET where it comes to another digest."""
     from pcn.commands.flow import print_flows
     from pcn.lab.inside.replay import replay
 
     context = click.get_current_context()
-    beside = {"replay", "scheme", "as_json", "scenario", "threads", "quiet"}
+    beside = {"replay", "scheme", "order", "as_json", "scenario", "threads", "quiet"}
     refuse(
         "not beside --replay",
         *(str(p.name) for p in context.command.params if p.name not in beside),
@@ -270,7 +270,7 @@ def _replay(scenario: str | None, log: Path, scheme: str | None, as_json: bool) 
     if scenario is not None:
         raise click.UsageError(f"{scenario} and --replay: name a scenario or a log")
     tell(f"playing {log} again; Ctrl-C ends it")
-    result = replay(log, scheme)
+    result = replay(log, scheme, chosen_order=order or None)
     if as_json:
         print_json({**asdict(result), "differs": result.differs})
         return UNMET if result.differs else 0

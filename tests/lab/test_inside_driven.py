@@ -375,6 +375,26 @@ def test_log_runs_no_file_that_it_names(reference: str, tmp_path: Path) -> None:
     replay(_log(tmp_path / "log", head), scheme="pcn")
 
 
+def test_log_runs_no_scheduler_that_it_names(tmp_path: Path) -> None:
+    """One that is compiled and loaded would leave its mark."""
+    code, mark = tmp_path / "evil.c", tmp_path / "ran"
+    code.write_text(
+        '#include "switches/scheduler.h"\n'
+        "int creat(const char *, unsigned);\n"
+        f'__attribute__((constructor)) static void run(void) {{ creat("{mark}", 0600); }}\n'
+        "static const struct vn_scheduler vn_scheduler_evil;\n"
+    )
+    switches = [{**switch, "arbitration": f"{code}:evil"} for switch in HEAD.topology["switches"]]
+    topology = {**HEAD.topology, "switches": switches}
+    path = _log(
+        tmp_path / "log", {"pcn": "commands", "version": 1, **asdict(HEAD), "topology": topology}
+    )
+    with pytest.raises(LogError, match="which is a file: look at it, and name it with --order"):
+        replay(path)
+    assert not mark.exists()
+    assert replay(path, chosen_order="fifo").commands == 2
+
+
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
