@@ -25,7 +25,7 @@ if str(ROOT) not in sys.path:
 
 from pcn.softswitch.cache.objects import compiler  # noqa: E402
 
-FLAGS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+FLAGS = ("-g1", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
 THREAD_FLAGS = ("-g1", "-fsanitize=thread")
 LESS_OPTIMISED = ("sh", "-c", 'exec "$@" -Og', "sh")
 """Before a compiler's command: -Og behind the project's -O2. With -g1 all compiles in a sixth less

@@ -11,6 +11,8 @@ from pcn.base.errors import TopologyError
 from pcn.topologies.lossless import CLASSES
 
 MOST_BYTES = 2**32 - 1
+MOST_BUFFER = 2**48
+"""More bytes than any buffer of a switch has."""
 MOST_ALPHA = 2**15
 
 
@@ -90,7 +92,7 @@ class SharedBuffer:
     shares: tuple[Share, ...] = (Share(),)
 
     def __post_init__(self) -> None:
-        if not 0 < self.size_bytes < 2**48:
+        if not 0 < self.size_bytes < MOST_BUFFER:
             raise TopologyError(
                 f"a shared buffer of {self.size_bytes:g} bytes: more than 0, and less than 2^48"
             )

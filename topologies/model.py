@@ -8,7 +8,6 @@ system's Python.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 from pcn.base import ipv4
 from pcn.base.errors import TopologyError as TopologyError, nearest
 from pcn.topologies import lossless, naming
-from pcn.topologies.buffers import OutputBuffer as OutputBuffer
+from pcn.topologies.buffers import MOST_BUFFER, OutputBuffer as OutputBuffer
 from pcn.topologies.flow import FlowSpec as FlowSpec
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.host import (
@@ -55,6 +54,8 @@ EVEN, POLARISED = (
 # Ports are bit<9> in v1model. Four are internal: 508 the packet generator's, 509 live switches' CPU
 # port, 510 where the data plane recirculates, 511 BMv2's drop port.
 MAX_PORT = 507
+MOST_RATE_BPS, LONGEST_DELAY_S = 1e18, 1e6
+"""Of a link: a rate is 64 bits, and so is a sum of times in picoseconds."""
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
 
 
@@ -394,6 +395,8 @@ def _validate_flows(topology: Topology) -> None:
                 f"flow {flow.id}: class {flow.traffic_class}: 0 to {lossless.CLASSES - 1} are "
                 "possible"
             )
+        if flow.size_bytes is not None and flow.size_bytes < 1:
+            raise TopologyError(f"flow {flow.id}: a size of {flow.size_bytes} bytes: 1 or more")
     in_order(topology.flows)
 
 
@@ -420,6 +423,10 @@ def _validate_flow_control(topology: Topology) -> None:
         return
     if not topology.number("credit_interval_s") > 0:
         raise TopologyError(f"{topology.name}: credit_interval_s must be above 0")
+    if not topology.number("buffer_bytes") < MOST_BUFFER:
+        raise TopologyError(
+            f"{topology.name}: buffers of {topology.number('buffer_bytes'):g} bytes: less than 2^48"
+        )
     if topology.number("buffer_bytes") < topology.number("mtu_bytes"):
         raise TopologyError(
             f"{topology.name}: buffers of {topology.number('buffer_bytes'):g} bytes hold no frame "
@@ -432,13 +439,15 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
     ends = [end for link in topology.links for end in (link.a, link.b)]
     _unique("port", [str(end) for end in ends])
     for link in topology.links:
-        if not 0 < link.rate_bps < math.inf:
+        if not 1 <= link.rate_bps <= MOST_RATE_BPS:
             raise TopologyError(
-                f"link {link.a} - {link.b}: rate {link.rate_bps} must be positive, and finite"
+                f"link {link.a} - {link.b}: rate {link.rate_bps:g} bit/s: 1 to {MOST_RATE_BPS:g} "
+                "are possible"
             )
-        if not 0 <= link.delay_s < math.inf:
+        if not 0 <= link.delay_s <= LONGEST_DELAY_S:
             raise TopologyError(
-                f"link {link.a} - {link.b}: delay {link.delay_s} must not be negative, but finite"
+                f"link {link.a} - {link.b}: delay {link.delay_s:g} s: 0 to {LONGEST_DELAY_S:g} are "
+                "possible"
             )
         if link.a.node == link.b.node:
             raise TopologyError(f"link {link.a} - {link.b} is a loop")

@@ -9,7 +9,8 @@ from pcn.base.errors import TopologyError
 
 Value = float | int | str
 QUEUE = "queue_packets"
-_MOST = 2**31
+_MOST = 2**16 - 2
+"""Of the engine's 16 bits: 65,535 stands for a missing queue."""
 
 
 def parameters(queue_packets: int = 0) -> dict[str, Value]:
@@ -21,6 +22,8 @@ def queue_packets(settings: Mapping[str, Value]) -> int:
     """Returns how many packets of a lossy class wait at a port of a switch before more are lost; 0:
     as many as the switch holds. Raises TopologyError."""
     packets = settings.get(QUEUE) or 0
-    if isinstance(packets, str) or packets != int(packets) or not 0 <= packets < _MOST:
-        raise TopologyError(f"{QUEUE} is {packets!r}: a whole number from 1, or 0 for no limit")
+    if isinstance(packets, str) or not 0 <= packets <= _MOST or packets != int(packets):
+        raise TopologyError(
+            f"{QUEUE} is {packets!r}: a whole number from 1 to {_MOST}, or 0 for no limit"
+        )
     return int(packets)

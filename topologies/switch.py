@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pcn.base.errors import TopologyError
 from pcn.topologies import order
-from pcn.topologies.buffers import OutputBuffer, SharedBuffer
+from pcn.topologies.buffers import MOST_BUFFER, OutputBuffer, SharedBuffer
 from pcn.topologies.ecn import EcnThresholds
 from pcn.topologies.entry_points import find
 from pcn.topologies.lossless import PFC
@@ -82,9 +82,13 @@ def check_switch(switch: Switch, mtu_bytes: float, flow_control: str) -> None:
             f"{' and '.join(map(repr, ARBITRATIONS))}, or a scheduler of one's own, FILE.c:NAME"
         )
     buffer = switch.output
-    if buffer is not None and not (buffer.speed_up > 0 and buffer.latency_s >= 0):
+    if buffer is not None and not (buffer.speed_up > 0 and 0 <= buffer.latency_s < math.inf):
         raise TopologyError(
             f"{switch.name}: its output buffers need a speed-up above 0, and a latency"
+        )
+    if buffer is not None and not buffer.size_bytes < MOST_BUFFER:
+        raise TopologyError(
+            f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes: less than 2^48"
         )
     if buffer is not None and buffer.size_bytes < mtu_bytes:
         raise TopologyError(

@@ -6,7 +6,7 @@ import ctypes
 import math
 from typing import Literal
 
-from pcn.topologies.model import Endpoint
+from pcn.topologies.model import MOST_RATE_BPS, Endpoint
 from pcn.virtualnet import native
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.network_part import NetworkPart
@@ -39,6 +39,10 @@ class Faults(NetworkPart):
             link = self._links[end]
             old_rate, old_up = self._rates[link]
             new = (old_rate if rate_bps is None else rate_bps, old_up if up is None else up)
+            if not 1 <= new[0] <= MOST_RATE_BPS:
+                raise VirtualError(
+                    f"{end}: rate {new[0]:g} bit/s: 1 to {MOST_RATE_BPS:g} are possible"
+                )
             self._check(self._library.vn_set_link(self._changing(), link, round(new[0]), new[1]))
             self._rates[link] = new
 

@@ -12,6 +12,7 @@ from pcn.softswitch.native_types import TrimmingRecord
 from pcn.softswitch.trimming import DEFAULT, Trimming
 from pcn.topologies import entry_points, order
 from pcn.topologies.model import Endpoint, Switch
+from pcn.topologies.schedules import Schedule
 from pcn.topologies.switch import ARBITRATIONS, SCHEDULER
 from pcn.topologies.watchdog import FORWARD, Watchdog
 from pcn.virtualnet import native
@@ -72,6 +73,16 @@ class Ports(NetworkPart):
         """How many packets a class's output queue holds, of those that no flow control protects,
         and how many leave it in a second, beside the link's rate; 0: unlimited. Depth
         `native.NO_QUEUE`: all are refused."""
+        if not (
+            0 <= depth <= native.NO_QUEUE
+            and 0 <= rate_pps < 2**63
+            and 0 <= traffic_class < native.CLASSES
+        ):
+            raise VirtualError(
+                f"a queue of class {traffic_class}, {depth} packets, {rate_pps} packets/s: classes "
+                f"are 0 to {native.CLASSES - 1}, a depth is at most {native.NO_QUEUE - 1}, a rate "
+                "below 2^63, or either 0: unlimited"
+            )
         self._check(
             self._library.vn_set_queue(
                 self._changing(),
@@ -106,7 +117,7 @@ class Ports(NetworkPart):
     def set_weights(self, switch: str, port: int, weights: Sequence[int]) -> None:
         """By class: a port serves those with a weight by deficit round robin, behind the others
         (0), which are strict. When all else is set. Raises VirtualError."""
-        of = (ctypes.c_uint16 * native.CLASSES)(*weights)
+        of = (ctypes.c_uint16 * native.CLASSES)(*Schedule(tuple(weights)).weights)
         self._check(
             self._library.vn_set_weights(self._changing(), self._links[Endpoint(switch, port)], of)
         )
@@ -114,7 +125,9 @@ class Ports(NetworkPart):
     def set_caps(self, switch: str, port: int, caps_bps: Sequence[float]) -> None:
         """By class: it sends at most at this rate, also where the line is free; 0: at the line's.
         Raises VirtualError."""
-        of = (ctypes.c_uint64 * native.CLASSES)(*map(math.ceil, caps_bps))
+        caps = Schedule((0,) * native.CLASSES, caps_bps=tuple(caps_bps)).caps_bps
+        # beyond any rate a cap keeps nothing back
+        of = (ctypes.c_uint64 * native.CLASSES)(*(math.ceil(min(cap, 2**63)) for cap in caps))
         self._check(
             self._library.vn_set_caps(self._changing(), self._links[Endpoint(switch, port)], of)
         )

@@ -235,11 +235,12 @@ class FlowMaker:
         """Raises VirtualError for the first flow whose number or size no column has."""
         for spec in specs:
             size = spec.size_bytes
-            if not 0 <= spec.id < wire.FLOWS or (size is not None and not 0 <= size < MAX_SIZE):
+            if not 0 <= spec.id < wire.FLOWS or (size is not None and not 1 <= size < MAX_SIZE):
                 self._check_spec(spec)
 
     def _check(self, columns: FlowColumns) -> None:
-        wrong = (columns.ids < 0) | (columns.ids >= wire.FLOWS) | (columns.sizes < NO_SIZE)
+        wrong = (columns.ids < 0) | (columns.ids >= wire.FLOWS) | (columns.sizes == 0)
+        wrong |= columns.sizes < NO_SIZE
         self._check_spec(columns.specs[int(np.argmax(wrong))])
 
     def _check_spec(self, spec: FlowSpec) -> None:
@@ -251,9 +252,9 @@ class FlowMaker:
             )
         if not 0 <= spec.id < wire.FLOWS:
             raise VirtualError(f"flow {spec.id}: numbers of flows are from 0 to {wire.FLOWS - 1}")
-        if spec.size_bytes is not None and not 0 <= spec.size_bytes < MAX_SIZE:
+        if spec.size_bytes is not None and not 1 <= spec.size_bytes < MAX_SIZE:
             raise VirtualError(
-                f"flow {spec.id}: a size of {spec.size_bytes} bytes: 0 to 2^63 - 1 are possible"
+                f"flow {spec.id}: a size of {spec.size_bytes} bytes: 1 to 2^63 - 1 are possible"
             )
 
     def _begin_together(

@@ -22,6 +22,7 @@ from pcn.topologies.model import (
     FlowSpec,
     Host,
     Link,
+    OutputBuffer,
     Switch,
     Topology,
     TopologyError,
@@ -213,15 +214,22 @@ def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
     return [Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), rate, delay) for i in range(2)]
 
 
+def _output(**fields: float) -> Switch:
+    return Switch("s0", 1, output=OutputBuffer(**fields))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"links": _links(rate=0)}, "rate 0 must be positive"),
-        ({"links": _links(rate=float("nan"))}, "rate nan must be positive"),
-        ({"links": _links(rate=float("inf"))}, "rate inf must be positive, and finite"),
-        ({"links": _links(delay=float("inf"))}, "delay inf must not be negative, but finite"),
-        ({"links": _links(delay=float("nan"))}, "delay nan must not be negative"),
-        ({"links": _links(delay=-1e-6)}, "delay -1e-06 must not be negative"),
+        ({"links": _links(rate=0)}, r"rate 0 bit/s: 1 to 1e\+18 are possible"),
+        ({"links": _links(rate=0.4)}, "rate 0.4 bit/s"),
+        ({"links": _links(rate=float("nan"))}, "rate nan bit/s"),
+        ({"links": _links(rate=float("inf"))}, "rate inf bit/s"),
+        ({"links": _links(rate=2.0**64 + 4096)}, "rate 1.84467e.19 bit/s"),
+        ({"links": _links(delay=float("inf"))}, r"delay inf s: 0 to 1e\+06 are possible"),
+        ({"links": _links(delay=float("nan"))}, "delay nan s"),
+        ({"links": _links(delay=-1e-6)}, "delay -1e-06 s"),
+        ({"links": _links(delay=9e6)}, r"delay 9e\+06 s"),
         ({"links": _links()[:1]}, "h1 has no link"),
         (
             {"links": [*_links(), Link(Endpoint("s0", 1), Endpoint("s0", 3), 1, 0)]},
@@ -250,6 +258,14 @@ def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
         ({"name": "../x"}, "topology name"),
         ({"flows": (FlowSpec(1, "h0", "h5"),)}, "flow 1: no host 'h5'"),
         ({"flows": (FlowSpec(1, "h0", "h0"),)}, "from h0 to itself"),
+        ({"flows": (FlowSpec(1, "h0", "h1", size_bytes=0),)}, "flow 1: a size of 0 bytes"),
+        (
+            {"flow_control": "credits", "parameters": {"buffer_bytes": 2.0**64 + 2**17}},
+            r"buffers of 1.84467e\+19 bytes: less than 2\^48",
+        ),
+        ({"switches": (_output(size_bytes=float("inf")),)}, "buffers of inf bytes: less than 2.48"),
+        ({"switches": (_output(size_bytes=float("nan")),)}, "buffers of nan bytes: less than 2.48"),
+        ({"switches": (_output(latency_s=float("inf")),)}, "a speed-up above 0, and a latency"),
     ],
 )
 def test_impossible_topologies_are_refused(changes: dict[str, object], message: str) -> None:

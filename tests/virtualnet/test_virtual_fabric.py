@@ -56,6 +56,17 @@ def test_a_frame_takes_the_fabric_s_time_and_latency_more() -> None:
     assert later_last == pytest.approx(last + more, abs=2e-12)
 
 
+@pytest.mark.parametrize("speed_up", [1e12, 1e300])
+def test_a_fabric_of_any_speed_takes_no_time(speed_up: float) -> None:
+    """Also where its rate has more than 64 bits: the latency is left."""
+    buffer = OutputBuffer(SIZE, speed_up=speed_up, latency_s=1e-6)
+    with VirtualNetwork(buffered(star(1), buffer), PFC_ONLY) as network:
+        network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
+        assert network.run(until_s=1e-3, finish=True)
+        complete_s = network.flows[1].stats().complete_s
+    assert complete_s == pytest.approx(2 * (MTU * 8 / 10e9 + 1e-6) + 1e-6, abs=2e-12)
+
+
 @pytest.mark.parametrize("reliable", [False, True])
 def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool) -> None:
     """Two inputs into a tenth of their rate: the buffer fills up to less than two frames; the

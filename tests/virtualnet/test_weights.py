@@ -19,6 +19,7 @@ from pcn.topologies.formats.known import FORMATS
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, OutputBuffer, Topology
 from pcn.topologies.schedules import Schedule
+from pcn.virtualnet import VirtualError
 
 LINE, FRAME = 10e9, 1058
 
@@ -71,6 +72,29 @@ def test_flow_through_a_cap_takes_its_frames_by_the_cap() -> None:
         complete_s = flow.stats().complete_s
     fixed_s = 2e-6 + 2 * FRAME * 8 / LINE
     assert complete_s == pytest.approx(1999 * FRAME * 8 / 2e9 + fixed_s, abs=1e-9)
+
+
+def test_cap_beyond_64_bits_caps_nothing() -> None:
+    caps = (2.0**64 + 4096, 0, 0, 1e300, 0, 0, 0, 0)
+    topology = weighted(star(1), Schedule((0,) * 8, caps_bps=caps))
+    assert received(topology, (3,)) == received(weighted(star(1)), (3,))
+
+
+def test_port_takes_no_number_of_more_bits() -> None:
+    """None is cut to the bits that the engine has."""
+    with VirtualNetwork(star(1), PFC_ONLY) as network:
+        for fields in ({"depth": 2**32 + 1}, {"rate_pps": -1}, {"rate_pps": 2**64 + 1}):
+            with pytest.raises(VirtualError, match=r"at most 65534, a rate below 2\^63"):
+                network.set_queue("s0", 1, 3, **fields)
+        with pytest.raises(VirtualError, match="a queue of class 4294967299"):
+            network.set_queue("s0", 1, 2**32 + 3)
+        with pytest.raises(TopologyError, match="8 numbers from 0 to 65535"):
+            network.set_weights("s0", 1, [2**16 + 1] * 8)
+        with pytest.raises(TopologyError, match="8 rates in bit/s"):
+            network.set_caps("s0", 1, [-1.0] * 8)
+        for rate_bps in (0.4, 2.0**64 + 4096):
+            with pytest.raises(VirtualError, match=r"bit/s: 1 to 1e\+18 are possible"):
+                network.set_link("s0", 1, rate_bps=rate_bps)
 
 
 def test_caps_are_kept_in_files_and_refused_live(tmp_path: Path) -> None:

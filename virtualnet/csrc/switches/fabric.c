@@ -32,8 +32,8 @@ struct vn_output *vn_output_new(const struct vn_fabric_config *config, uint64_t 
     struct vn_output *output = calloc(1, sizeof *output);
     if (output == NULL) return NULL;
     output->config = *config;
-    output->rate_bps = (uint64_t)((double)rate_bps * config->speed_up);
-    if (output->rate_bps == 0) output->rate_bps = 1;
+    double rate = (double)rate_bps * config->speed_up;
+    output->rate_bps = rate < 1 ? 1 : rate < 0x1p63 ? (uint64_t)rate : UINT64_C(1) << 63;
     return output;
 }
 
