@@ -41,7 +41,8 @@ static uint64_t flow_key(const struct vn_context *context, struct vn_packet *pac
     enum { TYPE = 12, IP = 14, PROTOCOL = IP + 9, ADDRESSES = IP + 12, PORTS = IP + 20 };
     enum { ROCE = 4791, QUEUE_PAIR = PORTS + 8 + 5, HEADERS = QUEUE_PAIR + 3 };
     const uint8_t *frame = vn_frame(context, packet);
-    uint32_t from = 0, to = TYPE + 2; /* whatever else it is: Ethernet's header */
+    /* whatever else it is: Ethernet's header, as far as it has one */
+    uint32_t from = 0, to = packet->bytes < IP ? packet->bytes : IP;
     uint64_t key = 0xcbf29ce484222325;
     if (packet->bytes >= HEADERS && vn_load16(frame + TYPE) == 0x0800 && frame[IP] == 0x45) {
         uint8_t protocol = frame[PROTOCOL];

@@ -253,11 +253,6 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 virtual_switch.join(self)
             if explain:
                 self.call("vn_explain", reroute_s is not None or not pfc)
-            self._configure(pfc)
-            if not 0 <= cnp_delay_s < math.inf:
-                raise VirtualError(f"a CNP takes {cnp_delay_s:g} s: 0 or more are possible")
-            self.call("vn_set_cnp_delay", picoseconds(cnp_delay_s))
-            self.call("vn_set_telemetry_tick", self._tick_ns / 1e9)
             if tick_s:
                 if not 0 < tick_s < 1e-3:
                     raise VirtualError(
@@ -266,6 +261,11 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 self._check(
                     self._library.vn_set_tick(self._changing(), max(picoseconds(tick_s), 1))
                 )
+            self._configure(pfc)
+            if not 0 <= cnp_delay_s < math.inf:
+                raise VirtualError(f"a CNP takes {cnp_delay_s:g} s: 0 or more are possible")
+            self.call("vn_set_cnp_delay", picoseconds(cnp_delay_s))
+            self.call("vn_set_telemetry_tick", self._tick_ns / 1e9)
             if reroute_s is not None:
                 if not pfc:
                     raise VirtualError(

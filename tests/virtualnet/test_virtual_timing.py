@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -125,6 +126,14 @@ def test_times_are_whole_ticks_cut_off(
     arrives_s = [2e-6 + 4e-9 * frame_ns, 1.2e-5 + 2e-9 * (frame_ns + gap_ns)]
     expected = [(arrival_s, arrival_s + 2e-6 + 2e-9 * ack_ns) for arrival_s in arrives_s]
     assert times == [pytest.approx(pair, abs=1e-13) for pair in expected]
+
+
+def test_ticks_are_there_with_queues_of_a_depth() -> None:
+    topology = chain(1)
+    topology = replace(topology, parameters={**topology.parameters, "queue_packets": 9})
+    with VirtualNetwork(topology, PFC_ONLY, tick_s=1e-9) as network:
+        network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3000))
+        assert network.run(until_s=1e-3, finish=True)
 
 
 @pytest.mark.parametrize("tick_s", [-1e-9, 1e-3, float("nan")])
