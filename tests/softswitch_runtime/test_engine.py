@@ -13,7 +13,17 @@ from pathlib import Path
 
 import pytest
 from links import Link
-from runtime import NOTICE, RECIRCULATE, RESUBMIT, Switch, frame, library, live_engine, wait
+from runtime import (
+    NOTICE,
+    RECIRCULATE,
+    RESUBMIT,
+    TRUNCATE,
+    Switch,
+    frame,
+    library,
+    live_engine,
+    wait,
+)
 
 from pcn.softswitch.options import OptionError, parse
 from pcn.virtualnet import native
@@ -200,6 +210,16 @@ def test_frames_of_any_bytes_end_nothing(make_links: Links) -> None:
             assert got
         event = switch.event(0)
         assert event is None or event[0] != NOTICE, event
+
+
+def test_frame_of_which_a_program_leaves_nothing_is_dropped() -> None:
+    with Switch(manual=True, by_engine=True) as switch:
+        for port in (1, 2):
+            switch.port_add(port)
+        switch.forward(1, 2)
+        switch.inject(1, frame(TRUNCATE, argument=0), frame(TRUNCATE, argument=1), frame(mark=7))
+        switch.advance(1e-3)
+        assert [len(departure.frame) for departure in switch.departed()] == [1, 1000]
 
 
 @pytest.mark.root

@@ -428,7 +428,7 @@ enum vn_verdict vn_phv_egress_here(struct vn_context *context, struct vn_node *n
     } else {
         restore_headroom(context, id);
     }
-    if (!has_bytes(&visit, id, length)) {
+    if (length == 0 || !has_bytes(&visit, id, length)) { /* all is cut off: there is no frame */
         rules_drop(&visit, id);
         return VN_DROPPED;
     }
