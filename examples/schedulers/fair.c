@@ -20,8 +20,7 @@ static void *fair_make(const struct vn_node *node)
 {
     (void)node;
     struct fair *fair = calloc(1, sizeof *fair);
-    for (uint32_t class = 0; fair != NULL && class < VN_CLASSES; class++)
-        fair->flows[class].free = VN_NONE;
+    if (fair != NULL) flows_begin(fair->flows);
     return fair;
 }
 

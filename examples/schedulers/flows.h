@@ -7,6 +7,7 @@
 #define EXAMPLES_FLOWS_H
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "switches/scheduler.h"
 
@@ -27,15 +28,15 @@ struct heap {
 struct flows {
     struct flow *all;
     uint32_t n, room, free; /* ever used; of `all` and the heaps, a power of two; first free one */
-    uint32_t *chains; /* by the key's last bits; as many as `room` */
+    uint32_t *chains; /* as many as `room`; see chain_of */
     struct heap waiting, idle;
-    uint64_t ranks;
+    uint64_t ranks, secret;
 };
 
 /* A hash of what identifies the flow of a frame as it came in: addresses, and of IPv4 without options
  * the protocol and the ports of UDP and TCP; of RoCEv2 the queue pair, too. It stands for the flow:
- * two have the same one with a chance of 2^-64. It has no secret, so that runs repeat: who chooses
- * addresses can have all flows in one chain, and a packet then takes as long as there are flows. */
+ * two have the same one with a chance of 2^-64, unless who sends both chooses their addresses so. It
+ * has no secret, so that runs repeat. */
 static uint64_t flow_key(const struct vn_context *context, struct vn_packet *packet)
 {
     enum { TYPE = 12, IP = 14, PROTOCOL = IP + 9, ADDRESSES = IP + 12, PORTS = IP + 20 };
@@ -111,13 +112,21 @@ static void heap_remove(struct flows *flows, struct heap *heap, uint32_t flow)
 
 /* ---- the table ---- */
 
+/* Of flows in zeroed memory, one a class. */
+static void flows_begin(struct flows *flows)
+{
+    for (uint32_t class = 0; class < VN_CLASSES; class ++) {
+        flows[class].free = VN_NONE;
+        if (VN_LENT) (void)!getrandom(&flows[class].secret, sizeof flows[class].secret, 0);
+    }
+}
+
 /* Those of a port, one a class: a scheduler's `make` and `end`. NULL: out of memory. */
 static void *flows_make(const struct vn_node *node)
 {
     (void)node;
     struct flows *flows = calloc(VN_CLASSES, sizeof *flows);
-    for (uint32_t class = 0; flows != NULL && class < VN_CLASSES; class ++)
-        flows[class].free = VN_NONE;
+    if (flows != NULL) flows_begin(flows);
     return flows;
 }
 
@@ -135,6 +144,16 @@ static void flows_end(void *queues)
 static struct flows *flows_of(const struct vn_link *link, uint32_t class)
 {
     return (struct flows *)vn_queues_of(link) + class;
+}
+
+/* The chain of a key, of `room` ones. Who sends to a live switch doesn't know its secret, or all
+ * flows could be in one chain, and a packet would take as long as there are flows. No order depends
+ * on chains. */
+static uint32_t chain_of(uint64_t key, uint64_t secret, uint32_t room)
+{
+    key = (key ^ secret) * 0xff51afd7ed558ccd;
+    key = (key ^ key >> 32) * 0xc4ceb9fe1a85ec53; /* as MurmurHash3 mixes */
+    return (uint32_t)(key >> 32) & (room - 1);
 }
 
 /* Makes room for one flow more. False: out of memory, and nothing has changed but room. */
@@ -155,7 +174,7 @@ static bool flows_grow(struct flows *flows)
     }
     memset(chains, 0xff, room * sizeof *chains); /* VN_NONE */
     for (uint32_t flow = 0; flow < flows->n; flow++) { /* none is free, so all are in a chain */
-        uint32_t *chain = &chains[all[flow].key & (room - 1)];
+        uint32_t *chain = &chains[chain_of(all[flow].key, flows->secret, room)];
         all[flow].next = *chain;
         *chain = flow;
     }
@@ -169,7 +188,7 @@ static bool flows_grow(struct flows *flows)
 static uint32_t flows_find(const struct flows *flows, uint64_t key)
 {
     if (flows->room == 0) return VN_NONE;
-    uint32_t flow = flows->chains[key & (flows->room - 1)];
+    uint32_t flow = flows->chains[chain_of(key, flows->secret, flows->room)];
     while (flow != VN_NONE && flows->all[flow].key != key) flow = flows->all[flow].next;
     return flow;
 }
@@ -184,7 +203,7 @@ static uint32_t flows_add(struct vn_context *context, struct flows *flows, uint6
     uint32_t flow = flows->free;
     if (flow != VN_NONE) flows->free = flows->all[flow].next;
     else flow = flows->n++;
-    uint32_t *chain = &flows->chains[key & (flows->room - 1)];
+    uint32_t *chain = &flows->chains[chain_of(key, flows->secret, flows->room)];
     flows->all[flow] = (struct flow){.key = key, .next = *chain};
     *chain = flow;
     return flow;
@@ -193,7 +212,7 @@ static uint32_t flows_add(struct vn_context *context, struct flows *flows, uint6
 /* Of a flow that is in no heap any more. */
 static void flows_forget(struct flows *flows, uint32_t flow)
 {
-    uint32_t *at = &flows->chains[flows->all[flow].key & (flows->room - 1)];
+    uint32_t *at = &flows->chains[chain_of(flows->all[flow].key, flows->secret, flows->room)];
     while (*at != flow) at = &flows->all[*at].next;
     *at = flows->all[flow].next;
     flows->all[flow].next = flows->free;

@@ -177,6 +177,40 @@ def test_scheduler_of_one_file_has_virtual_time_s_order(make_links: Links, name:
     assert [in_turns.count(flow) for flow in range(3)] == ([8, 8, 8] if fair else [24, 0, 0])
 
 
+CHAINS = """
+/* Of 4,096 flows whose keys end alike: the longest chain, and how many have the same one in another
+ * table. */
+void chains(uint32_t *longest, uint32_t *same)
+{
+    enum { N = 4096 };
+    struct flows *tables = flows_make(NULL);
+    uint32_t lengths[N] = {0};
+    for (uint64_t flow = 0; flow < N; flow++) {
+        flows_add(NULL, &tables[0], flow << 40);
+        *same += chain_of(flow << 40, tables[0].secret, N) ==
+                 chain_of(flow << 40, tables[1].secret, N);
+    }
+    for (uint32_t i = 0; i < tables->room; i++)
+        for (uint32_t flow = tables->chains[i]; flow != VN_NONE; flow = tables->all[flow].next)
+            if (++lengths[i] > *longest) *longest = lengths[i];
+    flows_end(tables);
+    free(tables);
+}
+static const struct vn_scheduler vn_scheduler_chains = {.name = "chains"};
+"""
+
+
+def test_sender_can_t_choose_the_chains_of_flows(tmp_path: Path) -> None:
+    """Else a packet takes as long as there are flows. Two tables have separate secrets."""
+    code = tmp_path / "chains.c"
+    code.write_text(f'#include "{SCHEDULERS}/flows.h"\n{CHAINS}')
+    longest, same = ctypes.c_uint32(), ctypes.c_uint32()
+    engine = live_engine([native.Part(code, schedulers=("chains",))])
+    engine.chains(ctypes.byref(longest), ctypes.byref(same))
+    assert longest.value < 16
+    assert same.value < 64
+
+
 @pytest.mark.root
 def test_packets_without_end_leave_other_ports_alone(make_links: Links) -> None:
     """Packets of a port recirculate without end, others are resubmitted and lost; the next port
