@@ -54,8 +54,8 @@ EVEN, POLARISED = (
 # Ports are bit<9> in v1model. Four are internal: 508 the packet generator's, 509 live switches' CPU
 # port, 510 where the data plane recirculates, 511 BMv2's drop port.
 MAX_PORT = 507
-MOST_RATE_BPS, LONGEST_DELAY_S = 1e18, 1e6
-"""Of a link: a rate is 64 bits, and so is a sum of times in picoseconds."""
+MOST_RATE_BPS, LONGEST_DELAY_S = 1e14, 1e6
+"""Of a link: in virtual time a frame takes a picosecond or more, and a sum of times has 64 bits."""
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
 
 

@@ -16,7 +16,9 @@ from networks import MTU, PFC_ONLY, chain, dumbbell_network, parameters, star, w
 from pcn.hosts.algorithms import Cnp, Window, find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
+from pcn.topologies.lossless import CREDITS, credit_parameters
 from pcn.topologies.model import (
+    MOST_RATE_BPS,
     Endpoint,
     FlowSpec,
     Link,
@@ -126,6 +128,28 @@ def test_times_are_whole_ticks_cut_off(
     arrives_s = [2e-6 + 4e-9 * frame_ns, 1.2e-5 + 2e-9 * (frame_ns + gap_ns)]
     expected = [(arrival_s, arrival_s + 2e-6 + 2e-9 * ack_ns) for arrival_s in arrives_s]
     assert times == [pytest.approx(pair, abs=1e-13) for pair in expected]
+
+
+@pytest.mark.parametrize("queues", ["nodes", "one"])
+def test_frame_on_the_fastest_link_takes_its_picoseconds(queues: Literal["nodes", "one"]) -> None:
+    """59 bytes at 100 Tbit/s, at which the smallest part of a frame has no time left."""
+    topology = replace(chain(1, rate_bps=MOST_RATE_BPS), flow_control=CREDITS)
+    topology = replace(topology, parameters={**topology.parameters, **credit_parameters()})
+    with VirtualNetwork(topology, PFC_ONLY, payload_bytes=1, queues=queues) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=100))
+        assert network.run(until_s=1e-3, finish=True)
+        complete_s = flow.stats().complete_s or 0
+    assert complete_s == pytest.approx(2e-6 + 101 * 5e-12, abs=1e-10)
+
+
+def test_pause_of_a_slow_link_lasts() -> None:
+    """36,029 quanta at 1 bit/s are 2^64 ps and 104 s more."""
+    with VirtualNetwork(star(1), PFC_ONLY) as network:
+        network.set_link("s0", 2, rate_bps=1)
+        network.pfc_arrives("s0", 2, 3, 36_029, bytes(6))
+        flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
+        network.run(until_s=1e5)
+        assert flow.stats().received_bytes == 0
 
 
 def test_ticks_are_there_with_queues_of_a_depth() -> None:

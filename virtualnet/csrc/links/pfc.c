@@ -185,7 +185,8 @@ static void pfc_apply(struct vn_context *context, struct vn_link *link, uint32_t
     }
     if (!ignored) vn_gate_close(context, link, class);
     unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
-    uint64_t until = context->now + (uint64_t)(bit_times / link->rate_bps);
+    unsigned __int128 lasts = bit_times / link->rate_bps, most = UINT64_C(1) << 62; /* 53 days */
+    uint64_t until = context->now + (uint64_t)(lasts < most ? lasts : most);
     vn_pfc_class(&link->classes[class])->paused_until = until;
     if (ignored) return;
     vn_at(context, link->node, until, VN_EV_EXPIRY,
