@@ -27,7 +27,7 @@ static void forget_spans(const struct vn_context *context, const struct vn_link 
 static void add_span(const struct vn_context *context, const struct vn_link *link,
                      struct line_class *of, struct span span)
 {
-    if (of->n_spans == of->capacity) forget_spans(context, link, of);
+    if (of->n_spans != 0 && of->n_spans == of->capacity) forget_spans(context, link, of);
     if (2 * of->n_spans >= of->capacity) {
         uint32_t capacity = of->capacity == 0 ? 16 : 2 * of->capacity;
         struct span *spans = realloc(of->spans, capacity * sizeof *spans);
