@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -96,21 +98,62 @@ def _show_tables(
 
 
 def show_table(table: Table, console: Console) -> None:
-    """Prints a table as wide as it needs to be; of one without rows the title alone, and what
-    stands below it."""
-    rich_table = RichTable(
-        title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
-    )
-    rich_table.padding = (0, 0)
-    for place, heading in enumerate(table.columns):
-        rich_table.add_column(
-            Text(heading), justify="right" if place else "left", no_wrap=not place
+    """Prints a table as wide as it needs to be, and breaks texts between words alone: a number
+    that is cut could be any. Where that has no room, a row is a paragraph. Of a table
+    without rows it prints the title alone, and what stands below it."""
+    cells = aligned_rows(table.rows)
+    widths = _column_widths([table.columns, *cells], console.width)
+    if not table.rows:
+        console.print(Text(table.title))
+    elif widths is None:
+        _print_paragraphs(table, console)
+    else:
+        rich_table = RichTable(
+            title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
         )
-    for row in aligned_rows(table.rows):
-        rich_table.add_row(*map(Text, row))
-    console.print(rich_table if table.rows else Text(table.title))
+        rich_table.padding = (0, 0)
+        for place, (heading, width) in enumerate(zip(table.columns, widths, strict=True)):
+            rich_table.add_column(Text(heading), justify="right" if place else "left", width=width)
+        for row in cells:
+            rich_table.add_row(*map(Text, row))
+        console.print(rich_table)
     for text in (*table.notes, *table.caveats):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
+    """Returns the columns' widths in a table that is no wider than `width`: the widest that can be
+    narrower give way, each down to its longest word, and the rows' names not at all. None: it has
+    no room."""
+    columns = list(zip(*rows, strict=True))
+    widths = [
+        max(cell_len(line) for text in column for line in text.split("\n")) for column in columns
+    ]
+    least = [
+        max(cell_len(word) for text in column for word in re.split("[ \n]", text))
+        for column in columns
+    ]
+    least[0] = widths[0]
+    while sum(widths) + len(widths) + 1 > width:  # a box has a space at each end and between two
+        wide = [place for place in range(len(widths)) if widths[place] > least[place]]
+        if not wide:
+            return None
+        widths[max(wide, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _print_paragraphs(table: Table, console: Console) -> None:
+    console.print(Text(table.title, "italic"))
+    for row in table.rows:
+        values = "; ".join(
+            " ".join(f"{heading} {text}".split())
+            for heading, text in zip(table.columns[1:], row[1:], strict=True)
+            if text
+        )
+        if row[0]:
+            console.print(Text(f"{table.columns[0]} {row[0]}".strip()))
+        if values:
+            console.print(Padding(Text(values), (0, 0, 0, 4)))
 
 
 def _show_latency(summary: Mapping[str, Any], console: Console) -> None:

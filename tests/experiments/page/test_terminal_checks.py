@@ -1,5 +1,5 @@
 """Checks of several runs in the terminal: one table where it fits, else one a run; no column is
-left out."""
+left out. Other tables alike: no number is cut."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pcn.experiments.define.checks import Check
-from pcn.experiments.page.terminal import show, stdout
+from pcn.experiments.define.tables import Table
+from pcn.experiments.page.terminal import show, show_table, stdout
 
 
 def summary(names: list[str], compared: str = "packets lost") -> dict[str, Any]:
@@ -85,3 +86,22 @@ def test_check_is_three_lines_high_at_80_columns(
     first = next(place for place, line in enumerate(lines) if line.startswith("1.1"))
     last = next(place for place, line in enumerate(lines) if line.startswith("1.2"))
     assert last - first == 3
+
+
+@pytest.mark.parametrize("width", [200, 80, 40])
+def test_table_of_numbers_does_cut_none_at_any_width(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    columns = ["", "best", "its mean", "next", "its mean", "best against next", "beyond chance"]
+    rows = [
+        ["mean slowdown, flows of size S, up to 10 KB", "PCN", "1.621", "DCQCN", "2.497"],
+        ["mean completion time, all flows, ms", "PFC alone", "12.07", "PCN", "1234"],
+    ]
+    ends = ["-35%\n(-2.75 to -1.5%)", "not tested: one seed"]
+    show_table(Table("best", columns, [[*row, *ends] for row in rows]), stdout())
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= width
+    words = text.split()
+    for number in ("1.621", "2.497", "12.07", "1234", "(-2.75", "-1.5%)"):
+        assert number in words or f"{number};" in words
