@@ -50,17 +50,22 @@ class LogFolder:
     def remove(self, name: str) -> None:
         """Removes a file that was read, and the folder if nothing else is in it."""
         os.unlink(name, dir_fd=self._handle)
-        with (
-            contextlib.suppress(OSError, owner_only.NotPrivateError),
-            owner_only.held(self.path.parent) as above,
-        ):
-            (above / self.path.name).rmdir()
+        remove_empty(self.path)
 
 
 def new(path: Path) -> Path:
     """Makes a folder that wasn't there: `path`, or the first free one of NAME.2, NAME.3, ... Raises
     LogFolderError."""
     return _attempt(path, lambda: owner_only.new_folder(path))
+
+
+def remove_empty(path: Path) -> None:
+    """Removes a folder if nothing is in it."""
+    with (
+        contextlib.suppress(OSError, owner_only.NotPrivateError),
+        owner_only.held(path.parent) as above,
+    ):
+        (above / path.name).rmdir()
 
 
 def _attempt(path: Path, make: Callable[[], _T]) -> _T:

@@ -19,7 +19,7 @@ from pcn.base import owner_only, signals
 from pcn.controller.switch import SwitchClient
 from pcn.lab.journal import NO_SCHEME
 from pcn.lab.launch import NetworkError
-from pcn.lab.log_folder import new
+from pcn.lab.log_folder import new, remove_empty
 from pcn.lab.network import Network
 from pcn.lab.target import LaunchSpec, PortSpec
 from pcn.p4net.entries import Written, failed, queues, write
@@ -216,9 +216,14 @@ def hold(
     KeyboardInterrupt or `signals.Terminated`. `say` gets what is up, a line each, `note` the
     remarks and complaints. Raises as `P4Live`."""
     name = name or value.topology.name
-    logs = logs or new(Path("results") / "p4" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    new_folders: list[Path] = []
+    if logs is None:
+        logs = new(Path("results") / "p4" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+        new_folders.append(logs)
     if pcap is not None:
         pcap = pcap.absolute()
+        if not pcap.exists():
+            new_folders.append(pcap)
         try:
             owner_only.make_folder(pcap)
         except OSError as error:
@@ -244,6 +249,9 @@ def hold(
     finally:
         if up and coverage is not None and live.counts is not None:
             coverage.write_from(live.counts)  # which the switches have written as they ended
+        if not up:
+            for folder in new_folders:
+                remove_empty(folder)
 
 
 def _show(

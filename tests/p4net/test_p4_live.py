@@ -145,10 +145,13 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live:
         (f"{NAME}-3", "127.0.0.1:50051: Address already in use: end the network"),
     ):
         done = forks.run(
-            "pcn", "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs"), "-n", name
+            *("pcn", "p4", "run", str(EXAMPLE), "--pcap", str(tmp_path / "captures"), "-n", name),
+            cwd=tmp_path,
         )
         assert done.returncode == 1
         assert message in done.stderr
+        assert not [path for path in tmp_path.rglob("*") if name in path.name]
+        assert not (tmp_path / "captures").exists()
     assert "1 received" in inside(live, "h1", "ping", "-c", "1", IPS["h3"])
     live.stop()
     with subprocess.Popen(
