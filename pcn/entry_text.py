@@ -44,14 +44,17 @@ def _parameters(table: Table, action: TableAction) -> dict[str, Shown]:
 
 
 def value(name: str, bitwidth: int, raw: Any) -> Shown:
-    """Formats a value as a MAC or IPv4 address if its name and width are those of one. A value that
-    has an @format annotation is a text already."""
+    """Formats a value as a MAC or IP address if its name and width are those of one, as `dst_addr`
+    and the tutorials' `dstAddr`. A value that has an @format annotation is a text already."""
     if not isinstance(raw, int):
         return str(raw)
-    if bitwidth == 48 and "mac" in name:
+    name = name.lower()
+    if bitwidth == 48 and ("mac" in name or "addr" in name):
         return ":".join(f"{byte:02x}" for byte in raw.to_bytes(6, "big"))
     if bitwidth == 32 and "addr" in name:
         return str(ipaddress.IPv4Address(raw))
+    if bitwidth == 128 and "addr" in name:
+        return str(ipaddress.IPv6Address(raw))
     return raw
 
 

@@ -1,4 +1,4 @@
-"""`pcn counters`, `pcn registers`: the place that a cell has."""
+"""`pcn counters`, `pcn registers`: the place that a cell has; `pcn tables`: how values look."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from pcn import entry_text
 from pcn.commands.read import _placed, _shown
 from pcn.controller.programs import Program
 from pcn.lab.attach import Attached
@@ -47,3 +48,22 @@ def test_cells_of_the_project_s_programs_have_the_sizes_that_are_known(name: str
     assert {sizes["transmitted"], sizes["pn"]} == {4096}
     assert sizes.get("sent_bytes", 512) == 512
     assert sizes.get("occupants", 0) not in (512, 4096)
+
+
+@pytest.mark.parametrize(
+    ("name", "bitwidth", "raw", "shown"),
+    [
+        ("dst_mac", 48, 0x080000000111, "08:00:00:00:01:11"),
+        ("dst_addr", 48, 0x080000000111, "08:00:00:00:01:11"),
+        ("dstAddr", 48, 0x080000000111, "08:00:00:00:01:11"),
+        ("hdr.ipv4.dstAddr", 32, 0x0A000303, "10.0.3.3"),
+        ("hdr.ipv6.dst_addr", 128, 1, "::1"),
+        ("register_address", 16, 7, 7),
+        ("cookie", 48, 7, 7),
+        ("dst_addr", 32, "10.0.3.3", "10.0.3.3"),
+    ],
+)
+def test_table_s_value_is_an_address_by_its_name_and_width(
+    name: str, bitwidth: int, raw: Any, shown: str | int
+) -> None:
+    assert entry_text.value(name, bitwidth, raw) == shown
