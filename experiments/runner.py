@@ -18,6 +18,7 @@ from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import PortRecord
 from pcn.experiments.data.records import LogChoice, Records
 from pcn.experiments.define import scheme_parameters
+from pcn.experiments.define.experiment import check_seed
 from pcn.experiments.page.write_run import write_run, write_together
 from pcn.experiments.papers import find_scenario
 from pcn.experiments.results.atomic_folder import left_out, result_directory
@@ -91,6 +92,7 @@ def run(
     k = K.check(k)
     for name in schemes:
         _require_counters(find_scheme(name))
+    check_seed(seed)
     plans = [experiment.plan(scheme, seed, values[scheme]) for scheme in schemes]
     if records or export:
         plans = [_recording(plan, records or Records(), export, clocks) for plan in plans]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter, Value
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
@@ -27,6 +28,8 @@ from pcn.hosts.algorithms import Scheme
 
 DRAWN_FLOWS = "sizes, starts and ends of the flows"
 """What many plans draw."""
+MOST_SEED = 2**63 - 1
+"""What an integer of Parquet holds."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,18 @@ class Run:
     arguments: Mapping[str, Value] = field(default_factory=dict)
     variant: str = ""
 
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+
     @property
     def label(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.keys.items())
+
+
+def check_seed(seed: int) -> None:
+    """Raises ExperimentError for a seed that no run takes."""
+    if not 0 <= seed <= MOST_SEED:
+        raise ExperimentError(f"seed {seed}: from 0 to 2^63 - 1 are possible")
 
 
 @dataclass(frozen=True)

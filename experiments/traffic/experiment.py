@@ -174,7 +174,10 @@ class Traffic(Experiment):
         load, count = float(filled.get("load") or 0), round(filled.get("count") or 0)
         drawn = draw(self.spec, topology, seed, load, count, payload, filled)
         if not drawn:
-            raise ExperimentError("no flow: give --set count=1000")
+            longer = filled.get("span") is not None
+            raise ExperimentError(
+                f"no flow: give {'a longer span' if longer else '--set count=1000'}"
+            )
         if filled.get("span") is not None:
             filled["count"] = sum(flow.group != INCAST for flow in drawn)
         topology = topology.with_flows(tuple(flows.by_size(drawn)))

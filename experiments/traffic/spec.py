@@ -238,12 +238,14 @@ def draw(
 ) -> list[FlowSpec]:
     """Returns the flows of a run: those of the file, or drawn; `more` are the parameters of
     arrivals and in-casts. Equal for equal arguments, whatever the scheme. Raises ExperimentError
-    for a host that the topology hasn't."""
+    for a host that the topology hasn't, and for one that is alone."""
     hosts = [host.name for host in topology.hosts]
     if of.flows:
         from pcn.experiments.traffic.flow_files.reading import read_flows
 
         return read_flows(Path(of.flows), topology)
+    if len(hosts) < 2 and not of.collective:
+        raise ExperimentError(f"{topology.name} has one host: flows have two ends")
     rate_bps = min(topology.host_rate_bps(name) for name in hosts)
     drawn: list[FlowSpec] = []
     span_s = more.get("span")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pcn.experiments.sweep.run_task import Execution
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_MOST_SEEDS = 1_000_000
 
 
 class Seeds(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
@@ -32,7 +33,10 @@ class Seeds(click.ParamType):  # type: ignore[type-arg]  # generic in newer rele
             match = re.fullmatch(r"\s*(\d+)(?::(\d+))?\s*", part)
             if match is None or int(match[2] or match[1]) < int(match[1]):
                 self.fail(f"{value!r}: write them as 1:20 or 1,2,5", param, ctx)
-            seeds |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
+            first, last = int(match[1]), int(match[2] or match[1])
+            if last - first >= _MOST_SEEDS:
+                self.fail(f"{value!r}: {_MOST_SEEDS:,} are the most", param, ctx)
+            seeds |= dict.fromkeys(range(first, last + 1))
         return list(seeds)
 
 

@@ -185,6 +185,7 @@ def test_run_beyond_its_time_limit_fails(
         (["dumbbell", "--set", "w_mon=1"], "no parameter 'w_mon'; did you mean 'w_min'?"),
         (["dumbbell", "--scheme", "pfc", "--set", "w_min=0.5"], "w_min is a parameter of pcn"),
         (["dumbbell", "--scheme", "nosuch"], "no scheme 'nosuch'"),
+        (["dumbbell", "--seeds", f"{2**63}"], f"seed {2**63}: from 0 to 2^63 - 1 are possible"),
     ],
 )
 def test_sweep_refuses_impossible_arguments(
@@ -199,6 +200,11 @@ def test_sweep_refuses_impossible_arguments(
 def test_seeds_that_are_none(seeds: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn(["sweep", "dumbbell", "--seeds", seeds]) == 2
     assert "write them as 1:20 or 1,2,5" in capsys.readouterr().err
+
+
+def test_sweep_refuses_more_seeds_than_memory_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn(["sweep", "dumbbell", "--seeds", "1:99999999999"]) == 2
+    assert "1,000,000 are the most" in capsys.readouterr().err
 
 
 def test_sweep_prints_remarks_of_plans_once(

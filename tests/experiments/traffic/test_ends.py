@@ -68,6 +68,30 @@ def test_host_that_the_topology_lacks_is_refused_with_its_line(
         plan(tmp_path, star, flows)
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        ["--pattern", "incast"],
+        ["--pattern", "permutation"],
+        ["--incast", "1", "--set", "incast_period=1ms"],
+    ],
+)
+def test_host_that_is_alone_is_refused(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "net.txt").write_text("2 1 1\n1\n0 1 100Gbps 1us 0\n")
+    command = ["run", "traffic", "--clock", "virtual", "--topology", str(tmp_path / "net.txt")]
+    assert cli.run([*command, *more]) == 1
+    assert capsys.readouterr().err == "pcn: net has one host: flows have two ends\n"
+
+
+def test_run_refuses_a_negative_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--seed", "-1"]
+    assert cli.run(command) == 1
+    assert capsys.readouterr().err == "pcn: seed -1: from 0 to 2^63 - 1 are possible\n"
+
+
 def test_conversion_notes_hosts_that_get_other_numbers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
