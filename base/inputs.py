@@ -53,6 +53,7 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
 
 
 def read_text(path: Path, errors: str = "strict", most: int | None = None) -> str:
-    """Returns a file's text, with lines' ends as \\n. Raises OSError as `read_bytes`, and
-    UnicodeDecodeError."""
-    return read_bytes(path, most).decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")
+    """Returns a file's text, with lines' ends as \\n, and without the byte order mark that
+    spreadsheets put before it. Raises OSError as `read_bytes`, and UnicodeDecodeError."""
+    text = read_bytes(path, most).decode("utf-8-sig", errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -329,7 +329,8 @@ def shortened(text: str, most: int) -> str:
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """Returns a file's text, of at most `most_bytes`. Raises FileError."""
+    """Returns a file's text, of at most `most_bytes`, without a byte order mark before it. Raises
+    FileError."""
     try:
         with inputs.opened(path) as file:
             data = file.read(most_bytes + 1)
@@ -340,7 +341,7 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     if len(data) > most_bytes:
         raise FileError(f"{path}: more than {most_bytes // 2**20} MiB")
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: this is no text in UTF-8: {error}") from None
 

@@ -182,7 +182,7 @@ def test_a_file_of_percentiles_is_a_distribution(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "0 0\n1000 50\n1000 75\n3000 100\n",
+        "\ufeff0 0\n1000 50\n1000 75\n3000 100\n",
         "0 0\n1000 0.5\n1000 0.75\n3000 1\n",
         "0 0.0\n1000 500\n1000 750\n3000 1000\n",
         "size, cdf\n0, 0\n1000, 0.5\n1KB, .75\n3000, 1.0\n",

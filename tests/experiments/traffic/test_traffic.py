@@ -215,6 +215,15 @@ def test_columns_of_flows_have_any_order_and_units(tmp_path: Path) -> None:
     assert read_flows(path) == [FlowSpec(0, "h0", "r0", 0.0, 64_000)]
 
 
+def test_file_of_flows_begins_with_a_byte_order_mark_or_without(tmp_path: Path) -> None:
+    """Spreadsheets write one."""
+    of_files = []
+    for mark in (b"", b"\xef\xbb\xbf"):
+        (tmp_path / "flows.csv").write_bytes(mark + b"src,dst,size\r\nh0,r0,5KB\r\n")
+        of_files.append(read_flows(tmp_path / "flows.csv"))
+    assert of_files == [[FlowSpec(0, "h0", "r0", 0.0, 5000)]] * 2
+
+
 def test_flows_of_hpcc_start_with_the_first(tmp_path: Path) -> None:
     path = tmp_path / "flow.txt"
     path.write_text(
