@@ -77,11 +77,18 @@ _COMMON: dict[Kind, tuple[str, ...]] = {
 }
 
 
-def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
-    """Returns the value of `text` in SI units: bit/s, seconds, whole bytes (KB are decimal), or a
-    number, also as 1% or 1/128.
+def is_whole(kind: Kind, least: float = 1) -> bool:
+    """Returns whether values of a kind that begin at `least` have no fraction: counts and sizes,
+    except for a size that may be a part of a byte, as HPCC's W_AI."""
+    return kind == "count" or (kind == "size" and least == round(least))
+
+
+def quantity(kind: Kind, text: str, *, si: bool = False, whole: bool = True) -> float:
+    """Returns the value of `text` in SI units: bit/s, seconds, bytes (KB are decimal), or a number,
+    also as 1% or 1/128.
 
     `si`: what the text belongs to names the unit (a column `start_s`), so a bare number is in it.
+    `whole` False: bytes may have a fraction.
     Raises ValueError with the form that is right.
     """
     text = text.strip()
@@ -100,7 +107,7 @@ def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
         raise ValueError(f"{text!r} is too much")
     if value < 0 and kind != "number":
         raise ValueError(f"{text!r}: must not be negative")
-    if kind in ("size", "count") and exact != exact.to_integral_value():
+    if whole and is_whole(kind) and exact != exact.to_integral_value():
         raise ValueError(
             f"{text!r}: must be {'whole bytes' if kind == 'size' else 'a whole number'}"
         )

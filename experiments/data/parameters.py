@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pcn.base.errors import nearest
-from pcn.base.units import Kind, quantity, quantity_text
+from pcn.base.units import Kind, is_whole, quantity, quantity_text
 from pcn.experiments.data.errors import ExperimentError
 
 Value = float | int | None
@@ -42,20 +42,24 @@ class Parameter:
     maximum: float = math.inf
     derived: str = ""
 
+    @property
+    def whole(self) -> bool:
+        return is_whole(self.kind, self.minimum)
+
     def parse(self, text: str) -> Value:
         """Returns the value that `text` gives, in SI units. Raises ExperimentError that names the
         parameter and an example."""
         if self.default is None and text.strip() == "auto":
             return None
         try:
-            value = quantity(self.kind, text)
+            value = quantity(self.kind, text, whole=self.whole)
         except ValueError as error:
             raise ExperimentError(f"{self.name}={text}: {error}") from None
         return self.check(value)
 
     def check(self, value: Value) -> Value:
-        """Returns `value` if it is in range, as an int where the parameter is a count or a size.
-        Raises ExperimentError."""
+        """Returns `value` if it is in range, as an int where the parameter is whole. Raises
+        ExperimentError."""
         if value is None:
             if self.default is not None:
                 raise ExperimentError(f"{self.name}: needs a value")
@@ -75,7 +79,7 @@ class Parameter:
             raise ExperimentError(
                 f"{self.name}={format_value(self.kind, value)}: must be {bottom}{top}{percent}"
             )
-        if self.kind in ("count", "size"):
+        if self.whole:
             if abs(value - round(value)) > 1e-6:
                 raise ExperimentError(f"{self.name}={value:g}: must be a whole number")
             return round(value)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pcn.base.errors import error_text, nearest
-from pcn.base.units import quantity
+from pcn.base.units import is_whole, quantity
 
 from .base import NetworkFacts, NotificationPoint, ReactionPoint
 from .parameters import describe
@@ -91,14 +91,19 @@ class Scheme:
 
         Raises SchemeError.
         """
-        kinds = {parameter.field: parameter.kind for parameter in describe(self.parameters)}
+        described = {parameter.field: parameter for parameter in describe(self.parameters)}
         values: dict[str, float] = {}
         for name, value in (settings or {}).items():
-            if name not in kinds:
-                raise SchemeError(f"{self.name} has no parameter {name!r}; {nearest(name, kinds)}")
+            if name not in described:
+                raise SchemeError(
+                    f"{self.name} has no parameter {name!r}; {nearest(name, described)}"
+                )
+            kind, least = described[name].kind, described[name].least
             try:
                 values[name] = (
-                    quantity(kinds[name], value) if isinstance(value, str) else float(value)
+                    quantity(kind, value, whole=is_whole(kind, least))
+                    if isinstance(value, str)
+                    else float(value)
                 )
             except ValueError as error:
                 raise SchemeError(f"{name}={value}: {error}") from None

@@ -12,7 +12,7 @@ from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter, complete, format_value
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.papers import SCENARIOS
-from pcn.hosts.algorithms import schemes
+from pcn.hosts.algorithms import find_scheme, schemes
 from pcn.hosts.algorithms.parameters import describe
 from pcn.hosts.algorithms.qcn import QcnParameters
 
@@ -154,3 +154,13 @@ def test_every_field_of_a_scheme_is_described(scheme: str) -> None:
         assert parameter.least < parameter.most
         with pytest.raises(ValueError, match=f"{parameter.field} = nan: it must be"):
             parameter.check(math.nan)
+
+
+def test_size_has_a_fraction_where_its_least_value_has() -> None:
+    """What HPCC's rule gives, a run takes from the command, too."""
+    by_name = {parameter.name: parameter for parameter in DUMBBELL.parameters("hpcc")}
+    assert by_name["W_AI"].parse("3.78216B") == 3.78216
+    assert by_name["W_AI"].parse("0.001B") == by_name["W_AI"].minimum
+    assert find_scheme("hpcc").configure({"w_ai_bytes": "1.5B"}).parameters.w_ai_bytes == 1.5
+    with pytest.raises(ExperimentError, match="must be whole bytes"):
+        by_name["xoff"].parse("512000.5B")
