@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,8 +74,25 @@ def test_unknown_value_can_t_be_sampled(place: int) -> None:
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         sources = [network.queue_bytes("s0", 1)] * 2
         sources[place] = Source("of no link", native.QUEUE_BYTES, LINKS)
-        with pytest.raises(VirtualError):
+        with pytest.raises(VirtualError, match="no such cell, port or class to sample"):
             network.sample(1e-6, sources)
+
+
+def test_samples_have_time_between_and_none_is_over() -> None:
+    with VirtualNetwork(star(1), PFC_ONLY) as network:
+        for every_s, from_s in ((0.0, None), (1e-6, 0.0)):
+            with pytest.raises(VirtualError, match="samples have some time between, and none"):
+                network.sample(every_s, [network.queue_bytes("s0", 1)], from_s)
+            network.run(until_s=1e-6)
+
+
+@pytest.mark.parametrize("rate_bps", [-1.0, 0.0, 0.4, 2.0**64, 1e30, math.inf, math.nan])
+def test_link_gets_no_rate_that_the_engine_lacks(rate_bps: float) -> None:
+    """Of -1 its 64 bits would make 2^64 - 1: a link that takes no time."""
+    with VirtualNetwork(star(1), PFC_ONLY) as network:
+        with pytest.raises(VirtualError, match="bit/s: 1 to "):
+            network.set_link("s0", 1, rate_bps=rate_bps)
+        network.set_link("s0", 1, rate_bps=1.0)
 
 
 def test_flow_of_a_closed_network_has_no_counts() -> None:

@@ -100,9 +100,11 @@ int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
                        const struct vn_source_spec *specs, uint32_t n, uint64_t most, bool largest)
 {
     struct vn_context *context = &net->context;
-    if (most % 2 != 0 || every_ps == 0 || first_ps < context->now) return -EINVAL;
+    if (most % 2 != 0 || every_ps == 0 || first_ps < context->now)
+        return vn_refuse(context, -EINVAL, "samples have some time between, and none is over");
     for (uint32_t i = 0; i < n; i++) {
-        if (!source_exists(context, &specs[i])) return -ENOENT;
+        if (!source_exists(context, &specs[i]))
+            return vn_refuse(context, -ENOENT, "no such cell, port or class to sample");
     }
     struct vn_sampler *samplers = realloc(net->samplers, (net->n_samplers + 1) * sizeof *samplers);
     if (samplers == NULL) return -ENOMEM;
