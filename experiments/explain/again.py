@@ -87,6 +87,8 @@ class Change:
         flows = tuple(
             flow for flow in topology.flows if not {str(flow.id), flow.group} & set(self.without)
         )
+        if not flows:
+            raise ExperimentError(f"--without-flows {','.join(self.without)}: no flow is left")
         try:
             return replace(topology, links=tuple(links), flows=flows)
         except TopologyError as error:

@@ -136,6 +136,8 @@ def explain(
         raise click.UsageError(f"{' and '.join(chosen)}: one of them")
     if (from_s is not None or to_s is not None) and chosen not in (["--flow"], ["--at"]):
         raise click.UsageError("--from and --to are for --flow and --at")
+    if from_s is not None and to_s is not None and to_s <= from_s:
+        raise click.UsageError("--from and --to: a span ends after it begins")
     if (rates or without or scheme) and (port or pause is not None or marks or job):
         raise click.UsageError("--what-if, --without-flows and --scheme are for flows")
     from rich.console import Console

@@ -87,6 +87,11 @@ def test_another_scheme_gives_the_times_of_its_run(
             "--without-flows nothing: no such flow or group",
         ),
         (
+            ["--without-flows", "bursts,0,1"],
+            1,
+            "--without-flows bursts,0,1: no flow is left",
+        ),
+        (
             ["--flow", "2003", "--without-flows", "bursts"],
             1,
             "flow 2003 is among those that are left out",
@@ -106,7 +111,12 @@ def test_changes_that_cannot_be_are_one_line(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--flow", "0", "--at", "s0:3"], ["--worst", "2", "--from", "1us"]]
+    "arguments",
+    [
+        ["--flow", "0", "--at", "s0:3"],
+        ["--worst", "2", "--from", "1us"],
+        ["--at", "s0:3", "--from", "5ms", "--to", "1ms"],
+    ],
 )
 def test_options_that_exclude_each_other_are_refused(victim: Path, arguments: list[str]) -> None:
     assert pcn(["explain", str(victim / "pfc"), *arguments]) == 2
