@@ -11,11 +11,10 @@ from pcn.virtualnet.native import CLASSES
 
 
 class Queues:
-    """Samples of the queues of all ports of switches, every `every_s` from now on, of which those
-    until `until_s` count."""
+    """Samples of the queues of all ports of switches, every `every_s` from now on until
+    `until_s`: not while the network empties, which may take longer than the run."""
 
     def __init__(self, network: VirtualP4, every_s: float, until_s: float) -> None:
-        self._until_s = until_s
         self._ports = [
             (switch.name, port)
             for switch in network.topology.switches
@@ -24,11 +23,11 @@ class Queues:
         sources = [
             network.queue_packets(*port, queue) for port in self._ports for queue in range(CLASSES)
         ]
-        self._samples = network.sample(every_s, sources)
+        self._samples = network.sample(every_s, sources, until_s=until_s)
 
     def by_port(self) -> dict[tuple[str, int], dict[str, float]]:
         """Returns the mean and most packets that waited, of all queues of a port together."""
-        values = self._samples.values[self._samples.times_s <= self._until_s]
+        values = self._samples.values
         packets = values.reshape(len(values), len(self._ports), CLASSES).sum(axis=2)
         means, most = (
             (packets.mean(axis=0), packets.max(axis=0))

@@ -237,13 +237,14 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports, Faults, Captures, 
         sources: Sequence[Source],
         from_s: float | None = None,
         *,
+        until_s: float | None = None,
         most: int | None = None,
         largest: bool = False,
     ) -> Samples:
-        """Takes these values every `every_s`, from `from_s` (default: now) to the end. `most`, an
-        even number: with as many samples every second one is dropped, and those that come are twice
-        as far apart; what counts is as exact as it was. `largest`: of two the larger value stays.
-        Raises VirtualError."""
+        """Takes these values every `every_s`, from `from_s` (default: now) to `until_s` (default:
+        the end). `most`, an even number: with as many samples every second one is dropped, and
+        those that come are twice as far apart; what counts is as exact as it was. `largest`: of two
+        the larger value stays. Raises VirtualError."""
         if most is not None and (most < 2 or most % 2):
             raise VirtualError(f"{most} samples at most: an even number from 2 on is possible")
         first = picoseconds(self.now_s if from_s is None else from_s)
@@ -255,6 +256,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports, Faults, Captures, 
             self._library.vn_add_sampler(
                 self._changing(),
                 first,
+                native.NEVER if until_s is None else picoseconds(until_s),
                 picoseconds(every_s),
                 rows.ctypes.data,
                 len(here),

@@ -16,6 +16,7 @@ from scapy.layers.l2 import Ether
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Network
 from pcn.p4net.packets import udp
+from pcn.p4net.report import Queues
 from pcn.p4net.traffic import poisson
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
@@ -367,3 +368,16 @@ def test_entries_that_a_switch_refuses_name_their_file(tmp_path: Path) -> None:
         replace(
             value, switches={**value.switches, "s1": replace(value.switches["s1"], queue_depth=0)}
         )
+
+
+def test_queues_are_sampled_until_the_run_ends_alone(network: P4Network) -> None:
+    """What is inside leaves afterwards, which may take a thousand times as long."""
+    with VirtualP4(network) as simulation:
+        simulation.send_all("h1", [0.0] * 5, [udp(network, "h1", "h3", bytes(958))])
+        queues = Queues(simulation, 10e-6, 1e-3)
+        queue = simulation.sample(
+            10e-6, [simulation.queue_packets("s1", 3, 0)], from_s=20e-6, until_s=1e-3
+        )
+        simulation.run(until_s=2.0)
+        assert queue.times_s == pytest.approx(np.arange(2, 101) * 10e-6)
+        assert queues.by_port()["s1", 3]["queue_mean_packets"] == pytest.approx(4, abs=0.1)

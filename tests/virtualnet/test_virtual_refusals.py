@@ -80,9 +80,9 @@ def test_unknown_value_can_t_be_sampled(place: int) -> None:
 
 def test_samples_have_time_between_and_none_is_over() -> None:
     with VirtualNetwork(star(1), PFC_ONLY) as network:
-        for every_s, from_s in ((0.0, None), (1e-6, 0.0)):
+        for every_s, from_s, until_s in ((0.0, None, None), (1e-6, 0.0, None), (1e-6, 2e-6, 1e-6)):
             with pytest.raises(VirtualError, match="samples have some time between, and none"):
-                network.sample(every_s, [network.queue_bytes("s0", 1)], from_s)
+                network.sample(every_s, [network.queue_bytes("s0", 1)], from_s, until_s=until_s)
             network.run(until_s=1e-6)
 
 

@@ -207,7 +207,7 @@ enum vn_source {
 struct vn_source_spec {
     uint32_t source, object, number, index;
 };
-int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps,
+int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t last_ps, uint64_t every_ps,
                        const struct vn_source_spec *, uint32_t n, uint64_t most, bool largest);
 /* Returns the number of samples so far; times has one each, values n each. Valid until the next
  * vn_run. */

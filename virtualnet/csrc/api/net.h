@@ -8,7 +8,7 @@
 #include "switches/switch.h"
 
 struct vn_sampler {
-    uint64_t every, n, capacity, most; /* most: samples, an even number; 0: any number */
+    uint64_t every, last, n, capacity, most; /* most: samples, an even number; 0: any number */
     uint32_t n_sources;
     bool largest;
     struct vn_source_spec *sources;

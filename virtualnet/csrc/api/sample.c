@@ -96,11 +96,11 @@ static bool source_exists(const struct vn_context *context, const struct vn_sour
            spec->index < instance->counter_sizes[spec->number];
 }
 
-int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
+int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t last_ps, uint64_t every_ps,
                        const struct vn_source_spec *specs, uint32_t n, uint64_t most, bool largest)
 {
     struct vn_context *context = &net->context;
-    if (most % 2 != 0 || every_ps == 0 || first_ps < context->now)
+    if (most % 2 != 0 || every_ps == 0 || first_ps < context->now || last_ps < first_ps)
         return vn_refuse(context, -EINVAL, "samples have some time between, and none is over");
     for (uint32_t i = 0; i < n; i++) {
         if (!source_exists(context, &specs[i]))
@@ -110,8 +110,8 @@ int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
     if (samplers == NULL) return -ENOMEM;
     net->samplers = samplers;
     struct vn_sampler *sampler = &samplers[net->n_samplers];
-    *sampler =
-        (struct vn_sampler){.every = every_ps, .n_sources = n, .most = most, .largest = largest};
+    *sampler = (struct vn_sampler){
+        .every = every_ps, .last = last_ps, .n_sources = n, .most = most, .largest = largest};
     sampler->sources = malloc((n + 1) * sizeof *sampler->sources);
     if (sampler->sources == NULL) return -ENOMEM;
     memcpy(sampler->sources, specs, n * sizeof *specs);
@@ -159,7 +159,8 @@ void vn_sample(struct vn_context *context, uint32_t number)
     for (uint32_t i = 0; i < sampler->n_sources; i++)
         row[i] = value_of(context, &sampler->sources[i]);
     sampler->times[sampler->n++] = context->now;
-    vn_at(context, VN_NONE, context->now + sampler->every, VN_EV_SAMPLE, number);
+    if (sampler->every <= sampler->last - context->now)
+        vn_at(context, VN_NONE, context->now + sampler->every, VN_EV_SAMPLE, number);
 }
 
 uint64_t vn_samples(const struct vn_net *net, uint32_t number, const uint64_t **times,
