@@ -365,6 +365,18 @@ def engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
 def engine_path(parts: Sequence[Part] = ()) -> Path:
     """Returns the engine, with these parts, as a shared object; compiled if it isn't yet. Raises
     BuildError."""
+    text = engine_text(parts)
+    files = [
+        *sorted(CSRC.rglob("*.[ch]")),
+        *sorted(SWITCH_CSRC.glob("*.h")),
+        *(f for part in parts for f in part.files()),
+    ]
+    identity = f"{digest(files)} {text}"
+    return build("libvirtualnet", [text], identity, engine_flags(parts), CSRC)
+
+
+def engine_text(parts: Sequence[Part] = ()) -> str:
+    """Returns the C file that includes the engine and these parts."""
     lines = [counts_in_c()]
     for kinds in ("endpoints", "flow_controls", "schedulers", "observers"):
         names = [name for part in parts for name in getattr(part, kinds)]
@@ -374,16 +386,13 @@ def engine_path(parts: Sequence[Part] = ()) -> Path:
     if any(part.lent for part in parts):
         lines.append("#define VN_LENT true")
     lines += [f'#include "{path}"' for path in ("engine.c", *(part.source for part in parts))]
-    text = "\n".join([*lines, ""])
-    files = [
-        *sorted(CSRC.rglob("*.[ch]")),
-        *sorted(SWITCH_CSRC.glob("*.h")),
-        *(f for part in parts for f in part.files()),
-    ]
-    identity = f"{digest(files)} {text}"
-    options = [f"-I{folder}" for part in parts for folder in part.includes]
-    options += ["-DVN_ASSERTIONS"] if os.environ.get(ASSERTIONS) else []
-    return build("libvirtualnet", [text], identity, (*FLAGS, *options), CSRC)
+    return "\n".join([*lines, ""])
+
+
+def engine_flags(parts: Sequence[Part] = ()) -> list[str]:
+    """Returns the compiler's options of `engine_text`, without the engine's folder."""
+    folders = [f"-I{folder}" for part in parts for folder in part.includes]
+    return [*FLAGS, *folders, *(["-DVN_ASSERTIONS"] if os.environ.get(ASSERTIONS) else [])]
 
 
 def _load(parts: Sequence[Part]) -> ctypes.CDLL:

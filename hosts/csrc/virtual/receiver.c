@@ -165,8 +165,13 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
         vn_observe_completes(context, number, id);
     }
     if (acks) {
-        struct vn_answered of = {id, psn, (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp,
-                                 frame};
+        struct vn_answered of = {
+            .id = id,
+            .psn = psn,
+            .path = (uint16_t)wire_load16(frame + WIRE_UDP),
+            .stamp = packet->stamp,
+            .frame = frame,
+        };
         vn_send_answer(context, number, &of, RELIABLE_ACK);
     }
     if (__builtin_expect(vn_rdma_of(context)->latency != NULL, 0))

@@ -121,7 +121,13 @@ bool vn_repeat_take(struct vn_context *context, uint32_t number, uint32_t id, co
     bool ce = (frame[WIRE_TOS] & 3u) == WIRE_CE, fresh;
     if (receiver->exact && receiver->waits && ce != receiver->ce) {
         receiver->waits = false;
-        struct vn_answered before = {id, receiver->psn, receiver->path, receiver->left, frame};
+        struct vn_answered before = {
+            .id = id,
+            .psn = receiver->psn,
+            .path = receiver->path,
+            .stamp = receiver->left,
+            .frame = frame,
+        };
         vn_send_answer(context, number, &before, RELIABLE_ACK);
     }
     enum reliable_answer answer = reliable_take(receiver, psn, *acks, &fresh);
@@ -135,8 +141,12 @@ bool vn_repeat_take(struct vn_context *context, uint32_t number, uint32_t id, co
         return true;
     }
     struct vn_answered of = {
-        id, answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE) : psn, path,
-        packet->stamp, frame};
+        .id = id,
+        .psn = answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE) : psn,
+        .path = path,
+        .stamp = packet->stamp,
+        .frame = frame,
+    };
     if (answer != RELIABLE_SILENT) vn_send_answer(context, number, &of, answer);
     return false;
 }

@@ -52,4 +52,9 @@ static void round_robin_each(const struct vn_context *context, const struct vn_l
 }
 
 static const struct vn_scheduler vn_scheduler_round_robin = {
-    "round_robin", round_robin_make, round_robin_push, round_robin_pop, round_robin_each};
+    .name = "round_robin",
+    .make = round_robin_make,
+    .push = round_robin_push,
+    .pop = round_robin_pop,
+    .for_each = round_robin_each,
+};

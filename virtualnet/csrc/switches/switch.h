@@ -128,7 +128,7 @@ VN_ALWAYS enum vn_verdict vn_phv_egress_here(struct vn_context *, struct vn_node
                                              uint32_t id, uint32_t queue, uint32_t deq_qdepth,
                                              uint32_t passes);
 /* What `reenters` took is at ingress again, now. */
-static void vn_phv_again(struct vn_context *, struct vn_node *, uint32_t packet);
+VN_OFFERED void vn_phv_again(struct vn_context *, struct vn_node *, uint32_t packet);
 /* that a queue cuts, behind egress */
 static void vn_phv_truncate(struct vn_context *, uint32_t id, uint32_t bytes);
 /* between a packet and its frame, where programs don't run in place */

@@ -10,7 +10,7 @@ uint32_t vn_trim_whole(const uint8_t *frame) { return 14 + ((uint32_t)frame[16] 
 
 /* Whether a packet of a class would be trimmed. */
 static bool can_be_trimmed(const struct vn_context *context, const struct vn_link *link,
-                           uint32_t class, const struct vn_packet *packet)
+                           uint32_t class, struct vn_packet *packet)
 {
     if (VN_LENT) {
         uint32_t bytes = packet->lent->p.length_register;
@@ -39,7 +39,7 @@ uint32_t vn_trim_refused(struct vn_context *context, struct vn_link *link, uint3
         return id;
     uint32_t last = to->queue.tail;
     struct vn_packet *come = vn_packet_at(context, id);
-    const struct vn_packet *waits = vn_packet_at(context, last);
+    struct vn_packet *waits = vn_packet_at(context, last);
     if (come->counted || waits->counted || !can_be_trimmed(context, link, class, come) ||
         !can_be_trimmed(context, link, class, waits) || !fits_trimmed(link, trimming) ||
         !sw_trims_tail(trimming))

@@ -37,6 +37,6 @@ static void vn_run_turns(struct vn_context *);
 /* For an endpoint, as the last step of what an event does for a packet, or altogether: asks what
  * only the first thread can answer. `about`: VN_QUESTION_BYTES at most. False: events happen in one
  * order, or this is part of an answer; the caller acts at once. */
-static bool vn_ask(struct vn_context *, uint32_t endpoint, const void *about, size_t bytes);
+VN_OFFERED bool vn_ask(struct vn_context *, uint32_t endpoint, const void *about, size_t bytes);
 
 #endif
