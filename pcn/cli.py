@@ -226,6 +226,7 @@ def _run(arguments: list[str]) -> int:
     try:
         with raising():
             # what the command returned
+            _require_utf8(arguments)
             code = _command(arguments)
             sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
@@ -255,6 +256,20 @@ def _run(arguments: list[str]) -> int:
             f"can't write {error.filename or 'the output'}: {os.strerror(error.errno)}", 1, error
         )
     return code or 0
+
+
+def _require_utf8(arguments: list[str]) -> None:
+    """Raises UsageError for bytes that are no text: results and pages are UTF-8, names in them,
+    too."""
+    for word in arguments:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(word).decode(errors="backslashreplace")
+            raise click.UsageError(
+                f"{shown}: PCN Lab needs names in UTF-8, and a locale that has their characters "
+                "(LC_ALL=C.UTF-8)"
+            ) from None
 
 
 def _command(arguments: list[str]) -> int:

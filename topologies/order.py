@@ -20,9 +20,16 @@ def parameters(order: str = "") -> dict[str, str]:
 
 
 def file_and_name(arbitration: str) -> tuple[Path, str] | None:
-    """Returns the C file and the name of a scheduler in it, of FILE.c:NAME; None of another one."""
+    """Returns the C file and the name of a scheduler in it, of FILE.c:NAME; None of another one.
+    Raises TopologyError for a file that C's #include can't name."""
     match = None if arbitration.startswith(_UNREAD) else _FILE_AND_NAME.fullmatch(arbitration)
-    return (Path(match["file"]), match["name"]) if match else None
+    if match is None:
+        return None
+    path = Path(match["file"])
+    text = str(path.absolute())
+    if re.search('["\n\ud800-\udfff]', text):
+        raise TopologyError(f"{text}: C's #include can't name this path: rename it")
+    return path, match["name"]
 
 
 def shown(text: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
+import os
 import sys
 import sysconfig
 import traceback
@@ -57,7 +58,7 @@ def load(path: Path) -> ModuleType:
     if not path.is_file():
         raise PythonFileError(f"no file {path}")
     spec = importlib.util.spec_from_file_location(
-        f"{path.stem}_{zlib.crc32(str(path).encode()):08x}", path
+        f"{path.stem}_{zlib.crc32(os.fsencode(path)):08x}", path
     )
     assert spec is not None
     module = importlib.util.module_from_spec(spec)

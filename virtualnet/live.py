@@ -9,9 +9,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pcn.base.errors import LabError
 from pcn.softswitch.embed.switch import NativeError, NativeSwitch
 from pcn.topologies.switch import ARBITRATIONS
-from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import CLASSES, CSRC, Part, engine
 from pcn.virtualnet.ports import scheduler_name, scheduler_parts
 
@@ -46,7 +46,7 @@ class EngineSwitch(NativeSwitch):
         ours = arbitration is None or arbitration in ARBITRATIONS.values()
         try:
             moves = engine([PART, *([] if ours else scheduler_parts([str(arbitration)]))])
-        except VirtualError as error:
+        except LabError as error:
             raise NativeError(errno.EINVAL, str(error)) from None
         super().__init__(library, **options)
         try:

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pcn import FlowSpec, VirtualNetwork, find_scheme
+from pcn.base.errors import TopologyError
 from pcn.hosts.virtual.flows import VirtualFlow
+from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Topology
 from pcn.topologies.star import star
 from pcn.virtualnet import native
@@ -83,6 +85,12 @@ def test_scheduler_that_its_file_lacks_is_refused() -> None:
     topology = replace(star(1), switches=(replace(switch, arbitration=f"{FOLDER}/fair.c:unfair"),))
     with pytest.raises(VirtualError, match="no scheduler unfair: no file defines vn_scheduler_unf"):
         VirtualNetwork(topology, PFC)
+
+
+@pytest.mark.parametrize("name", ['a"b', "caf\udce9"])
+def test_file_that_c_cannot_include_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(TopologyError, match="C's #include can't name this path: rename it"):
+        find_topology("star").build({"order": f"{tmp_path}/{name}.c:fair"})
 
 
 @pytest.mark.parametrize("name", ["fifo", "srpt"])

@@ -85,8 +85,8 @@ def test_run_replaces_what_the_terminal_lacks(encoding: str, tmp_path: Path) -> 
     [
         ("pcn", ("run", "dumbbell", "--list"), ""),
         ("pcn", ("--help",), ""),
-        ("pcn", ("topology", "check", "\u00e4\u2013\u6f22.yaml"), "pcn: /"),
-        ("pcn", ("\u00e4",), "pcn: no command "),
+        ("pcn", ("topology", "check", "\u00e4\u2013\u6f22.yaml"), "pcn: "),
+        ("pcn", ("\u00e4",), "pcn: "),
         ("pcn.softswitch", ("\u00e4.json",), "softswitch: cannot read "),
         ("pcn.softswitch", ("--x\u00e4",), "softswitch: "),
         ("pcn.hosts.agent", (*AGENT, "--scheme", "\u00e4"), "agent h: "),
@@ -100,6 +100,20 @@ def test_commands_replace_what_the_terminal_lacks(
     assert (done.stdout + done.stderr).isascii()
     assert done.stderr.startswith(line.encode())
     assert len(done.stderr.splitlines()) == bool(line)
+
+
+@pytest.mark.parametrize(
+    ("name", "environment"), [(b"caf\xe9", {}), ("caf\u00e9".encode(), C_LOCALE)]
+)
+def test_name_that_no_page_can_have_is_refused(
+    name: bytes, environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    """Before there is a result without its report."""
+    done = call(tmp_path, "pcn", *RUN[:-1], os.fsdecode(name), environment=environment)
+    assert done.returncode == 2
+    assert b": PCN Lab needs names in UTF-8" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_chosen_errors_stay(tmp_path: Path) -> None:

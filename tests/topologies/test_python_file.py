@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -72,6 +73,13 @@ def test_file_imports_what_lies_beside_it_though_another_folder_has_that_name(
         1,
         2,
     ]
+
+
+def test_file_lies_in_a_folder_of_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    (folder / "scheme.py").write_text("VALUE = 2")
+    assert python_file.load(folder / "scheme.py").VALUE == 2
 
 
 def test_sources_of_a_file_with_an_error_are_the_file(tmp_path: Path) -> None:
