@@ -302,14 +302,16 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     if (lines := _plain(columns, texts, right)) and len(lines[0]) <= most and _is_utf8(sys.stdout):
         header = len(max(columns, key=lambda text: text.count("\n")).split("\n"))
         click.echo(title)
+        styled = range(1, header + 1) if os.environ.get("TERM") not in _DUMB else ()
         for number, line in enumerate(lines):
-            click.echo(click.style(line, bold=True) if 1 <= number <= header else line)
+            click.echo(click.style(line, bold=True) if number in styled else line)
         return
     _print_folded(title, columns, texts, right, None if terminal else _FILE_WIDTH)
 
 
 _NUMBER = re.compile(r"[-+\d.,]+( ?\S+)?")
 _FILE_WIDTH = 500  # characters, where output isn't a terminal
+_DUMB = ("dumb", "unknown")  # terminals that have no bold letters
 
 
 def _is_utf8(stream: TextIO) -> bool:

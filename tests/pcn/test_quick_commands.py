@@ -50,6 +50,21 @@ def test_table_looks_as_rich_prints_it(table: tuple[list[str], list[list[object]
         assert plain == _printed(*table)
 
 
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("terminal", "bold"), [("xterm", 2), ("dumb", 0)])
+def test_header_is_bold_where_the_terminal_can(
+    terminal: str, bold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", terminal)
+    with contextlib.redirect_stdout(_Terminal()) as out:
+        common.print_table("a title", ["flow"], [["1"]])
+    assert out.getvalue().count("\x1b[") == bold
+
+
 @pytest.mark.parametrize("cell", ["\u6f22", "two\nlines", "long " * 200])
 def test_cell_that_is_wide_or_no_text_is_left_to_rich(
     cell: str, monkeypatch: pytest.MonkeyPatch
