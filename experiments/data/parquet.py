@@ -60,7 +60,10 @@ def write_groups(
         name: False for name in first.column_names if first.column(name).type == DataType.float64()
     }
     batches = (batch for table in chain([first], tables) for batch in table.to_batches())
-    reader = RecordBatchReader.from_batches(first.schema, batches)  # it takes them one by one
+    try:
+        reader = RecordBatchReader.from_batches(first.schema, batches)  # it takes them one by one
+    except TypeError:  # arro3 0.8, the newest for Python 3.10, takes no iterator
+        reader = RecordBatchReader.from_batches(first.schema, list(batches))
     buffer = io.BytesIO()
     write_parquet(reader, buffer, compression="zstd(1)", column_dictionary_enabled=repeats)
     file.write(buffer.getbuffer())
