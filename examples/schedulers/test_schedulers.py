@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pcn import FlowSpec, VirtualNetwork, find_scheme
+from pcn import FlowSpec, Scheme, VirtualNetwork, find_scheme
 from pcn.base.errors import TopologyError
 from pcn.hosts.virtual.flows import VirtualFlow
 from pcn.topologies.lookup import find_topology
@@ -24,7 +24,6 @@ FOLDER = Path(__file__).resolve().parent
 NAMES = ("fair", "stochastic", "srpt", "pias")
 LINE_BPS, DELAY_S, PAYLOAD, HEADERS, MTU = 10e9, 1e-6, 1000, 58, 1058
 PFC = find_scheme("pfc").configure()
-PFABRIC = find_scheme(f"{FOLDER}/pfabric.py:PFABRIC")
 LOSSY = {"lossless_classes": "6"}
 
 
@@ -33,6 +32,11 @@ def engines_compile_sooner() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(native, "FLAGS", (*native.FLAGS, "-O0"))
         yield
+
+
+def pfabric() -> Scheme:
+    """Not when the module is read: other modules' tests of all schemes are made later."""
+    return find_scheme(f"{FOLDER}/pfabric.py:PFABRIC")
 
 
 def ordered(topology: Topology, name: str) -> Topology:
@@ -100,7 +104,7 @@ def test_srpt_ends_flows_in_the_order_of_their_sizes(name: str) -> None:
     sizes = (3_000_000, 1_000_000, 2_000_000)
     with VirtualNetwork(
         ordered(star(3, xoff_bytes=50e3), name),
-        PFABRIC.configure({"window_bytes": 1e9, "timeout_s": 1.0}),
+        pfabric().configure({"window_bytes": 1e9, "timeout_s": 1.0}),
     ) as network:
         flows = [
             network.add_flow(FlowSpec(number, f"h{number - 1}", "r0", size_bytes=size))
@@ -127,7 +131,7 @@ def test_srpt_gives_up_the_packets_with_the_most_left() -> None:
     times = {}
     for alone in (True, False):
         with VirtualNetwork(
-            ordered(topology, "srpt"), PFABRIC.configure({"window_bytes": 1e9, "timeout_s": 1e-3})
+            ordered(topology, "srpt"), pfabric().configure({"window_bytes": 1e9, "timeout_s": 1e-3})
         ) as network:
             if not alone:
                 long = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=5_000_000))
@@ -177,7 +181,7 @@ def test_scheduler_keeps_each_flow_s_order_and_loses_nothing(
         topology = replace(
             topology, parameters={**topology.parameters, **LOSSY, "queue_packets": 6}
         )
-    scheme = PFABRIC.configure({"window_bytes": 20e3})
+    scheme = pfabric().configure({"window_bytes": 20e3})
     with VirtualNetwork(ordered(topology, name), scheme) as network:
         for number, (host, size, start_us) in enumerate(flows, start=1):
             network.add_flow(

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import zip_longest
+from multiprocessing import get_context
 from pathlib import Path
 from pprint import pformat
 from typing import NamedTuple
@@ -172,7 +173,7 @@ def main() -> int:
     if arguments.seed is not None:
         return not show(arguments.seed)
     first, last = arguments.seeds
-    with ProcessPoolExecutor(arguments.jobs, initializer=signals.heed_interrupts) as pool:
+    with ProcessPoolExecutor(arguments.jobs, get_context("fork"), signals.heed_interrupts) as pool:
         return not report(pool.map(judge, range(first, last + 1), chunksize=8))
 
 
