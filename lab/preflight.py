@@ -31,7 +31,7 @@ def require_root_and_mininet() -> None:
             )
     # Mininet waits without a limit for the prompt of a node's shell, also of one that can't start.
     trial = subprocess.run(
-        ["mnexec", "-n", "true"],
+        ["mnexec", "-n", "ip", "link", "set", "lo", "up"],
         capture_output=True,
         text=True,
         errors="replace",
@@ -40,7 +40,10 @@ def require_root_and_mininet() -> None:
     )
     if trial.returncode != 0:
         reason = trial.stderr.strip() or "nothing"
-        raise NetworkError(f"this system refuses network namespaces: mnexec reports {reason}")
+        raise NetworkError(
+            f"this system refuses network namespaces ({reason}): a container needs --cap-add "
+            "NET_ADMIN --cap-add SYS_ADMIN"
+        )
 
 
 def require_startable(topology: Topology, target: Target, name: str | None = None) -> None:

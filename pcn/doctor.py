@@ -362,14 +362,14 @@ def _kernel() -> Iterator[Check]:
             "every node",
             True,
             "true",
-            "a kernel with CONFIG_NET_NS; in a container: --privileged",
+            "a kernel with CONFIG_NET_NS; in a container: --cap-add SYS_ADMIN",
         ),
         (
             "veth",
             "every link",
             True,
             "ip link add d0 type veth peer name d1",
-            "modprobe veth (CONFIG_VETH)",
+            "modprobe veth (CONFIG_VETH); in a container: --cap-add NET_ADMIN",
         ),
         (
             "netem",

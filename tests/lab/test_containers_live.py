@@ -54,6 +54,16 @@ def test_network_of_pcn_up_stays_up(contained: Container) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("lacking", ["net_admin", "sys_admin"])
+def test_container_without_a_capability_gets_a_line_that_names_it(lacking: str) -> None:
+    with container() as here:
+        words = ("setpriv", "--bounding-set", f"-{lacking}", sys.executable, "-m", "pcn")
+        done = _run(here, *words, "up", "dumbbell", "-k", "3000")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert f"--cap-add {lacking.upper()}" in done.stderr
+
+
 def test_live_run_reports_that_its_priority_is_normal(contained: Container) -> None:
     words = (
         "run",
