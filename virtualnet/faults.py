@@ -12,9 +12,6 @@ from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.network_part import NetworkPart
 from pcn.virtualnet.times import picoseconds
 
-_RATES = 2.0**64
-"""The engine has whole bit/s, in 64 bits."""
-
 
 class Faults(NetworkPart):
     """The part of a TimedNetwork that disturbs it: links, frames, packets that are lost."""
@@ -38,8 +35,6 @@ class Faults(NetworkPart):
     ) -> None:
         """Changes a link, both ways, from now on: its rate, or whether frames may start. Nothing is
         lost, unless a PAUSE couldn't start in time (`LinkStats.overrun`). Raises VirtualError."""
-        if rate_bps is not None and not 0.5 <= rate_bps < _RATES:
-            raise VirtualError(f"a rate of {rate_bps:g} bit/s: 1 to 2^64 - 1 are possible")
         for end in (Endpoint(node, port), self.topology.peer(node, port)):
             link = self._links[end]
             old_rate, old_up = self._rates[link]
