@@ -2,7 +2,7 @@
 programs, which are nine tenths the same text.
 
 Who names x.json reads x.json, or what programs.tar.xz of its folder holds of it; who names
-program/context.json where there is no such folder, what programs.tar.xz of the one above does.
+chip/program/context.json where there are no such folders, what that of the nearest one above does.
 p4src/build.py packs, `tar xf` unpacks.
 """
 
@@ -24,6 +24,7 @@ NATIVE = "_native"
 ARCHIVE = "programs.tar.xz"
 _MOST_BYTES = 64 << 20
 """Of an archive, and of its dictionary: any user may have written one in a shared folder."""
+_DEEPEST = 3  # parts of a name in an archive: chip, program, file
 _BLOCK = 512
 _FILES = (b"0", b"\0")  # tar's types of them
 
@@ -75,9 +76,8 @@ def files(folder: Path, end: str = ".json") -> list[Path]:
 def _packed(path: Path) -> bytes | None:
     """Returns what an archive holds of a file; None: there is no archive that does."""
     # not above a folder that is there: /tmp's archive is anybody's
-    folder = path.parent if path.parent.is_dir() else path.parent.parent
-    archive = folder / ARCHIVE
-    if not archive.is_file():
+    folder = next((folder for folder in path.parents[:_DEEPEST] if folder.is_dir()), None)
+    if folder is None or not (archive := folder / ARCHIVE).is_file():
         return None
     status = archive.stat()
     name = path.relative_to(folder).as_posix()

@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENDS = (".py", ".c", ".h", ".p4", ".js")
-WRITTEN = re.compile(r"(^|/)(generated|compiled/tofino|corpus)/|\.min\.js$|_pb2\.py$")
+WRITTEN = re.compile(r"(^|/)(generated|compiled/tna|corpus)/|\.min\.js$|_pb2\.py$")
 """Paths of what a program wrote."""
 WRITES_C = ("softswitch/codegen/",)
 """Python whose strings are C."""

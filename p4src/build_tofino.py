@@ -5,12 +5,11 @@ takes of the chip.
                                             $BFAS, or on the PATH)
     python p4src/build_tofino.py --check    only check whether p4src/compiled fits the sources;
                                             needs no compiler
-    python p4src/build_tofino.py --chip tofino2    for one chip
-    python p4src/build_tofino.py --chip tofino2 --out DIR    into another folder
+    python p4src/build_tofino.py --chip tofino2 --out DIR    for one chip, into another folder
 
 The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assembly and describes the
-program to controllers, its assembler writes what the chip and its driver load. A program becomes a
-folder in the chip's programs.tar.xz with
+program to controllers, its assembler writes what the chip and its driver load. A program becomes,
+for each chip, a folder CHIP/NAME in p4src/compiled/tna/programs.tar.xz with
 
     CHIP.bin         the chip's configuration
     context.json     where each table is, how its entries are encoded
@@ -19,7 +18,8 @@ folder in the chip's programs.tar.xz with
     p4info.txtpb     P4Runtime's
     resources.json   what the program takes, see `resources`
 
-and an entry in the manifest.json beside it. With --out nothing is packed.
+and an entry in the manifest.json beside it. The chips' files are nine tenths the same text, so that
+one archive has them. With --out nothing is packed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ FLAGS = {
     )
     for name, arch, number in (("tofino", "tna", 1), ("tofino2", "t2na", 2))
 }
-COMPILED = "p4src/compiled"
+COMPILED = "p4src/compiled/tna"
+MANIFEST = f"{COMPILED}/manifest.json"
 _MAIN = re.compile(r"^\s*Switch\s*\(", re.MULTILINE)
 # p4c's own: of a message type that the p4info names but protobuf doesn't know; and of the assembler
 # where ingress and egress share a hash function of a stage, which then found that they take
@@ -81,13 +82,17 @@ log = logging.getLogger("pcn.p4src")
 
 @dataclass(frozen=True)
 class TofinoProgram:
-    """A top program of p4src/tna. Paths are relative to the checkout, with slashes; `sources`: the
-    top first."""
+    """A top program of p4src/tna for a chip. Paths are relative to the checkout, with slashes;
+    `sources`: the top first."""
 
-    name: str
+    chip: str
+    top: str
     root: Path
     sources: tuple[str, ...]
-    chip: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.chip}/{self.top}"
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -95,7 +100,7 @@ class TofinoProgram:
 
     @property
     def folder(self) -> str:
-        return f"{COMPILED}/{self.chip}/{self.name}"
+        return f"{COMPILED}/{self.name}"
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -103,7 +108,7 @@ class TofinoProgram:
             f"{self.chip}.bin",
             "context.json",
             "bf-rt.json",
-            f"{self.name}.bfa",
+            f"{self.top}.bfa",
             "p4info.txtpb",
             "resources.json",
         )
@@ -113,12 +118,9 @@ class TofinoProgram:
         return tuple(f"{self.folder}/{file}" for file in self.files)
 
 
-def manifest_of(chip: str) -> str:
-    return f"{COMPILED}/{chip}/manifest.json"
-
-
-def find_programs(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
-    """Returns every file of p4src/tna that instantiates `main`, by name. Raises P4BuildError."""
+def find_programs(root: Path = ROOT) -> list[TofinoProgram]:
+    """Returns every file of p4src/tna that instantiates `main`, for each chip, by name. Raises
+    P4BuildError."""
     tops = sorted(
         path
         for path in (root / "p4src/tna").glob("*.p4")
@@ -128,8 +130,9 @@ def find_programs(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
         raise P4BuildError(f"no program with a `main` in {root / 'p4src/tna'}")
     return [
         TofinoProgram(
-            top.stem, root, tuple(sources_of(top.relative_to(root).as_posix(), root)), chip
+            chip, top.stem, root, tuple(sources_of(top.relative_to(root).as_posix(), root))
         )
+        for chip in FLAGS
         for top in tops
     ]
 
@@ -178,7 +181,7 @@ def compile_program(
     ]
     _run(command, program)
     pipe = into / "pipe"
-    assembly = pipe / f"{program.name}.bfa"
+    assembly = pipe / f"{program.top}.bfa"
     # Drawn by chance at each run, and copied into what the assembler writes.
     text = re.sub(
         r'(?m)^( *run_id: )".*"$',
@@ -304,17 +307,17 @@ def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def build(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
-    """Compiles all programs of a checkout for a chip and writes its manifest; all or nothing."""
-    programs = find_programs(chip, root)
+def build(root: Path = ROOT) -> list[TofinoProgram]:
+    """Compiles all programs of a checkout and writes the manifest; all or nothing."""
+    programs = find_programs(root)
     tools = find_tools()
-    compiled = root / COMPILED / chip
+    compiled = root / COMPILED
     compiled.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=compiled, prefix=".new-") as scratch:
         results = []
         for program in programs:
             into = Path(scratch) / program.name
-            into.mkdir()
+            into.mkdir(parents=True)
             results.append((program, compile_program(program, tools, into)))
         context = json.loads((Path(scratch) / programs[0].name / "context.json").read_bytes())
         text = manifest_text(COMPILER, context["compiler_version"], results)
@@ -324,7 +327,7 @@ def build(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
             for path in outputs
         }
         (compiled / packed.ARCHIVE).write_bytes(pack(contents))
-    (root / manifest_of(chip)).write_text(text, encoding="utf-8")
+    (root / MANIFEST).write_text(text, encoding="utf-8")
     return programs
 
 
@@ -333,8 +336,10 @@ def build_into(folder: Path, chip: str, root: Path = ROOT) -> list[Path]:
     these."""
     tools = find_tools()
     folders = []
-    for program in find_programs(chip, root):
-        into = folder / program.name
+    for program in find_programs(root):
+        if program.chip != chip:
+            continue
+        into = folder / program.top
         into.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as scratch:
             for name, path in zip(
@@ -345,9 +350,9 @@ def build_into(folder: Path, chip: str, root: Path = ROOT) -> list[Path]:
     return folders
 
 
-def stale(chip: str, root: Path = ROOT) -> list[str]:
+def stale(root: Path = ROOT) -> list[str]:
     """Returns what doesn't fit, a line each, as build.stale."""
-    return differences(manifest_of(chip), find_programs(chip, root), root)
+    return differences(MANIFEST, find_programs(root), root)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -356,14 +361,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--check", action="store_true", help=f"only check whether {COMPILED} fits the sources"
     )
-    parser.add_argument("--chip", choices=tuple(FLAGS), help="for which (default: all)")
+    parser.add_argument("--chip", choices=tuple(FLAGS), help="for which, with --out")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help=f"where outputs go, in place of {COMPILED}"
     )
     options = parser.parse_args(arguments)
-    if options.out is not None and options.chip is None:
-        parser.error("name the chip whose outputs go there, with --chip")
-    chips = tuple(FLAGS) if options.chip is None else (options.chip,)
+    if (options.out is None) != (options.chip is None):
+        parser.error("--out and --chip go together: where the outputs of which chip go")
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     try:
         if options.out is not None:
@@ -371,11 +375,10 @@ def main(arguments: list[str] | None = None) -> int:
                 print(folder)
             return 0
         if not options.check:
-            for chip in chips:
-                for program in build(chip):
-                    print(f"{program.sources[0]} -> {program.folder}")
+            for program in build():
+                print(f"{program.sources[0]} -> {program.folder}")
             return 0
-        problems = [f"{chip}: {line}" for chip in chips for line in stale(chip)]
+        problems = stale()
     except P4BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -22,12 +22,11 @@ FOLDER = "p4src/compiled"
 _LINE_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|/\*.*?\*/)|[ \t]*//[^\n]*', re.DOTALL)
 
 
-def manifest() -> Mapping[str, Any]:
-    """Returns what p4src/build.py wrote: the compiler, the hashes of all sources, and the programs
-    by name, each with its top source, and what each top includes."""
-    document: Mapping[str, Any] = json.loads(
-        (ROOT / FOLDER / "manifest.json").read_text(encoding="utf-8")
-    )
+def manifest(folder: Path | None = None) -> Mapping[str, Any]:
+    """Returns what p4src/build.py wrote, or what a folder has: the compiler, the hashes of all
+    sources, and the programs by name, each with its top source, and what each top includes."""
+    path = (folder or ROOT / FOLDER) / "manifest.json"
+    document: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return document
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import json
 import os
 import platform
 import re
@@ -246,11 +245,12 @@ def _changed() -> Iterator[str]:
 def _programs() -> Check:
     name, what_for = "P4 programs", "switches"
     try:
-        tofino = json.loads(
-            (ROOT / FOLDER / "tofino" / "manifest.json").read_text(encoding="utf-8")
-        )["programs"]
-        programs = [*manifest.manifest()["programs"].values(), *tofino.values()]
-        folders = (ROOT / FOLDER, ROOT / FOLDER / "tofino")
+        folders = (ROOT / FOLDER, ROOT / FOLDER / "tna")
+        programs = [
+            program
+            for folder in folders
+            for program in manifest.manifest(folder)["programs"].values()
+        ]
         present = {path for folder in folders for path in packed.files(folder, "")}
     except OSError as error:
         return Check(name, what_for, True, False, f"{error.filename}: {error.strerror}", _AGAIN)

@@ -41,6 +41,6 @@ def test_words_of_c_leave_out_texts(text: str, count: int) -> None:
 
 
 def test_files_that_programs_wrote_are_left_out() -> None:
-    written = ("p4src/compiled/tofino/a.py", "pcn/web/static/uPlot.iife.min.js", "a/b_pb2.py")
+    written = ("p4src/compiled/tna/a.py", "pcn/web/static/uPlot.iife.min.js", "a/b_pb2.py")
     assert all(code_size.WRITTEN.search(name) for name in written)
     assert not code_size.WRITTEN.search("p4src/v1model/generated.p4")

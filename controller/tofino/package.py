@@ -32,6 +32,7 @@ from pcn.controller.tofino.chips import TOFINO, Chip
 if TYPE_CHECKING:
     from pcn.controller.p4info import Schema
 
+FOLDER = COMPILED / "tna"
 _MOST_BYTES = 64 << 20  # of a file
 PIPES = (0, 1, 2, 3)  # all that the largest chip has; the driver leaves out those that aren't there
 PIPELINE = "pipe"  # the compiler's name for it where a program has only one
@@ -71,11 +72,12 @@ class Package:
     def compiled(cls, name: str, chip: Chip = TOFINO) -> Package:
         """Returns one of p4src/compiled, of the chip's folder. Raises UnknownNameError with the
         names there are."""
-        files = packed.files(COMPILED / chip.name, "/p4info.txtpb")
-        folders = {path.parent.name: path.parent for path in files}
-        if name not in folders:
-            raise UnknownNameError(f"program for {chip.title}", name, sorted(folders))
-        return cls(folders[name], chip)
+        folder = FOLDER / chip.name
+        files = packed.files(FOLDER, "/p4info.txtpb")
+        names = [path.parent.name for path in files if path.parent.parent == folder]
+        if name not in names:
+            raise UnknownNameError(f"program for {chip.title}", name, names)
+        return cls(folder / name, chip)
 
     @cached_property
     def schema(self) -> Schema:

@@ -13,7 +13,7 @@ from np_ecn_rules import WRAP, Dequeue, TofinoRule
 from pcn.controller.marking.rest import RestPort
 from pcn.hosts import wire
 
-FOLDER = Path(__file__).parents[2] / "p4src/compiled/tofino/pcn"
+FOLDER = Path(__file__).parents[2] / "p4src/compiled/tna/tofino/pcn"
 PORT, GAP, INGRESS = 136, 9, 4
 CONFIG = RestPort(PORT, GAP, 0b0010_1000)
 BEGIN = 1 << 20

@@ -59,7 +59,7 @@ class Faults:
 
 @pytest.fixture(scope="module")
 def faults() -> Faults:
-    return Faults(json.loads(driver_files(COMPILED / "tofino/pcn")[1]))
+    return Faults(json.loads(driver_files(COMPILED / "tna/tofino/pcn")[1]))
 
 
 @pytest.fixture(scope="module")

@@ -159,7 +159,7 @@ def v1model(twin: str) -> p4i.P4Info:
 
 @pytest.fixture(scope="module")
 def tna(twin: str) -> p4i.P4Info:
-    return read(COMPILED / f"tofino/{twin}/p4info.txtpb")
+    return read(COMPILED / f"tna/tofino/{twin}/p4info.txtpb")
 
 
 def names(info: p4i.P4Info, kind: str) -> set[str]:
@@ -220,7 +220,7 @@ def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -
 def test_parameters_that_differ_are_these(action: str) -> None:
     (described,) = [
         candidate
-        for candidate in read(COMPILED / "tofino/tcd/p4info.txtpb").actions
+        for candidate in read(COMPILED / "tna/tofino/tcd/p4info.txtpb").actions
         if candidate.preamble.alias == action
     ]
     assert {param.name: param.bitwidth for param in described.params} == DIFFERENT[action]

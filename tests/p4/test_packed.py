@@ -20,18 +20,18 @@ PLAIN, NATIVE, DEEP = b'{"a":[1,{"b":2}],\n"c":"x"}\n', b'{"d":4}\n', bytes(1000
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """x.json, packed with x_native.json and a file of a folder."""
-    contents = {"x.json": PLAIN, "x_native.json": NATIVE, "chip/y.bin": DEEP}
+    contents = {"x.json": PLAIN, "x_native.json": NATIVE, "chip/y/z.bin": DEEP}
     (tmp_path / packed.ARCHIVE).write_bytes(pack(contents))
     return tmp_path / "x.json"
 
 
 def test_archive_holds_files_by_name(program: Path) -> None:
     native = program.with_name("x_native.json")
-    deep = program.with_name("chip") / "y.bin"
+    deep = program.with_name("chip") / "y/z.bin"
     assert [packed.read_bytes(path) for path in (program, native, deep)] == [PLAIN, NATIVE, DEEP]
     assert packed.read_text(native) == NATIVE.decode()
     assert packed.files(program.parent) == [program, native]
-    assert packed.files(program.parent, "/y.bin") == [deep]
+    assert packed.files(program.parent, "/z.bin") == [deep]
     assert all(map(packed.is_file, (program, native, deep)))
     assert not packed.is_file(program.with_name("y.json"))
     assert not packed.is_file(program.with_name("x" * 300))
@@ -55,7 +55,7 @@ def test_new_archive_is_read_in_place_of_the_last(program: Path) -> None:
 def test_archive_above_a_folder_that_is_there_is_not_read(program: Path) -> None:
     """In /tmp each user may put one."""
     program.with_name("chip").mkdir()
-    assert not packed.is_file(program.with_name("chip") / "y.bin")
+    assert not packed.is_file(program.with_name("chip") / "y/z.bin")
 
 
 def test_missing_file_is_named_without_the_archive(tmp_path: Path, program: Path) -> None:

@@ -105,7 +105,7 @@ def v1model(program: str) -> p4i.P4Info:
 
 @pytest.fixture
 def tna(program: str) -> p4i.P4Info:
-    return read(f"tofino/{program}/p4info.txtpb")
+    return read(f"tna/tofino/{program}/p4info.txtpb")
 
 
 def named(info: p4i.P4Info, kind: str) -> dict[str, Any]:

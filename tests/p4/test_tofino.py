@@ -16,10 +16,9 @@ from assembly import read_assembly
 
 from pcn.base import packed
 from pcn.controller.tofino.chips import CHIPS
-from pcn.controller.tofino.package import driver_files
+from pcn.controller.tofino.package import FOLDER, driver_files
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPILED = ROOT / "p4src/compiled"
 PROGRAMS = ("pcn", "qcn", "qcn_in", "tcd")
 STAGES = {"tofino": 12, "tofino2": 20}
 
@@ -27,7 +26,7 @@ STAGES = {"tofino": 12, "tofino2": 20}
 @pytest.fixture(params=itertools.product(CHIPS, PROGRAMS), ids="-".join)
 def twin(request: pytest.FixtureRequest) -> Path:
     """A program's folder."""
-    return COMPILED.joinpath(*request.param)
+    return FOLDER.joinpath(*request.param)
 
 
 def contents(twin: Path) -> tuple[bytes, bytes, bytes]:
@@ -39,39 +38,44 @@ def resources(twin: Path) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-def test_outputs_fit_sources(build_tofino: ModuleType, chip: str) -> None:
+def packed_contents() -> dict[str, bytes]:
+    return {
+        path.relative_to(FOLDER).as_posix(): packed.read_bytes(path)
+        for path in packed.files(FOLDER, "")
+        if path.parent != FOLDER
+    }
+
+
+def test_outputs_fit_sources(build_tofino: ModuleType) -> None:
     """A changed source, or an output edited by hand: `make p4-tofino` and commit."""
-    assert build_tofino.stale(chip) == []
-    folders = {path.parent.name for path in packed.files(COMPILED / chip, "")}
-    assert sorted(folders) == [*PROGRAMS, chip]
+    assert build_tofino.stale() == []
+    folders = {name.rpartition("/")[0] for name in packed_contents()}
+    assert folders == {f"{chip}/{program}" for chip in CHIPS for program in PROGRAMS}
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path, chip: str) -> None:
+def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path) -> None:
     shutil.copytree(
         ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__")
     )
-    assert build_tofino.stale(chip, tmp_path) == []
-    folder = tmp_path / f"p4src/compiled/{chip}"
-    files = packed.files(folder, "")
-    contents = {
-        path.relative_to(folder).as_posix(): packed.read_bytes(path)
-        for path in files
-        if path.parent != folder
-    }
-    assert len(contents) == 24
-    contents["pcn/context.json"] = b""
-    (folder / packed.ARCHIVE).write_bytes(build_tofino.pack(contents))
+    assert build_tofino.stale(tmp_path) == []
+    contents = packed_contents()
+    assert len(contents) == 48
+    contents["tofino2/pcn/context.json"] = b""
+    archive = tmp_path / "p4src/compiled/tna" / packed.ARCHIVE
+    archive.write_bytes(build_tofino.pack(contents))
     headers = tmp_path / "p4src/shared/headers.p4"
     headers.write_text(headers.read_text() + "\n")
     (tmp_path / "p4src/tna/forwarding.p4").unlink()
     with pytest.raises(build_tofino.P4BuildError, match=r"tna/forwarding\.p4, which can't be read"):
-        build_tofino.stale(chip, tmp_path)
+        build_tofino.stale(tmp_path)
     shutil.copy(ROOT / "p4src/tna/forwarding.p4", tmp_path / "p4src/tna")
-    assert set(build_tofino.stale(chip, tmp_path)) == {
-        *(f"{program}: p4src/shared/headers.p4 changed" for program in PROGRAMS),
-        f"pcn: p4src/compiled/{chip}/pcn/context.json changed",
+    assert set(build_tofino.stale(tmp_path)) == {
+        *(
+            f"{chip}/{program}: p4src/shared/headers.p4 changed"
+            for chip in CHIPS
+            for program in PROGRAMS
+        ),
+        "tofino2/pcn: p4src/compiled/tna/tofino2/pcn/context.json changed",
     }
 
 
@@ -86,20 +90,21 @@ def test_absent_compiler_is_explained(
     monkeypatch.setenv("P4C_TOFINO", "/bin/true")
     monkeypatch.setenv("BFAS", "/bin/true")
     monkeypatch.setenv(variable, "/nowhere/tool")
-    before = {path: path.read_bytes() for path in COMPILED.glob("tofino*/*")}
+    before = {path: path.read_bytes() for path in FOLDER.iterdir()}
     assert build_tofino.main([]) == 1
     message = capsys.readouterr().err
     assert message.startswith("error: /nowhere/tool was not found")
     assert variable in message
-    assert {path: path.read_bytes() for path in COMPILED.glob("tofino*/*")} == before
+    assert {path: path.read_bytes() for path in FOLDER.iterdir()} == before
 
 
 def test_outputs_in_another_folder_are_of_one_chip(
     build_tofino: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit):
-        build_tofino.main(["--out", str(tmp_path)])
-    assert "name the chip whose outputs go there, with --chip" in capsys.readouterr().err
+    for arguments in (["--out", str(tmp_path)], ["--chip", "tofino2"]):
+        with pytest.raises(SystemExit):
+            build_tofino.main(arguments)
+        assert "--out and --chip go together" in capsys.readouterr().err
 
 
 def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> None:
@@ -122,9 +127,7 @@ def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> Non
 
 
 def test_no_machine_path(twin: Path) -> None:
-    files = [
-        packed.read_bytes(path) for path in packed.files(twin.parent, "") if path.parent == twin
-    ]
+    files = [packed.read_bytes(path) for path in packed.files(FOLDER, "") if path.parent == twin]
     assert len(files) == 6
     assert [re.findall(rb"/(?:home|opt|root|tmp|usr)/", content) for content in files] == [
         []
@@ -165,7 +168,7 @@ def test_parser_branches(twin: Path) -> None:
 @pytest.mark.parametrize("program", ["pcn", "tcd"])
 def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str) -> None:
     """QCN's has other widths: of the mirror's sessions."""
-    ours, theirs = (packed.read_text(COMPILED / chip / program / "p4info.txtpb") for chip in CHIPS)
+    ours, theirs = (packed.read_text(FOLDER / chip / program / "p4info.txtpb") for chip in CHIPS)
     assert theirs.replace('arch: "t2na"', 'arch: "tna"') == ours
 
 
@@ -176,7 +179,7 @@ def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str) ->
 def test_documentation_has_the_figures(chip: str, programs: tuple[str, ...]) -> None:
     """A table has a column for each program, and one for the chip's total."""
     text = (ROOT / "docs/tofino.md").read_text()
-    takes = [resources(COMPILED / chip / program) for program in programs]
+    takes = [resources(FOLDER / chip / program) for program in programs]
     for name, (*used, of) in rows(takes).items():
         assert f"| {name} | {' | '.join(map(str, used))} | {of} |" in text, name
     counts = " | ".join(

@@ -17,7 +17,7 @@ from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.tofino import qcn
 from pcn.hosts import wire
 
-COMPILED = Path(__file__).parents[2] / "p4src/compiled/tofino"
+COMPILED = Path(__file__).parents[2] / "p4src/compiled/tna/tofino"
 KINDS = ("NEW", "SAMPLE", "CNM")
 ETHERNET_BYTES = 14
 SOURCE, DESTINATION = 0x0A000001, 0x0A000002

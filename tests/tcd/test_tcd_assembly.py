@@ -14,7 +14,7 @@ from tcd_rules import State, TofinoStates
 from pcn.controller.marking.rest import RestPort
 from pcn.hosts import wire
 
-FOLDER = Path(__file__).parents[2] / "p4src/compiled/tofino/tcd"
+FOLDER = Path(__file__).parents[2] / "p4src/compiled/tna/tofino/tcd"
 PORT, GAP, INGRESS = 136, 9, 4
 MAX_TON, EMPTY, LOOKS = 15, 3, 2
 CONFIG = RestPort(PORT, GAP, 0b0010_1000)

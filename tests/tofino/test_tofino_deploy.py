@@ -36,7 +36,7 @@ def test_program_and_entries_reach_the_switch(
     assert (code, err) == (0, "")
     assert stratum.service.requests == ["SetForwardingPipelineConfig", "Write"]
     device = stratum.service.loaded.device
-    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/pcn")[0]
+    assert device.pipelines[0].binary == driver_files(COMPILED / "tna/tofino/pcn")[0]
 
     lab, held = read(sample), stratum.service.entries()
     routes = {
@@ -81,7 +81,7 @@ def test_tcd_s_program_and_entries_reach_the_switch(
     )
     assert (code, err) == (0, "")
     device = stratum.service.loaded.device
-    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/tcd")[0]
+    assert device.pipelines[0].binary == driver_files(COMPILED / "tna/tofino/tcd")[0]
     steps = curve(read(sample).tcd, TOFINO)
     written = {
         "ipv4_lpm": 3,

@@ -19,7 +19,7 @@ from pcn.controller.tofino.chips import TOFINO2
 from pcn.controller.tofino.package import Package, PackageError, driver_files, encode
 from pcn.p4src.build import pack
 
-FOLDER = COMPILED / "tofino" / "pcn"
+FOLDER = COMPILED / "tna/tofino/pcn"
 
 
 def test_the_package_holds_the_committed_files() -> None:
@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
     """The program as `make p4-tofino` would write it with --out: nothing is packed."""
     into = tmp_path / "pcn"
     into.mkdir()
-    for path in packed.files(FOLDER.parent, ""):
+    for path in packed.files(FOLDER.parents[1], ""):
         if path.parent == FOLDER:
             (into / path.name).write_bytes(packed.read_bytes(path))
     return into
