@@ -3,7 +3,8 @@ Of a FILE.txt, which is a part of requirements.lock, the packages' names alone (
 
 uv resolves (the options are those of `uv pip compile`) and names every file that a version has. A
 lock keeps the hashes of those that `make setup` can install: wheels for CPython's supported
-versions on Linux with glibc, of x86_64 and arm64, and the sources, of which pip builds elsewhere.
+versions on Linux with glibc, of x86_64 and arm64, and the sources, of which pip builds elsewhere,
+unless there is a wheel for any machine.
 """
 
 from __future__ import annotations
@@ -55,12 +56,16 @@ def lock(resolved: str, pythons: list[str]) -> str:
             for key in ("name", "version", "marker")
         )
         hashes = {
-            file["hash"] for file in _FILE.finditer(entry) if installable(file["name"], pythons)
+            file["name"]: file["hash"]
+            for file in _FILE.finditer(entry)
+            if installable(file["name"], pythons)
         }
+        if any(file.endswith("-none-any.whl") for file in hashes):
+            hashes = {file: hashes[file] for file in hashes if file.endswith(".whl")}
         if not hashes:
             raise LockError(f"{name} {version} has neither sources nor a wheel for Linux")
         lines.append(f"{name}=={version}" + (f" ; {marker}" if marker else ""))
-        lines += [f"    --hash=sha256:{digest}" for digest in sorted(hashes)]
+        lines += [f"    --hash=sha256:{digest}" for digest in sorted(hashes.values())]
     return re.sub(r"\n(?= )", " \\\n", "\n".join(lines)) + "\n"
 
 

@@ -109,6 +109,11 @@ def test_lock_keeps_hashes_of_sources_and_of_wheels_for_linux() -> None:
         f"    --hash=sha256:{'b' * 64} \\\n    --hash=sha256:{'c' * 64}\n"
         f"b==2 \\\n    --hash=sha256:{'b' * 64}\n"
     )
+    anywhere = PACKAGES.format(**HASHES, b="py3-none-any").replace(
+        "cp310-cp310-win_amd64", "py3-none-any"
+    )
+    assert HASHES["sources"] not in lock.lock(anywhere, ["cp310"])
+    assert lock.lock(anywhere, ["cp310"]).count("--hash") == 3
     with pytest.raises(lock.LockError, match="b 2 has neither sources nor a wheel for Linux"):
         lock.lock(PACKAGES.format(**HASHES, b="cp310-cp310-macosx_11_0_arm64"), ["cp310"])
 
