@@ -46,7 +46,8 @@ def stale(*programs: str) -> str | None:
         modified = [
             path
             for path in document["includes"][entries[name]["source"]]
-            if not (ROOT / path).is_file() or source_digest(ROOT / path) != digests[path]
+            if not (ROOT / path).is_file()
+            or not source_digest(ROOT / path).startswith(digests[path])
         ]
         if modified:
             old.append(output)
