@@ -4,12 +4,11 @@ holds there, and what its authors' program came to."""
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,41 +72,44 @@ STARS = (
 
 AUTHORS = Path(__file__).with_name("stars.json")
 """What authors' programs came to on the stars, as judges/stars measured it: `programs` by name,
-with `repository`, `commit` and the `network` that they ran, and `lines`, each of a `program`,
-`scheme`, `star` and number of `flows`."""
+with `repository`, `commit` and the `network` that they ran, and `lines`, each an `Authors`."""
 
 
 class Authors(NamedTuple):
     """What a scheme's authors' program came to: as in `Shared`."""
 
     program: str
+    scheme: str
+    star: str
+    flows: int
     utilisation: float
     queue_bdp: float
     jain: float
 
 
-@functools.cache
-def _authors() -> Mapping[str, Any]:
-    document: Mapping[str, Any] = json.loads(AUTHORS.read_text(encoding="utf-8"))
-    return document
+def read_authors(file: Path = AUTHORS) -> tuple[dict[str, dict[str, str]], list[Authors]]:
+    """Returns the programs and the lines."""
+    document = json.loads(file.read_text(encoding="utf-8"))
+    return document["programs"], [Authors(*line) for line in document["lines"]]
 
 
 def authors(scheme: str, star: str, flows: int) -> Authors | None:
     """Returns what the scheme's authors' program came to with that many flows on a star, if it was
     measured."""
-    for line in _authors()["lines"]:
-        if (line["scheme"], line["star"], line["flows"]) == (scheme, star, flows):
-            return Authors(line["program"], line["utilisation"], line["queue_bdp"], line["jain"])
+    for line in read_authors()[1]:
+        if (line.scheme, line.star, line.flows) == (scheme, star, flows):
+            return line
     return None
 
 
 def authors_program(scheme: str) -> str | None:
     """Returns which program of its authors a scheme was measured with, at which commit and on which
     network."""
-    for line in _authors()["lines"]:
-        if line["scheme"] == scheme:
-            program = _authors()["programs"][line["program"]]
-            return f"{line['program']} {program['commit'][:7]}, {program['network']}"
+    programs, lines = read_authors()
+    for line in lines:
+        if line.scheme == scheme:
+            program = programs[line.program]
+            return f"{line.program} {program['commit'][:7]}, {program['network']}"
     return None
 
 
@@ -156,7 +158,7 @@ def shared(scheme: Scheme, place: Star, flows: int, seed: int = 1) -> Shared:
         measured.jain,
         holds.get("utilisation"),
         None if most_bytes is None else most_bytes / facts.bdp_bytes,
-        *(theirs[1:] if theirs else ()),
+        *(theirs[4:] if theirs else ()),
     )
 
 

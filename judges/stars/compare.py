@@ -52,10 +52,12 @@ from pcn.hosts.virtual.stars import (  # noqa: E402
     FLOWS,
     STARS,
     XOFF_BYTES,
+    Authors,
     Measured,
     Star,
     length_s,
     measure,
+    read_authors,
 )
 from pcn.topologies.clos import clos  # noqa: E402
 from pcn.topologies.model import FlowSpec, Topology  # noqa: E402
@@ -519,25 +521,20 @@ PROGRAMS = {
 def keep(file: Path, scheme: str, program: str, commit: str, rows: Iterable[Row]) -> None:
     """Writes what a program came to into the file, in place of what it had of the same scheme, star
     and number of flows."""
-    document: dict[str, Any] = {"programs": {}, "lines": []}
-    if file.exists():
-        document = json.loads(file.read_text(encoding="utf-8"))
+    programs, known = read_authors(file) if file.exists() else ({}, [])
     repository, network = PROGRAMS[program]
-    programs = {
-        **document["programs"],
-        program: {"repository": repository, "commit": commit, "network": network},
-    }
-    lines = {(line["scheme"], line["star"], line["flows"]): line for line in document["lines"]}
+    programs[program] = {"repository": repository, "commit": commit, "network": network}
+    lines = {(line.scheme, line.star, line.flows): line for line in known}
     for row in rows:
-        lines[scheme, row.star, row.flows] = {
-            "program": program,
-            "scheme": scheme,
-            "star": row.star,
-            "flows": row.flows,
-            "utilisation": round(row.theirs.utilisation, 4),
-            "queue_bdp": round(row.theirs.queue_bytes / row.bdp_bytes, 4),
-            "jain": round(row.theirs.jain, 4),
-        }
+        lines[scheme, row.star, row.flows] = Authors(
+            program,
+            scheme,
+            row.star,
+            row.flows,
+            round(row.theirs.utilisation, 4),
+            round(row.theirs.queue_bytes / row.bdp_bytes, 4),
+            round(row.theirs.jain, 4),
+        )
     stars = [place.name for place in STARS]
     order = sorted(lines, key=lambda key: (key[0], stars.index(key[1]), key[2]))
     texts = [

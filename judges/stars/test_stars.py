@@ -3,7 +3,6 @@ trace."""
 
 from __future__ import annotations
 
-import json
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from stars import compare
 
 from pcn.hosts.algorithms import find_scheme
-from pcn.hosts.virtual.stars import Measured, Star, length_s, measure
+from pcn.hosts.virtual.stars import Measured, Star, length_s, measure, read_authors
 
 SHORT = Star(25e9, 20e-6)
 HEAD = (1).to_bytes(4, "little") + bytes(11 + 4)
@@ -167,9 +166,9 @@ def test_kept_figures_replace_those_of_the_same_line(tmp_path: Path) -> None:
     rows = [row(fast, 1, 500.0), row(slow, 16, 100.0), row(slow, 2, 200.0)]
     compare.keep(file, "hpcc", "HPCC's ns-3", "a" * 40, rows)
     compare.keep(file, "hpcc", "HPCC's ns-3", "b" * 40, [row(slow, 16, 300.0)])
-    document = json.loads(file.read_text())
-    assert document["programs"]["HPCC's ns-3"]["commit"] == "b" * 40
-    assert [(line["star"], line["flows"], line["queue_bdp"]) for line in document["lines"]] == [
+    programs, lines = read_authors(file)
+    assert programs["HPCC's ns-3"]["commit"] == "b" * 40
+    assert [(line.star, line.flows, line.queue_bdp) for line in lines] == [
         (slow, 2, 0.2),
         (slow, 16, 0.3),
         (fast, 1, 0.5),
