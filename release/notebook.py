@@ -65,7 +65,8 @@ def shown(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]
     if value is not None:
         data = {"text/plain": _lines(repr(value))}
         if (as_html := getattr(value, "_repr_html_", None)) is not None:
-            data["text/html"] = _lines(re.sub(r"<style.*?</style>\n", "", as_html(), flags=re.S))
+            table = re.sub(r"<style.*?</style>", "", as_html(), flags=re.S)
+            data["text/html"] = re.sub(r"\n\s*", "", table)
         result = {"output_type": "execute_result", "data": data, "metadata": {}}
         outputs.append({**result, "execution_count": count})
     return outputs
