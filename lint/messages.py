@@ -318,9 +318,9 @@ class _Stub:
         value = f"{self._name(enum)}.ValueType"
         self.lines += [
             f"{indent}class _{enum.name}:",
-            f"{indent}    ValueType = NewType('ValueType', _int)",
+            f"{indent} ValueType = NewType('ValueType', _int)",
             f"{indent}class _{enum.name}Wrapper(_EnumTypeWrapper[{value}], _type):",
-            *(f"{indent}    {name}: {value}" for name in enum.values_by_name),
+            *(f"{indent} {name}: {value}" for name in enum.values_by_name),
             f"{indent}class {enum.name}(_{enum.name}, metaclass=_{enum.name}Wrapper): ...",
         ]
         self.lines += [f"{indent}{name}: {value}" for name in enum.values_by_name]
@@ -328,7 +328,7 @@ class _Stub:
     def _message(self, message: Any, indent: str) -> None:
         base = _WELL_KNOWN.get(message.full_name, "Message")
         self.lines += [f"{indent}class {message.name}({base}):"]
-        indent += "    "
+        indent += " "
         for enum in message.enum_types:
             self._enum(enum, indent)
         for nested in message.nested_types:
@@ -366,7 +366,7 @@ class _Stub:
         value = self._value(field)
         if not field.is_repeated:
             return value, value
-        kind = "RepeatedCompositeFieldContainer" if entry else "RepeatedScalarFieldContainer"
+        kind = "Messages" if entry else "Scalars"
         return f"{kind}[{value}]", f"Iterable[{value}]"
 
     def _value(self, field: Any) -> str:
@@ -398,6 +398,12 @@ _WELL_KNOWN: Final = {"google.protobuf.Any": "well_known_types.Any, Message"}
 """Messages to which protobuf gives methods."""
 _STUB: Final = '''"""Written by lint/messages.py of {name}."""
 
+from pcn.base.p4rt.stub_types import *
+{imports}
+DESCRIPTOR: FileDescriptor
+'''
+_TYPES: Final = '''"""Written by lint/messages.py: what all stubs name."""
+
 from builtins import bool as _bool, bytes as _bytes, float as _float, int as _int
 from builtins import str as _str, type as _type
 from collections.abc import Iterable, Mapping
@@ -407,15 +413,35 @@ from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.internal import well_known_types
 from google.protobuf.internal.containers import (
     MessageMap,
-    RepeatedCompositeFieldContainer,
-    RepeatedScalarFieldContainer,
+    RepeatedCompositeFieldContainer as Messages,
+    RepeatedScalarFieldContainer as Scalars,
     ScalarMap,
 )
 from google.protobuf.internal.enum_type_wrapper import _EnumTypeWrapper
 from google.protobuf.message import Message
 
-{imports}
-DESCRIPTOR: FileDescriptor
+__all__ = [
+    "FileDescriptor",
+    "Final",
+    "Iterable",
+    "Literal",
+    "Mapping",
+    "Message",
+    "MessageMap",
+    "Messages",
+    "NewType",
+    "ScalarMap",
+    "Scalars",
+    "_EnumTypeWrapper",
+    "_bool",
+    "_bytes",
+    "_float",
+    "_int",
+    "_str",
+    "_type",
+    "overload",
+    "well_known_types",
+]
 '''
 
 
@@ -456,6 +482,7 @@ def written() -> dict[Path, bytes]:
         return pool.FindFileByName(name)
 
     load(_CLOCK)
+    files[protos.ROOT.parent / "stub_types.pyi"] = _TYPES.encode()
     for name, module in MODULES.items():
         stub = str(_Stub(load(name)))
         files[protos.ROOT.parent / f"{module}.pyi"] = stub.encode()

@@ -63,7 +63,7 @@ def shown(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]
     if text := printed.getvalue():
         outputs.insert(0, {"output_type": "stream", "name": "stdout", "text": _lines(text)})
     if value is not None:
-        data = {"text/plain": _lines(repr(value))}
+        data: dict[str, Any] = {"text/plain": _lines(repr(value))}
         if (as_html := getattr(value, "_repr_html_", None)) is not None:
             table = re.sub(r"<style.*?</style>", "", as_html(), flags=re.S)
             data["text/html"] = re.sub(r"\n\s*", "", table)

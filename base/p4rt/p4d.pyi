@@ -1,58 +1,43 @@
 """Written by lint/messages.py of p4/v1/p4data.proto."""
 
-from builtins import bool as _bool, bytes as _bytes, float as _float, int as _int
-from builtins import str as _str, type as _type
-from collections.abc import Iterable, Mapping
-from typing import Final, Literal, NewType, overload
-
-from google.protobuf.descriptor import FileDescriptor
-from google.protobuf.internal import well_known_types
-from google.protobuf.internal.containers import (
-    MessageMap,
-    RepeatedCompositeFieldContainer,
-    RepeatedScalarFieldContainer,
-    ScalarMap,
-)
-from google.protobuf.internal.enum_type_wrapper import _EnumTypeWrapper
-from google.protobuf.message import Message
-
+from pcn.base.p4rt.stub_types import *
 
 DESCRIPTOR: FileDescriptor
 class P4Data(Message):
-    bitstring: _bytes
-    varbit: Final[P4Varbit]
-    bool: _bool
-    tuple: Final[P4StructLike]
-    struct: Final[P4StructLike]
-    header: Final[P4Header]
-    header_union: Final[P4HeaderUnion]
-    header_stack: Final[P4HeaderStack]
-    header_union_stack: Final[P4HeaderUnionStack]
-    enum: _str
-    error: _str
-    enum_value: _bytes
-    def __init__(self, *, bitstring: _bytes | None = ..., varbit: P4Varbit | None = ..., bool: _bool | None = ..., tuple: P4StructLike | None = ..., struct: P4StructLike | None = ..., header: P4Header | None = ..., header_union: P4HeaderUnion | None = ..., header_stack: P4HeaderStack | None = ..., header_union_stack: P4HeaderUnionStack | None = ..., enum: _str | None = ..., error: _str | None = ..., enum_value: _bytes | None = ...) -> None: ...
-    def HasField(self, field_name: Literal['bitstring', 'varbit', 'bool', 'tuple', 'struct', 'header', 'header_union', 'header_stack', 'header_union_stack', 'enum', 'error', 'enum_value', 'data']) -> _bool: ...
-    def WhichOneof(self, oneof_group: Literal['data']) -> Literal['bitstring', 'varbit', 'bool', 'tuple', 'struct', 'header', 'header_union', 'header_stack', 'header_union_stack', 'enum', 'error', 'enum_value'] | None: ...
+ bitstring: _bytes
+ varbit: Final[P4Varbit]
+ bool: _bool
+ tuple: Final[P4StructLike]
+ struct: Final[P4StructLike]
+ header: Final[P4Header]
+ header_union: Final[P4HeaderUnion]
+ header_stack: Final[P4HeaderStack]
+ header_union_stack: Final[P4HeaderUnionStack]
+ enum: _str
+ error: _str
+ enum_value: _bytes
+ def __init__(self, *, bitstring: _bytes | None = ..., varbit: P4Varbit | None = ..., bool: _bool | None = ..., tuple: P4StructLike | None = ..., struct: P4StructLike | None = ..., header: P4Header | None = ..., header_union: P4HeaderUnion | None = ..., header_stack: P4HeaderStack | None = ..., header_union_stack: P4HeaderUnionStack | None = ..., enum: _str | None = ..., error: _str | None = ..., enum_value: _bytes | None = ...) -> None: ...
+ def HasField(self, field_name: Literal['bitstring', 'varbit', 'bool', 'tuple', 'struct', 'header', 'header_union', 'header_stack', 'header_union_stack', 'enum', 'error', 'enum_value', 'data']) -> _bool: ...
+ def WhichOneof(self, oneof_group: Literal['data']) -> Literal['bitstring', 'varbit', 'bool', 'tuple', 'struct', 'header', 'header_union', 'header_stack', 'header_union_stack', 'enum', 'error', 'enum_value'] | None: ...
 class P4Varbit(Message):
-    bitstring: _bytes
-    bitwidth: _int
-    def __init__(self, *, bitstring: _bytes | None = ..., bitwidth: _int | None = ...) -> None: ...
+ bitstring: _bytes
+ bitwidth: _int
+ def __init__(self, *, bitstring: _bytes | None = ..., bitwidth: _int | None = ...) -> None: ...
 class P4StructLike(Message):
-    members: Final[RepeatedCompositeFieldContainer[P4Data]]
-    def __init__(self, *, members: Iterable[P4Data] | None = ...) -> None: ...
+ members: Final[Messages[P4Data]]
+ def __init__(self, *, members: Iterable[P4Data] | None = ...) -> None: ...
 class P4Header(Message):
-    is_valid: _bool
-    bitstrings: Final[RepeatedScalarFieldContainer[_bytes]]
-    def __init__(self, *, is_valid: _bool | None = ..., bitstrings: Iterable[_bytes] | None = ...) -> None: ...
+ is_valid: _bool
+ bitstrings: Final[Scalars[_bytes]]
+ def __init__(self, *, is_valid: _bool | None = ..., bitstrings: Iterable[_bytes] | None = ...) -> None: ...
 class P4HeaderUnion(Message):
-    valid_header_name: _str
-    valid_header: Final[P4Header]
-    def __init__(self, *, valid_header_name: _str | None = ..., valid_header: P4Header | None = ...) -> None: ...
-    def HasField(self, field_name: Literal['valid_header']) -> _bool: ...
+ valid_header_name: _str
+ valid_header: Final[P4Header]
+ def __init__(self, *, valid_header_name: _str | None = ..., valid_header: P4Header | None = ...) -> None: ...
+ def HasField(self, field_name: Literal['valid_header']) -> _bool: ...
 class P4HeaderStack(Message):
-    entries: Final[RepeatedCompositeFieldContainer[P4Header]]
-    def __init__(self, *, entries: Iterable[P4Header] | None = ...) -> None: ...
+ entries: Final[Messages[P4Header]]
+ def __init__(self, *, entries: Iterable[P4Header] | None = ...) -> None: ...
 class P4HeaderUnionStack(Message):
-    entries: Final[RepeatedCompositeFieldContainer[P4HeaderUnion]]
-    def __init__(self, *, entries: Iterable[P4HeaderUnion] | None = ...) -> None: ...
+ entries: Final[Messages[P4HeaderUnion]]
+ def __init__(self, *, entries: Iterable[P4HeaderUnion] | None = ...) -> None: ...
