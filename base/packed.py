@@ -1,15 +1,17 @@
-"""Files of compiled programs, plain or packed: a folder's programs.tar.xz holds those of all its
-programs, which are nine tenths the same text.
+"""Archives of files that are nine tenths the same text. Of compiled programs, whose files are plain
+or packed, a folder's programs.tar.xz holds those of all.
 
 Who names x.json reads x.json, or what programs.tar.xz of its folder holds of it; who names
 chip/program/context.json where there are no such folders, what that of the nearest one above does.
-p4src/build.py packs, `tar xf` unpacks.
+`tar xf` unpacks.
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+import io
+import posixpath
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +27,8 @@ ARCHIVE = "programs.tar.xz"
 _MOST_BYTES = 64 << 20
 """Of an archive, and of its dictionary: any user may have written one in a shared folder."""
 _DEEPEST = 3  # parts of a name in an archive: chip, program, file
+_DICTIONARY_BYTES = 8 << 20
+"""Files of a name share their text within it; Tofino's have 2 MB at most."""
 _BLOCK = 512
 _FILES = (b"0", b"\0")  # tar's types of them
 
@@ -69,7 +73,7 @@ def files(folder: Path, end: str = ".json") -> list[Path]:
     archive = folder / ARCHIVE
     if not archive.is_file():
         return sorted(plain)
-    names = (name for name, _ in _members(archive) if name.endswith(end))
+    names = (name for name, _ in members(archive) if name.endswith(end))
     return sorted({*plain, *(folder / name for name in names)})
 
 
@@ -86,10 +90,40 @@ def _packed(path: Path) -> bytes | None:
 
 @lru_cache(maxsize=1)  # who asks whether a file is there reads it next
 def _find(archive: Path, name: str, _state: tuple[int, int]) -> bytes | None:
-    return next((content for member, content in _members(archive) if member == name), None)
+    return next((content for member, content in members(archive) if member == name), None)
 
 
-def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
+def pack(contents: Mapping[str, bytes]) -> bytes:
+    """Returns an archive of files by name, with no trace of a day or of a machine. The smallest
+    come first, then PCN's own, which most starts read, and the variants that run here: an archive
+    is read from its start. Folders' files of a name stand together, as they share most text."""
+
+    import lzma  # late: a start reads, and some Pythons have no lzma
+    import tarfile
+
+    def place(name: str) -> tuple[bool, bool, bool, str, str]:
+        json = name.endswith(".json")
+        return json, name != "pcn.json", NATIVE not in name, posixpath.basename(name), name
+
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name in sorted(contents, key=place):
+            member = tarfile.TarInfo(name)
+            member.size = len(contents[name])
+            tar.addfile(member, io.BytesIO(contents[name]))
+    filters = [
+        {
+            "id": lzma.FILTER_LZMA2,
+            "preset": 9 | lzma.PRESET_EXTREME,
+            "dict_size": _DICTIONARY_BYTES,
+            "lc": 2,
+            "pb": 0,  # text has no multiples of four bytes
+        }
+    ]
+    return lzma.compress(archive.getvalue(), filters=filters)
+
+
+def members(archive: Path) -> Iterator[tuple[str, bytes]]:
     """Yields names and contents of an archive's files. Raises OSError, which names it.
 
     Not by tarfile, which takes any size and any dictionary that an archive names.

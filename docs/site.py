@@ -53,7 +53,7 @@ def pages() -> Iterator[Path]:
         "*.md",
         "docs/**/*.md",
         "docs/**/*.png",
-        "docs/figures/*.json.gz",
+        "docs/figures/*.tar.xz",
         "docs/*.svg",
         "softswitch/*.md",
         "judges/**/*.md",

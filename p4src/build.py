@@ -18,15 +18,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import io
 import json
 import logging
-import lzma
 import os
 import posixpath
 import re
 import sys
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +31,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pcn.base import packed
-from pcn.base.packed import NATIVE
+from pcn.base.packed import NATIVE, pack
 from pcn.p4src.manifest import source_digest
 from pcn.softswitch import p4c
 from pcn.softswitch.p4c import NATIVE_FLAGS, P4Error
@@ -47,8 +44,6 @@ TOPS = ("p4src/v1model/programs/*.p4", "examples/*/*.p4")
 PARTS = "p4src/v1model"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-_DICTIONARY_BYTES = 8 << 20
-"""Files of a name share their text within it; Tofino's have 2 MB at most."""
 _DIGITS = 16  # of a hash: what shows a change needn't withstand an attack
 _MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
 
@@ -153,33 +148,6 @@ def sources_of(top: str, root: Path) -> Iterator[str]:
 def sha256(path: Path) -> str:
     """Returns the SHA-256 of a file's bytes, in hex; packed or not."""
     return hashlib.sha256(packed.read_bytes(path)).hexdigest()
-
-
-def pack(contents: Mapping[str, bytes]) -> bytes:
-    """Returns an archive of files by name, with no trace of a day or of a machine. The smallest
-    come first, then PCN's own, which most starts read, and the variants that run here: an archive
-    is read from its start. Folders' files of a name stand together, as they share most text."""
-
-    def place(name: str) -> tuple[bool, bool, bool, str, str]:
-        json = name.endswith(".json")
-        return json, name != "pcn.json", NATIVE not in name, posixpath.basename(name), name
-
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name in sorted(contents, key=place):
-            member = tarfile.TarInfo(name)
-            member.size = len(contents[name])
-            tar.addfile(member, io.BytesIO(contents[name]))
-    filters = [
-        {
-            "id": lzma.FILTER_LZMA2,
-            "preset": 9 | lzma.PRESET_EXTREME,
-            "dict_size": _DICTIONARY_BYTES,
-            "lc": 2,
-            "pb": 0,  # text has no multiples of four bytes
-        }
-    ]
-    return lzma.compress(archive.getvalue(), filters=filters)
 
 
 def write_outputs(root: Path, outputs: Mapping[str, bytes]) -> None:

@@ -40,12 +40,12 @@ from pathlib import Path
 from typing import Any
 
 from pcn.base import packed
+from pcn.base.packed import pack
 from pcn.p4src.build import (
     ROOT,
     P4BuildError,
     differences,
     manifest_text,
-    pack,
     sources_of,
 )
 from pcn.p4src.manifest import source_digest

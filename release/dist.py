@@ -233,13 +233,17 @@ def make(out: Path, compilers: Mapping[str, str] | None = None) -> list[Path]:
 def figures() -> Files:
     """Returns the pictures of docs/results.md with their numbers; nothing unless all are drawn."""
     files: Files = {}
-    for numbers in sorted((ROOT / "docs/figures").glob("*.json.gz")):
-        name = numbers.name.removesuffix(".json.gz")
-        picture = numbers.with_name(f"{name}.png")
-        if not picture.is_file():
-            return {}
-        files[f"{name}.json"] = (0o644, gzip.decompress(numbers.read_bytes()))
-        files[picture.name] = (0o644, picture.read_bytes())
+    folder = ROOT / "docs/figures"
+    if not (path := folder / "numbers.tar.xz").is_file():
+        return {}
+    with tarfile.open(path) as archive:
+        for member in sorted(archive.getnames()):
+            picture = (folder / member).with_suffix(".png")
+            numbers = archive.extractfile(member)
+            if numbers is None or not picture.is_file():
+                return {}
+            files[member] = (0o644, numbers.read())
+            files[picture.name] = (0o644, picture.read_bytes())
     return files
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gzip
 import json
 import os
 import platform
@@ -20,10 +19,10 @@ import warm_compiler
 from test_installed import STAYS_HERE, copy_tracked, tracked
 
 from pcn.base import packed
+from pcn.base.packed import pack
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.native import library
 from pcn.hosts.virtual.native import engine
-from pcn.p4src.build import pack
 from pcn.softswitch.codegen.build import build_runtime
 from release import dist as release_files
 
@@ -201,8 +200,7 @@ def test_release_has_figures_once_all_are_drawn(
     monkeypatch.setattr(release_files, "ROOT", tmp_path)
     folder = tmp_path / "docs/figures"
     folder.mkdir(parents=True)
-    for name in ("a", "b"):
-        (folder / f"{name}.json.gz").write_bytes(gzip.compress(name.encode()))
+    (folder / "numbers.tar.xz").write_bytes(pack({"a.json": b"a", "b.json": b"b"}))
     (folder / "a.png").write_text("a.png")
     assert release_files.figures() == {}
     (folder / "b.png").write_text("b.png")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import textwrap
@@ -16,7 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pcn.base import inputs
+from pcn.base import inputs, packed
 from pcn.experiments.data.failures import Failures
 from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import VERDICTS, Check
@@ -58,8 +57,8 @@ _CLAIMS = (
     "several, or not yet. Then the figures' rows about them."
 )
 _LINE = 120
-NUMBERS = ".json.gz"
-"""Ends the names of docs/figures' other files: figures' numbers, which the pages print."""
+NUMBERS = "figures/numbers.tar.xz"
+"""Of docs: NAME.json with each figure's numbers, which the pages print."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
@@ -140,21 +139,23 @@ def _picture(place: Path) -> bytes | None:
 
 
 def write_docs(root: Path, docs: Path) -> None:
-    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json.gz with
-    its numbers. Then the pages of all existing figures, and their verdicts in docs/claims.md, if
-    that exists."""
+    """Of all figures that have been run into `root`: docs/figures/NAME.png, and their numbers into
+    NUMBERS. Then the pages of all existing figures, and their verdicts in docs/claims.md, if that
+    exists."""
     figures = docs / "figures"
     with held(figures, make=True):
         pass
+    numbers = _numbers(docs)
     for section in sections(root):
         name = section.figure.name
         if section.picture is not None:
             with replacing(figures / f"{name}.png") as file:
                 file.write(section.picture)
-        with replacing(figures / f"{name}{NUMBERS}") as file:
-            document = {**section.summary, "runs": len(section.summary["runs"])}
-            text = json.dumps(document, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-            file.write(gzip.compress(f"{text}\n".encode(), mtime=0))
+        document = {**section.summary, "runs": len(section.summary["runs"])}
+        text = json.dumps(document, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+        numbers[f"{name}.json"] = f"{text}\n".encode()
+    with replacing(docs / NUMBERS) as file:
+        file.write(packed.pack(numbers))
     claims = docs / "claims.md"
     all_sections = documented(docs)
     text = ""
@@ -178,13 +179,18 @@ def write_pages(docs: Path) -> list[str]:
 
 
 def documented(docs: Path) -> list[Section]:
-    """Returns the figures that have numbers in docs/figures."""
-    places = ((name, docs / "figures" / f"{name}{NUMBERS}") for name in FIGURES)
+    """Returns the figures that have numbers there."""
+    numbers = _numbers(docs)
     return [
-        Section(FIGURES[name], json.loads(gzip.decompress(place.read_bytes())), None)
-        for name, place in places
-        if place.exists()
+        Section(figure, json.loads(numbers[f"{name}.json"]), None)
+        for name, figure in FIGURES.items()
+        if f"{name}.json" in numbers
     ]
+
+
+def _numbers(docs: Path) -> dict[str, bytes]:
+    archive = docs / NUMBERS
+    return dict(packed.members(archive)) if archive.exists() else {}
 
 
 def with_verdicts(claims: str, sections: Sequence[Section]) -> str:

@@ -32,7 +32,7 @@ _SOURCES = (
     "controller",
     "p4src/compiled",
 )  # fmt: skip
-_KINDS = (".py", ".c", ".h", ".json", ".txtpb", ".gz")
+_KINDS = (".py", ".c", ".h", ".json", ".txtpb")
 FILE = "done.jsonl"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pcn.base import packed
-from pcn.p4src.build import pack
+from pcn.base.packed import pack
 
 PROGRAMS = Path(__file__).resolve().with_name("programs")
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pcn.base import packed
-from pcn.p4src.build import pack, write_outputs
+from pcn.base.packed import pack
+from pcn.p4src.build import write_outputs
 
 PLAIN, NATIVE, DEEP = b'{"a":[1,{"b":2}],\n"c":"x"}\n', b'{"d":4}\n', bytes(1000)
 

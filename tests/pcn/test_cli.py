@@ -21,11 +21,11 @@ from distributions import required
 from lint import prose
 from pcn import cli, doctor
 from pcn.base import packed
+from pcn.base.packed import pack
 from pcn.commands.common import assignments
 from pcn.controller.texts import dilated_text
 from pcn.lab import journal as records
 from pcn.p4src import manifest
-from pcn.p4src.build import pack
 from pcn.p4src.manifest import ROOT
 from pcn.topologies import extras
 

@@ -13,11 +13,11 @@ from hypothesis import given, strategies as st
 from stratum import DeviceConfig
 
 from pcn.base import packed
+from pcn.base.packed import pack
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.programs import COMPILED
 from pcn.controller.tofino.chips import TOFINO2
 from pcn.controller.tofino.package import Package, PackageError, driver_files, encode
-from pcn.p4src.build import pack
 
 FOLDER = COMPILED / "tna/tofino/pcn"
 
