@@ -70,8 +70,8 @@ def keyframes(name: str, values: Sequence[str]) -> str:
     return f"@keyframes {name}{{{steps}}}.{name}{{animation:{name} var(--long) step-end infinite}}"
 
 
-def half(place: int, result: Result, moments: slice, still: int) -> tuple[str, str]:
-    """Returns a run's drawing, and the CSS that moves it."""
+def half(place: int, result: Result, moments: slice, still: int) -> tuple[str, str, str]:
+    """Returns a run's drawing, the CSS of its moment `still`, and the CSS that moves it."""
     plan, run = result.plan, replay.data([result])["runs"][0]
     text = topology_svg(plan.topology, plan.bottleneck, plan.sampling.queues)
     text = re.sub(r"<title>.*?</title>", "", text)
@@ -81,9 +81,7 @@ def half(place: int, result: Result, moments: slice, still: int) -> tuple[str, s
     def move(element: ElementTree.Element, values: Sequence[str]) -> None:
         """Elements that move alike share a name."""
         name = motions.setdefault(tuple(values[moments]), f"m{place}-{len(motions)}")
-        if len(set(values[moments])) > 1:
-            element.set("class", f"{element.get('class', '')} {name}".strip())
-        element.set("style", values[still])
+        element.set("class", f"{element.get('class', '')} {name}".strip())
 
     for line in drawing.iter(f"{_SVG}polyline"):
         ways = [f"{line.get('data-a')}->{line.get('data-b')}"]
@@ -121,8 +119,10 @@ def half(place: int, result: Result, moments: slice, still: int) -> tuple[str, s
         "x": f"{place * SIDE}", "y": f"{TOP}", "width": f"{SIDE - 20}", "height": "300",
         "viewBox": f"0 0 {float(width) + 30:g} {height}",
     }  # fmt: skip
+    at = still - moments.start
+    stills = "".join(f".{name}{{{values[at]}}}" for values, name in motions.items())
     css = "".join(keyframes(name, values) for values, name in motions.items())
-    return ElementTree.tostring(drawing, encoding="unicode"), css
+    return ElementTree.tostring(drawing, encoding="unicode"), stills, css
 
 
 def picture(runs: Sequence[Result]) -> str:
@@ -151,14 +151,16 @@ def picture(runs: Sequence[Result]) -> str:
     names = "--of: var(--flow{0}); fill: var(--flow{0})"
     colours = "".join(f".flow{index} {{ {names.format(index)} }}" for index in range(3))
     light, dark = (f"{theme.css()} --page: {theme.background};" for theme in (LIGHT, DARK))
-    moving = "".join([*(css for _, css in halves), keyframes("now", now)])
+    stills, moving = ("".join(css) for css in list(zip(*halves, strict=True))[1:])
+    moving += keyframes("now", now)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img">'
         "<title>The congestion tree under PFC alone and under PCN</title>"
         f"<style>:root {{ {light} --stop: #b3261e; --long: {count * FRAME_S:g}s; }}"
         f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} --stop: #ff8a80; }} }}"
-        f"{_STYLE}{colours}@media (prefers-reduced-motion: no-preference) {{{moving}}}</style>"
-        f"{''.join(texts)}{''.join(drawn for drawn, _ in halves)}"
+        f"{_STYLE}{colours}{stills}"
+        f"@media (prefers-reduced-motion: no-preference) {{{moving}}}</style>"
+        f"{''.join(texts)}{''.join(drawn for drawn, _, _ in halves)}"
         f'<rect class="rail" x="100" y="{high - 36}" width="{long}" height="8"/>'
         f'<rect class="past now" x="100" y="{high - 36}" width="{long}" height="8" '
         f'style="{now[still - first]}"/>'

@@ -5,7 +5,6 @@ typedef __int128 sw_i128;
 typedef unsigned __int128 sw_u128;
 
 #define SW_INLINE static inline __attribute__((unused, always_inline))
-#define SW_LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* A field's value. As a function, so that the compiler doesn't compare two neighbours in memory at
  * once: that would put headers into memory that it can keep in registers, and load what was just
