@@ -340,7 +340,7 @@ class _Stub:
             if (_has_presence(field) and field.message_type) or field.is_repeated:
                 held = f"Final[{held}]"
             self.lines += [f"{indent}{field.name}: {held}"]
-            arguments.append(f"{field.name}: {accepted} | None = ...")
+            arguments.append(f"{field.name}: {accepted} = ...")
         self.lines += [f"{indent}def __init__({', '.join(arguments)}) -> None: ..."]
         present = [field.name for field in message.fields if _has_presence(field)]
         if names := present + [oneof.name for oneof in message.oneofs]:
