@@ -308,7 +308,14 @@ def manifest_text(
         "includes": {program.sources[0]: sorted(program.sources) for program, _ in results},
         "programs": entries,
     }
-    return json.dumps(document, indent=1) + "\n"
+    members = []
+    for key, value in document.items():
+        text = json.dumps(value)
+        if isinstance(value, dict):  # a source or a program a line
+            lines = (f" {json.dumps(name)}: {json.dumps(entry)}" for name, entry in value.items())
+            text = "{\n" + ",\n".join(lines) + "\n}"
+        members.append(f"{json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(members) + "\n}\n"
 
 
 def _differences(
