@@ -127,9 +127,8 @@ def scratch(folder: Path, prefix: str) -> Iterator[Path]:
     place = folder / f"{prefix}{os.urandom(6).hex()}"
     place.mkdir(PRIVATE)
     try:
-        handle = os.open(place, _FOLDER)
+        handle = lock(place)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             status = os.fstat(handle)
             same = _name_of(handle)
             if (
@@ -147,6 +146,18 @@ def scratch(folder: Path, prefix: str) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # another user has moved it: it is empty, and he may remove it
             place.rmdir()
+
+
+def lock(folder: Path) -> int:
+    """Opens a folder, which is no link, and locks it (flock) until the descriptor is closed. Raises
+    OSError; BlockingIOError where another process has it."""
+    handle = os.open(folder, _FOLDER)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
 
 
 def clear(handle: int) -> None:

@@ -230,7 +230,7 @@ def remove_dead() -> list[str]:
             work, (pid, _, number) = link.readlink(), link.name.partition("-")
             if _WORK in work.name and work.is_dir():
                 with owner_only.held(work.parent) as folder:
-                    lock = _lock(folder / work.name)
+                    lock = owner_only.lock(folder / work.name)
                     try:
                         there = os.fstat(lock)
                         if (there.st_uid, str(there.st_ino)) == (os.geteuid(), number):
@@ -258,18 +258,6 @@ def _runs() -> Path | None:
             return None
         raise
     return path if os.access(path, os.W_OK) else None
-
-
-def _lock(directory: Path) -> int:
-    """Locks a directory as long as this process lives or until the descriptor is closed. Raises
-    BlockingIOError."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def remove_empty(directories: Sequence[Path]) -> None:

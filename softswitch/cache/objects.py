@@ -13,7 +13,6 @@ these don't depend on a compiler. With `$CC` they aren't used.
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import hashlib
 import logging
 import os
@@ -184,13 +183,13 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
     for old in folder.glob(f"{SCRATCH}*"):
         with suppress(OSError):
-            handle = _locked(old)
+            handle = owner_only.lock(old)
             shutil.rmtree(old, ignore_errors=True)
             os.close(handle)
     while True:
         path = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=folder))
         with suppress(FileNotFoundError, BlockingIOError):
-            handle = _locked(path)
+            handle = owner_only.lock(path)
             if path.exists():  # another process may have removed it before it was locked
                 break
             os.close(handle)
@@ -199,18 +198,6 @@ def _scratch(folder: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(path, ignore_errors=True)
         os.close(handle)
-
-
-def _locked(folder: Path) -> int:
-    """Returns a descriptor that locks a folder. Raises OSError, BlockingIOError if another has
-    it."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise
-    return handle
 
 
 def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
