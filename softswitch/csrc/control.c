@@ -1,5 +1,5 @@
-/* The control plane's calls: tables, state, replication, packet-out. Each, but for sw_next_event,
- * takes the lock, checks its arguments and calls the module in charge. */
+/* The control plane's calls: tables, action profiles, meters; arrays.c and control_ports.c have the
+ * others. Each takes the lock, checks its arguments and calls the module in charge. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "profile.h"
 #include "table.h"
 
-static int report(char *error, int code, const char *why)
+int sw_say(char *error, int code, const char *why)
 {
     snprintf(error, SW_ERROR_BYTES, "%s", why);
     return code;
@@ -48,7 +48,7 @@ int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, 
     int64_t status = add(sw, number, key, mask, prefix, priority, action, args, n_args, &why);
     sw_unlock(sw);
     if (status >= 0) error[0] = 0;
-    else report(error, 0, why);
+    else sw_say(error, 0, why);
     return status;
 }
 
@@ -99,7 +99,7 @@ int sw_table_modify(struct sw_switch *sw, uint32_t number, uint32_t handle, uint
     int status =
         table == NULL ? -ENOENT : sw_table_change(table, handle, action, args, n_args, &why);
     sw_unlock(sw);
-    return report(error, status, status == 0 ? "" : why);
+    return sw_say(error, status, status == 0 ? "" : why);
 }
 
 int sw_table_delete(struct sw_switch *sw, uint32_t number, uint32_t handle,
@@ -110,7 +110,7 @@ int sw_table_delete(struct sw_switch *sw, uint32_t number, uint32_t handle,
     struct sw_table *table = table_of(sw, number, &why);
     int status = table == NULL ? -ENOENT : sw_table_remove(table, handle, &why);
     sw_unlock(sw);
-    return report(error, status, status == 0 ? "" : why);
+    return sw_say(error, status, status == 0 ? "" : why);
 }
 
 int sw_table_set_default(struct sw_switch *sw, uint32_t number, uint32_t action,
@@ -121,7 +121,7 @@ int sw_table_set_default(struct sw_switch *sw, uint32_t number, uint32_t action,
     struct sw_table *table = table_of(sw, number, &why);
     int status = table == NULL ? -ENOENT : sw_table_default(table, action, args, n_args, &why);
     sw_unlock(sw);
-    return report(error, status, status == 0 ? "" : why);
+    return sw_say(error, status, status == 0 ? "" : why);
 }
 
 /* With the lock held: an entry of a table that has this flag, or NULL. */
@@ -186,7 +186,7 @@ int64_t sw_member_put(struct sw_switch *sw, uint32_t number, int64_t handle, uin
     int64_t status =
         profile ? sw_profile_put_member(profile, handle, action, args, n_args, &why) : -ENOENT;
     sw_unlock(sw);
-    report(error, 0, status < 0 ? why : "");
+    sw_say(error, 0, status < 0 ? why : "");
     return status;
 }
 
@@ -198,7 +198,7 @@ int64_t sw_group_put(struct sw_switch *sw, uint32_t number, int64_t handle, cons
     struct sw_profile *profile = profile_of(sw, number, &why);
     int64_t status = profile ? sw_profile_put_group(profile, handle, members, n, &why) : -ENOENT;
     sw_unlock(sw);
-    report(error, 0, status < 0 ? why : "");
+    sw_say(error, 0, status < 0 ? why : "");
     return status;
 }
 
@@ -210,7 +210,7 @@ int sw_member_delete(struct sw_switch *sw, uint32_t number, uint32_t handle,
     struct sw_profile *profile = profile_of(sw, number, &why);
     int status = profile ? sw_profile_remove_member(profile, handle, &why) : -ENOENT;
     sw_unlock(sw);
-    return report(error, status, status < 0 ? why : "");
+    return sw_say(error, status, status < 0 ? why : "");
 }
 
 int sw_group_delete(struct sw_switch *sw, uint32_t number, uint32_t handle,
@@ -221,83 +221,7 @@ int sw_group_delete(struct sw_switch *sw, uint32_t number, uint32_t handle,
     struct sw_profile *profile = profile_of(sw, number, &why);
     int status = profile ? sw_profile_remove_group(profile, handle, &why) : -ENOENT;
     sw_unlock(sw);
-    return report(error, status, status < 0 ? why : "");
-}
-
-/* ---- arrays ---- */
-
-static bool within(uint32_t first, uint32_t n, uint32_t size)
-{
-    return first <= size && n <= size - first;
-}
-
-/* Copies n cells, `stride` bytes apart, to or from a dense array. */
-static void copy_strided(char *cells, size_t stride, char *array, size_t size, uint32_t n, bool out)
-{
-    for (uint32_t i = 0; i < n; i++, cells += stride, array += size) {
-        if (out) memcpy(array, cells, size);
-        else memcpy(cells, array, size);
-    }
-}
-
-static int copy_counters(struct sw_switch *sw, uint32_t number, uint32_t first, uint32_t n,
-                         struct sw_counter *out, const struct sw_counter *in)
-{
-    sw_lock(sw);
-    const struct sw_instance *instance = sw->instance;
-    int status = instance == NULL || number >= instance->program->n_counters ? -ENOENT
-                 : within(first, n, instance->counter_sizes[number])         ? 0
-                                                                             : -ERANGE;
-    if (status == 0 && n != 0) {
-        size_t stride = instance->counter_strides[number];
-        char *cells = (char *)instance->counters[number] + first * stride;
-        copy_strided(cells, stride, out != NULL ? (char *)out : (char *)(uintptr_t)in, sizeof *out,
-                     n, out != NULL);
-    }
-    sw_unlock(sw);
-    return status;
-}
-
-int sw_counter_read(struct sw_switch *sw, uint32_t counter, uint32_t first, uint32_t n,
-                    struct sw_counter *out)
-{
-    return copy_counters(sw, counter, first, n, out, NULL);
-}
-
-int sw_counter_write(struct sw_switch *sw, uint32_t counter, uint32_t first, uint32_t n,
-                     const struct sw_counter *in)
-{
-    return copy_counters(sw, counter, first, n, NULL, in);
-}
-
-static int copy_cells(struct sw_switch *sw, uint32_t number, uint32_t first, uint32_t n, void *out,
-                      const void *in)
-{
-    sw_lock(sw);
-    const struct sw_instance *instance = sw->instance;
-    int status = -ENOENT;
-    if (instance != NULL && number < instance->program->n_registers) {
-        const struct sw_register *reg = &instance->registers[number];
-        status = within(first, n, reg->size) ? 0 : -ERANGE;
-        if (status == 0 && n != 0) {
-            char *cells = (char *)reg->cells + (size_t)first * reg->stride;
-            char *array = out != NULL ? out : (char *)(uintptr_t)in;
-            copy_strided(cells, reg->stride, array, reg->cell_bytes, n, out != NULL);
-        }
-    }
-    sw_unlock(sw);
-    return status;
-}
-
-int sw_register_read(struct sw_switch *sw, uint32_t reg, uint32_t first, uint32_t n, void *out)
-{
-    return copy_cells(sw, reg, first, n, out, NULL);
-}
-
-int sw_register_write(struct sw_switch *sw, uint32_t reg, uint32_t first, uint32_t n,
-                      const void *in)
-{
-    return copy_cells(sw, reg, first, n, NULL, in);
+    return sw_say(error, status, status < 0 ? why : "");
 }
 
 /* ---- meters ---- */
@@ -375,158 +299,4 @@ int sw_table_meter_write(struct sw_switch *sw, uint32_t table, uint32_t handle,
     int status = write_meter(sw, direct_meter_of(sw, table, handle), in);
     sw_unlock(sw);
     return status;
-}
-
-/* ---- replication, ports, packet-out, events ---- */
-
-static int set_group(struct sw_switch *sw, struct sw_pre *pre, uint32_t id,
-                     const struct sw_replica *replicas, uint32_t n, uint32_t truncate_to,
-                     char *error)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (replicas[i].port >= SW_MAX_PORTS) {
-            snprintf(error, SW_ERROR_BYTES, "replica %u: port %u is beyond %d", i, replicas[i].port,
-                     SW_MAX_PORTS - 1);
-            return -EINVAL;
-        }
-    }
-    sw_lock(sw);
-    int status = sw_pre_set(pre, id, replicas, n, truncate_to);
-    sw_unlock(sw);
-    return report(error, status,
-                  status == 0         ? ""
-                  : status == -ENOENT ? "nothing to delete"
-                                      : "out of memory");
-}
-
-int sw_clone_session(struct sw_switch *sw, uint32_t session, const struct sw_replica *replicas,
-                     uint32_t n, uint32_t truncate_to, char error[SW_ERROR_BYTES])
-{
-    return set_group(sw, &sw->clones, session, replicas, n, truncate_to, error);
-}
-
-int sw_multicast_group(struct sw_switch *sw, uint32_t group, const struct sw_replica *replicas,
-                       uint32_t n, char error[SW_ERROR_BYTES])
-{
-    return set_group(sw, &sw->groups, group, replicas, n, 0, error);
-}
-
-/* With the lock held, which it gives back: with a higher rate, packets may be due at once. */
-static int shaped(struct sw_switch *sw, bool there, char *error)
-{
-    if (sw->manual) sw_run_due(sw);
-    sw_unlock(sw);
-    if (!sw->manual) sw_wake(sw);
-    return there ? 0 : report(error, -EINVAL, "no such port number, or out of memory");
-}
-
-/* A port's queues, or those of all (number < 0), were set. */
-static void set_engine_ports(struct sw_switch *sw, int number)
-{
-    for (uint32_t i = 0; sw->engine != NULL && i < sw->tm.n_active; i++) {
-        if (number < 0 || sw->tm.active[i] == number) sw->engine->set(sw->engine, sw->tm.active[i]);
-    }
-}
-
-int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint64_t delay_ns,
-                  char error[SW_ERROR_BYTES])
-{
-    error[0] = 0;
-    sw_lock(sw);
-    struct sw_tm_port *port = sw_tm_port(&sw->tm, number);
-    if (port != NULL) sw_tm_shape(port, rate_bps, delay_ns);
-    if (port != NULL) set_engine_ports(sw, number);
-    return shaped(sw, port != NULL, error);
-}
-
-int sw_queue_set(struct sw_switch *sw, int number, int queue, uint64_t depth, uint64_t interval_ns,
-                 char error[SW_ERROR_BYTES])
-{
-    error[0] = 0;
-    if (queue >= (int)sw->tm.priorities)
-        return report(error, -EINVAL, "the port has no such queue");
-    if (depth != SW_AS_IT_IS && depth > UINT32_MAX)
-        return report(error, -EINVAL, "a queue has no such depth");
-    sw_lock(sw);
-    struct sw_tm_port *port = number < 0 ? NULL : sw_tm_port(&sw->tm, (uint32_t)number);
-    bool there = number < 0 || port != NULL;
-    if (there)
-        sw_tm_set_queue(&sw->tm, port, queue, sw->clock_ns,
-                        &(struct sw_queue_setting){depth, interval_ns});
-    set_engine_ports(sw, number);
-    return shaped(sw, there, error);
-}
-
-int sw_set_trimming(struct sw_switch *sw, const struct sw_trimming *trimming)
-{
-    if (!sw_trimming_possible(trimming) || trimming->queue_index >= sw->tm.priorities)
-        return -EINVAL;
-    sw_lock(sw);
-    sw_tm_trim(&sw->tm, trimming);
-    set_engine_ports(sw, -1);
-    sw_unlock(sw);
-    return 0;
-}
-
-int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *out)
-{
-    *out = (struct sw_port_stats){0};
-    if (number >= SW_MAX_PORTS) return -EINVAL;
-    sw_lock(sw);
-    const struct sw_port *port = sw->ports[number];
-    const struct sw_tm_port *queues = sw->tm.ports[number];
-    if (port != NULL) {
-        *out = port->stats;
-        if (port->channel_out != NULL)
-            out->tx_dropped += __atomic_load_n(&port->channel_out->lost, __ATOMIC_RELAXED);
-        out->up = port->open && port->running;
-    }
-    if (queues != NULL) {
-        out->queue_dropped += queues->dropped;
-        out->trimmed = queues->trimmed;
-        out->in_flight = queues->delay_line.count;
-        for (uint32_t q = 0; q < SW_PRIORITIES; q++)
-            out->queue_packets[q] = queues->queues[q].packets.count;
-        if (sw->engine != NULL) sw->engine->count(sw->engine, number, out);
-    }
-    sw_unlock(sw);
-    return 0;
-}
-
-int sw_packet_out(struct sw_switch *sw, uint16_t port, const uint8_t *frame, uint32_t length)
-{
-    if (port >= SW_MAX_PORTS || length > SW_MAX_FRAME) return -EINVAL;
-    int status = -ENOMEM;
-    sw_lock(sw);
-    struct sw_pkt *pkt = sw->instance == NULL ? NULL : sw_pkt_copy_bytes(&sw->pool, frame, length);
-    if (sw->instance == NULL) status = -ENOENT;
-    if (pkt != NULL && sw->manual) {
-        status = 0;
-        sw_receive(sw, pkt, port);
-        sw_run_due(sw);
-    } else if (pkt != NULL) {
-        status = 0;
-        pkt->p.std.ingress_port = port;
-        pkt->p.std.packet_length = length;
-        pkt->p.std.ingress_global_timestamp = sw_call_ns(sw) / sw->tick_ns;
-        pkt->due_ns = 0;
-        sw_fifo_push(&sw->input, pkt);
-    }
-    sw_unlock(sw);
-    if (status == 0 && !sw->manual) sw_wake(sw);
-    return status;
-}
-
-int sw_next_event(struct sw_switch *sw, int timeout_ms, struct sw_event *event, uint8_t *data,
-                  uint32_t capacity)
-{
-    return sw_events_get(&sw->events, timeout_ms, event, data, capacity);
-}
-
-int sw_fence(struct sw_switch *sw, uint32_t id)
-{
-    sw_lock(sw);
-    bool put = sw_events_put(&sw->events, SW_EVENT_FENCE, id, NULL, 0, sw_now_ns(sw));
-    sw_unlock(sw);
-    return put ? 0 : -ESHUTDOWN;
 }

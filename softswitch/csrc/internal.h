@@ -1,5 +1,5 @@
 /* The switch's internals, shared by switch.c, run.c, in_time.c, memory.c, ports.c, clock.c,
- * generator.c and control.c. */
+ * generator.c and the control plane's calls. */
 #ifndef SW_INTERNAL_H
 #define SW_INTERNAL_H
 
@@ -99,6 +99,8 @@ struct sw_switch {
     bool captured; /* since the captures were last flushed */
 };
 
+/* Has a call say why, and returns its code. */
+int sw_say(char *error, int code, const char *why);
 void sw_lock(struct sw_switch *);
 void sw_unlock(struct sw_switch *);
 uint64_t sw_clock_ns(void);
