@@ -25,22 +25,23 @@ from pcn.experiments.data.recording import (
     Recording,
     flow_entity,
 )
-from pcn.experiments.data.records import Recorded, most_samples
+from pcn.experiments.data.records import Recorded
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.experiment import Variant
 from pcn.experiments.run import memory as run_memory, processes
 from pcn.experiments.run.flow_counts import FlowCounts
+from pcn.experiments.run.planned_samples import PlannedSamples
 from pcn.experiments.run.progress import RunProgress, Silent, Watcher
 from pcn.experiments.run.recorder import Recorder
-from pcn.experiments.run.sampler import INSIDE, MARKS, queue_registers
+from pcn.experiments.run.sampler import INSIDE, MARKS
 from pcn.experiments.run.versions import versions
 from pcn.hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from pcn.hosts.switch_clock import unfit
 from pcn.hosts.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.flow_columns import FlowColumns
 from pcn.topologies.flow_order import in_order
-from pcn.topologies.model import Endpoint, FlowSpec, Topology
-from pcn.virtualnet import Deadlock, Lateness, Samples, Source
+from pcn.topologies.model import Endpoint, Topology
+from pcn.virtualnet import Deadlock, Lateness
 from pcn.virtualnet.counts import counted_rows
 from pcn.virtualnet.parts import Transport
 from pcn.virtualnet.threads import commanded, threads_for
@@ -191,9 +192,6 @@ class _Run:
         """The one that the run ended in."""
         self.end_s = plan.duration_s
         self._arrived = -1
-        self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
-        self._thinned_s: list[float] = []
-        """How far apart samples are that are farther apart than planned."""
         topology = plan.topology
         self._ports = [
             Endpoint(switch.name, port)
@@ -225,9 +223,7 @@ class _Run:
             network.on_rate, network.on_window = self._rate, self._window
         for change in plan.link_rates:
             network.at(change.at_s - plan.start_s, partial(self._set_rate, change))
-        self._sample_queues()
-        self._sample_counters()
-        self._sample_flows()
+        self._samples = PlannedSamples(plan, network, self._ports, self._marks, self._single)
 
     def _add_flows(self) -> Sequence[VirtualFlow]:
         """Adds all flows, with their starts and ends in the network's time."""
@@ -308,28 +304,14 @@ class _Run:
 
     def finish(self) -> None:
         """What was sampled, as series; flows that have ended have no rate any more."""
-        sampling = self._plan.sampling
         for number in filter(self._single.__contains__, self._network.flows):
             ended_s = self._network.flows[number].stats().ended_s
             if ended_s is not None:
                 self.series.add(ended_s + self._plan.start_s, flow_entity(number), "rate_bps", 0.0)
         self._show(self.end_s - self._plan.start_s, last=True)
-        self._add_samples(self.series)
-        intervals_s = [np.diff(samples.times_s[:2]).sum() for samples, _ in self._samplers]
-        planned_s = (sampling.queues_s, sampling.counters_s, sampling.flows_s)
-        self._thinned_s = [
-            interval_s
-            for interval_s, every_s in zip(intervals_s, planned_s, strict=True)
-            if interval_s > 1.5 * every_s
-        ]
-        self._samplers.clear()  # or the network copies them, too, when it is closed
+        self._samples.add_to(self.series)
+        self._samples.finish()
         self.recorded = self._recorder.finish(self.series)
-
-    def _add_samples(self, series: Series) -> None:
-        for samples, columns in self._samplers:
-            times = samples.times_s + self._plan.start_s
-            for (entity, metric), values in zip(columns, samples.columns, strict=True):
-                series.extend(times, entity, metric, values)
 
     def _show(self, now_s: float, last: bool = False) -> None:
         """Shows the watcher, if any, what was recorded; it gets at most a fifth of the time."""
@@ -337,7 +319,7 @@ class _Run:
         if self._watcher is None or (began < self._next_look and not last):
             return
         series = self.series.copy()
-        self._add_samples(series)
+        self._samples.add_to(series)
         self._recorder.add_queues(series)
         self._watcher.seen(series, now_s + self._plan.start_s)
         ended = time.monotonic()
@@ -429,94 +411,12 @@ class _Run:
             yield f"Queues refused {sum(refusing.values()):,} packets: {names}."
         if self.deadlock is not None:
             yield str(self.deadlock)
-        if self._thinned_s:
-            apart_ms = max(self._thinned_s) * 1e3
+        if self._samples.thinned_s:
+            apart_ms = max(self._samples.thinned_s) * 1e3
             yield f"Series have a value each {apart_ms:.4g} ms: memory bounds those of a long run."
-
-    def _sample_queues(self) -> None:
-        sampling, network = self._plan.sampling, self._network
-        points = network.scheme.scheme.marking
-        self._sample(
-            sampling.queues_s,
-            [
-                (str(port), name, network.register(port.node, name, index(port.port)))
-                for port in sampling.queues
-                for name in queue_registers(network.layout(port.node).registers(), points)
-            ]
-            + [
-                (str(port), "output_bytes", network.output_bytes(port.node, port.port))
-                for port in sampling.queues
-                if network.topology.switch(port.node).output is not None
-            ]
-            + [
-                (str(port), "ingress_bytes", network.held_bytes(port.node, port.port))
-                for port in sampling.inputs
-            ],
-            largest=True,
-        )
 
     def _set_rate(self, change: LinkRate) -> None:
         self._network.set_link(change.port.node, change.port.port, rate_bps=change.rate_bps)
-
-    def _sample_counters(self) -> None:
-        network, sources = self._network, []
-        for port in self._ports:
-            node, cell = port.node, index(port.port)
-            link = self._plan.topology.link_name(node, port.port)
-            sources += [
-                (
-                    str(port),
-                    "transmitted_packets",
-                    network.counter_packets(node, "transmitted", cell),
-                ),
-                (str(port), "transmitted_bytes", network.counter_bytes(node, "transmitted", cell)),
-                *(
-                    (str(port), f"{name}_packets", network.counter_packets(node, name, cell))
-                    for name in self._marks[node]
-                ),
-                (link, "pause", network.pause_sent(node, port.port)),
-                (link, "resume", network.resume_sent(node, port.port)),
-                (link, "xoff", network.xoff_sent(node, port.port)),
-            ]
-        for host in self._plan.topology.hosts:
-            for number in self._plan.topology.ports(host.name):
-                sources.append(
-                    (f"{host.name}:{number}", "sent_bytes", network.link_bytes(host.name, number))
-                )
-        self._sample(self._plan.sampling.counters_s, sources)
-
-    def _sample_flows(self) -> None:
-        network, sources = self._network, []
-        firsts: dict[str, FlowSpec] = {}
-        for flow in self._plan.topology.flows:
-            firsts.setdefault(flow.group or flow_entity(flow.id), flow)
-        sampled = [(entity, flow, flow.group) for entity, flow in firsts.items()]
-        grouped = (flow for flow in self._plan.topology.flows if flow.group)
-        sampled += [(flow_entity(flow.id), flow, "") for flow in grouped if flow.id in self._single]
-        for entity, flow, group in sampled:
-            metrics = [
-                ("sent_bytes", network.flow_sent(flow.id)),
-                ("received_bytes", network.flow_received(flow.id)),
-                ("received_packets", network.flow_received_packets(flow.id)),
-                ("marked_packets", network.flow_marked_packets(flow.id)),
-                ("marked_ue_packets", network.flow_marked_ue_packets(flow.id)),
-            ]
-            if group:
-                metrics = [(metric, network.of_group(source, group)) for metric, source in metrics]
-            sources += [(entity, metric, source) for metric, source in metrics]
-        self._sample(self._plan.sampling.flows_s, sources)
-
-    def _sample(
-        self, every_s: float, sources: list[tuple[str, str, Source]], *, largest: bool = False
-    ) -> None:
-        """Takes them from the start on."""
-        samples = self._network.sample(
-            every_s,
-            [source for _, _, source in sources],
-            most=most_samples(len(sources)),
-            largest=largest,
-        )
-        self._samplers.append((samples, [(entity, metric) for entity, metric, _ in sources]))
 
     def _rate(self, flow: VirtualFlow, now_s: float) -> None:
         if flow.spec.id not in self._single:
