@@ -1,12 +1,12 @@
 """Lists what users may rely on, by docs/stability.md: `python lint/public.py > lint/public.txt`.
 
-A line is a name in `pcn`, an argument or option of a command, an entry of summary.json, or a file
-format."""
+A line is a name in `pcn`, a command with its arguments and options, an entry of summary.json, or a
+file format."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -30,7 +30,7 @@ def lines() -> Iterator[str]:
 
 
 def _options(words: str, command: click.Command) -> Iterator[str]:
-    yield f"command {words}"
+    line = f"command {words}:"
     for param in command.params:
         if (
             isinstance(param, click.Option) and param.hidden
@@ -41,12 +41,21 @@ def _options(words: str, command: click.Command) -> Iterator[str]:
             if isinstance(param, click.Option)
             else [param.make_metavar(_context)]
         )
-        yield from (f"command {words} {name}" for name in names)
+        line += "".join(f" {name}" for name in names)
+    yield line
     if isinstance(command, click.Group):
         for name in command.list_commands(_context):
             inner = command.get_command(_context, name)
             assert inner is not None
             yield from _options(f"{words} {name}", inner)
+
+
+def names(lines: Iterable[str]) -> set[str]:
+    """Returns what lines have, each alone."""
+    heads = [line.partition(": ") for line in lines]
+    return {head.removesuffix(":") for head, _, _ in heads} | {
+        f"{head} {name}" for head, _, rest in heads for name in rest.split()
+    }
 
 
 _context = click.Context(click.Command("pcn"))
