@@ -23,7 +23,7 @@ from pcn.experiments.define.flow_sizes import HADOOP, FixedSizes, FlowSizes
 from pcn.experiments.define.workloads import arrivals_per_s, poisson_flows, poisson_times
 from pcn.topologies.head_of_line import P1, P2, P3, head_of_line
 from pcn.topologies.lossless import CREDITS
-from pcn.topologies.model import FlowSpec
+from pcn.topologies.model import FlowSpec, Topology
 
 LINE_BPS, SENDER_BPS = 40e9, 20e9
 BURSTING = tuple(f"a{i}" for i in range(15))
@@ -52,16 +52,7 @@ def victims_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value])
     settings = numbers(values)
     load, burst_bytes = settings.pop("bursts_load", 0.5), settings.pop("burst_bytes", 0.0)
     topology = replace(head_of_line(), flows=_flows(seed, HADOOP, load, burst_bytes))
-    return plan_of(
-        name,
-        scheme,
-        seed,
-        topology,
-        DURATION_S,
-        known_fields(scheme, settings),
-        [P2, P1, P3],
-        0.5e-3,
-    )
+    return _plan(name, scheme, seed, topology, settings)
 
 
 def messages_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
@@ -72,16 +63,14 @@ def messages_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value]
     load, sender_bps = settings.pop("bursts_load", 0.3), settings.pop("sender_bps", SENDER_BPS)
     network = head_of_line(sender_bps=sender_bps)
     topology = replace(network, flow_control=CREDITS, flows=_flows(seed, MESSAGES, load))
-    return plan_of(
-        name,
-        scheme,
-        seed,
-        topology,
-        DURATION_S,
-        known_fields(scheme, settings),
-        [P2, P1, P3],
-        0.5e-3,
-    )
+    return _plan(name, scheme, seed, topology, settings)
+
+
+def _plan(
+    name: str, scheme: str, seed: int, topology: Topology, settings: Mapping[str, float]
+) -> Plan:
+    fields = known_fields(scheme, settings)
+    return plan_of(name, scheme, seed, topology, DURATION_S, fields, [P2, P1, P3], 0.5e-3)
 
 
 def _flows(

@@ -37,6 +37,7 @@ from pcn.experiments.papers.pcn.claims import (
 )
 from pcn.experiments.papers.pcn.scenarios.dumbbell_charts import CHARTS
 from pcn.experiments.papers.pcn.scenarios.dumbbell_story import about, story
+from pcn.experiments.papers.pcn.scenarios.pfc_parameters import PFC_PARAMETERS
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import Endpoint, TopologyError
 
@@ -45,15 +46,7 @@ _PARAMETERS = (
     Parameter("rate", "rate", 10e9, "rate of every link", 1e6, 1e12),
     Parameter("rtt", "time", 500e-6, "round-trip time from host to host, without queues", 0, 1),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
-    Parameter(
-        "xoff",
-        "size",
-        512_000,
-        "PFC sends PAUSE above this many bytes per ingress port and class",
-        5_000,
-        1e9,
-    ),
-    Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
+    *PFC_PARAMETERS,
     Parameter("duration", "time", 150e-3, "how long the flows send", 1e-3, 10),
 )
 

@@ -15,6 +15,7 @@ from pcn.experiments.define.checks import Check
 from pcn.experiments.define.experiment import Experiment, Run, RunPage
 from pcn.experiments.define.outcomes import Outcome, Outcomes
 from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
+from pcn.experiments.papers.pcn.scenarios.pfc_parameters import PFC_PARAMETERS
 from pcn.experiments.papers.pcn.scenarios.victim_charts import CHARTS
 from pcn.experiments.papers.pcn.scenarios.victim_checks import compared, settled
 from pcn.experiments.papers.pcn.scenarios.victim_measures import TEXTS, measure
@@ -61,15 +62,7 @@ _PARAMETERS = (
         1e12,
         "half of the rate with PFC alone, else none",
     ),
-    Parameter(
-        "xoff",
-        "size",
-        512_000,
-        "PFC sends PAUSE above this many bytes per ingress port and class",
-        5_000,
-        1e9,
-    ),
-    Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
+    *PFC_PARAMETERS,
     Parameter(
         "before", "time", None, "how long F0 and F1 run before time 0", 1e-4, 10, "the scheme"
     ),
