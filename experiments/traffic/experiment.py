@@ -23,6 +23,7 @@ from pcn.experiments.define.outcomes import Outcome
 from pcn.experiments.traffic import by_size, collective, flows, page as shown, slowest
 from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from pcn.experiments.traffic.spec import NAME, TrafficSpec, draw, files
+from pcn.hosts.algorithms import Configured, find_scheme
 from pcn.topologies import lossless
 from pcn.topologies.lookup import find_topology, kind_of_option
 from pcn.topologies.model import Endpoint, FlowSpec, Topology, TopologyError
@@ -82,6 +83,8 @@ _OF_INCAST = (
         "random, by incast_load",
     ),
 )
+_USUAL_BPS = 10e9
+"""Of a NIC, for what an RP has at any rate."""
 _BUSIEST = 4
 """Ports whose queues are sampled."""
 _K, _STALL_S = (200.0, 4000.0), 0.25e-3
@@ -199,11 +202,13 @@ class Traffic(Experiment):
         busiest = _busiest(received, topology)
         shortest_s = min(max(busiest_s, _last_s(drawn)), duration_s)
         every_s = min(max(duration_s / _SAMPLES, _EVERY_S), shortest_s / _FEWEST)
+        of_scheme = scheme_parameters.with_network(scheme, filled, topology, payload)
+        configured = find_scheme(scheme).configure(of_scheme["scheme_parameters"])
         return Plan(
             scenario=self.name,
             scheme=scheme,
             seed=seed,
-            **scheme_parameters.with_network(scheme, filled, topology, payload),
+            **of_scheme,
             topology=topology,
             bottleneck=busiest[0],
             duration_s=duration_s,
@@ -216,12 +221,14 @@ class Traffic(Experiment):
             reliability=self.spec.repeats,
             live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
             notes=(
-                *self._notes(topology, filled),
+                *self._notes(configured, topology, filled),
                 *scheme_parameters.unfit(scheme, topology, payload),
             ),
         )
 
-    def _notes(self, topology: Topology, filled: Mapping[str, Value]) -> Iterator[str]:
+    def _notes(
+        self, configured: Configured, topology: Topology, filled: Mapping[str, Value]
+    ) -> Iterator[str]:
         """Yields what a reader of the command or the file may not expect."""
         yield from unusual(topology)
         used = {flow.traffic_class for flow in topology.flows}
@@ -231,10 +238,14 @@ class Traffic(Experiment):
         ):
             names = f"class{'es' * (len(lossy) > 1)} {', '.join(map(str, lossy))}"
             wanted = ",".join(map(str, sorted({*safe, *lossy})))
+            with_pfc = f"--set lossless_classes={wanted} gives them PFC"
             yield (
-                f"flows of {names} have no PFC and may lose packets; --set "
-                f"lossless_classes={wanted} gives them PFC, --reliability {lossy[0]}=selective "
-                "repeats what is lost"
+                f"flows of {names} have no PFC and may lose packets"
+                + (
+                    f", which {configured.scheme.name} repeats; {with_pfc}"
+                    if configured.new_rp(_USUAL_BPS).reliability
+                    else f"; {with_pfc}, --reliability {lossy[0]}=selective repeats what is lost"
+                )
             )
         if self.spec.flows:
             from pcn.experiments.traffic.flow_files.reading import notes

@@ -136,6 +136,28 @@ def test_run_notes_flows_without_pfc_and_takes_their_class(
     assert lost["with"] == 0 < lost["without"]
 
 
+def test_note_names_a_scheme_that_repeats(tmp_path: Path) -> None:
+    """--reliability would take the place of the scheme's timeout."""
+    (tmp_path / "repeats.py").write_text(
+        "from pcn import ReactionPoint, Scheme\n"
+        "from pcn.hosts.algorithms.parameters import Parameters\n"
+        "from pcn.hosts.reliability import Reliability, Repeats\n"
+        "class Rp(ReactionPoint):\n"
+        "    segment_bytes = 1\n"
+        "    def __init__(self, line_rate_bps, parameters):\n"
+        "        self.rate_bps = line_rate_bps\n"
+        "        self.reliability = Reliability(Repeats.SELECTIVE, 1e-4)\n"
+        "REPEATS = Scheme('repeats', 'repeats', 'plain', Parameters, Rp)\n"
+    )
+    traffic = Traffic(parse_spec("star", options={"lossless_classes": "6"}))
+    for scheme, means in (
+        ("pfc", "--set lossless_classes=3,6 gives them PFC, --reliability 3=selective repeats"),
+        (f"{tmp_path / 'repeats.py'}:REPEATS", "which repeats repeats; --set lossless_classes=3,6"),
+    ):
+        notes = traffic.plan(scheme, 1, {"count": 3}).notes
+        assert [means in note for note in notes].count(True) == 1
+
+
 def test_sweep_keeps_a_text_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
