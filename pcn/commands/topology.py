@@ -176,7 +176,7 @@ def convert(
             f"{path}: {', '.join(f'{count} {kind}' for kind, count in _counts(built).items())}, as "
             f"{form.name}"
         )
-    if remark := form.written_note(built):
+    for remark in filter(None, (form.written_note(built), form.left_out(built))):
         note(remark)
 
 

@@ -325,6 +325,7 @@ FORMAT = Format(
     suffix=".yaml",
     recognises=lambda source: source.path.suffix != ".json" and _recognises(source),
     fields=_FIELDS,
+    whole=True,
     elsewhere=_ELSEWHERE,
 )
 JSON_FORMAT = Format(
@@ -335,5 +336,6 @@ JSON_FORMAT = Format(
     suffix=".json",
     recognises=lambda source: source.path.suffix == ".json" and _recognises(source),
     fields=_FIELDS,
+    whole=True,
     elsewhere=_ELSEWHERE,
 )

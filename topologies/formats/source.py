@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from pcn.topologies.model import Topology, TopologyError
+from pcn.topologies.lossless import CREDITS, PFC, names
+from pcn.topologies.model import Switch, Topology, TopologyError
 from pcn.topologies.tree import (
     MOST_BYTES,
     FileError,
@@ -23,6 +24,9 @@ from pcn.topologies.tree_parts import ComposeError, Document, MappingOf, Part, T
 T = TypeVar("T")
 _LONGEST = 1000
 """Characters of a fault: a file may have a word of megabytes."""
+
+_CONFIGURED = {"mtu_bytes", "lossless_classes", "hysteresis_bytes", *names(PFC), *names(CREDITS)}
+"""Parameters that switches and hosts are configured with; others are arguments of a function."""
 
 
 class FormatError(TopologyError):
@@ -116,5 +120,35 @@ class Format:
     written_note: Callable[[Topology], str] = lambda _: ""
     """What a written file has otherwise than the topology, if that changes how others name its
     nodes."""
+    whole: bool = False
+    """Its files have all that a topology has."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     """Of names that are options of others, where its files have the values."""
+
+    def left_out(self, topology: Topology) -> str:
+        """Returns what of a topology its files lack, where that would change results; else an empty
+        text."""
+        if self.whole:
+            return ""
+        usual = replace(topology, parameters={}, flows=()).parameters
+        settings = [
+            setting.name
+            for setting in fields(Switch)
+            if setting.name not in ("name", "device_id")
+            and any(
+                getattr(switch, setting.name) != setting.default for switch in topology.switches
+            )
+        ]
+        unusual = [
+            name
+            for name, value in topology.parameters.items()
+            if name in _CONFIGURED and value != usual.get(name)
+        ]
+        parts = [
+            f"of switches {', '.join(settings)}" if settings else "",
+            f"parameters {', '.join(unusual)}" if unusual else "",
+            "credits" if topology.flow_control != PFC else "",
+            f"flows ({len(topology.flows)})" if topology.flows else "",
+        ]
+        text = "; ".join(filter(None, parts))
+        return text and f"{self.name} leaves out {text}: .yaml and .json have all"

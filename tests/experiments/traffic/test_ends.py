@@ -104,6 +104,26 @@ def test_conversion_notes_hosts_that_get_other_numbers(
     assert capsys.readouterr().err == ""
 
 
+def test_conversion_notes_what_the_format_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A network without its switches' latency gives other completion times."""
+    source, hosts = tmp_path / "net.json", ["h0", "h1"]
+    network = {
+        "hosts": hosts,
+        "switches": [{"name": "s0", "latency": "1us"}],
+        "links": [{"a": host, "b": "s0", "rate": "1G", "delay": "1us"} for host in hosts],
+        "parameters": {"xoff_bytes": "256KB", "mine": 3},
+        "flows": [{"src": "h0", "dst": "h1", "size": "1KB"}],
+    }
+    source.write_text(json.dumps(network))
+    left_out = "leaves out of switches latency_s; parameters xoff_bytes; flows (1)"
+    for suffix, form in ((".graphml", "graphml"), (".graph.json", "node-link"), (".json", "")):
+        assert cli.run(["topology", "convert", str(source), str(tmp_path / f"out{suffix}")]) == 0
+        note = f"note: {form} {left_out}: .yaml and .json have all\n"
+        assert capsys.readouterr().err == (note if form else "")
+
+
 def test_run_notes_flows_without_pfc_and_takes_their_class(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
