@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import lzma
 import os
 import select
 import socket
@@ -31,6 +29,7 @@ sys.path[:0] = [str(HERE), str(TESTS / "p4runtime"), str(TESTS)]
 from control import Digests, Result, change, load, prepare, state  # noqa: E402
 from generate import PORTS, PROGRAMS, Packet, Setup, generate  # noqa: E402
 from p4rt_client import Client, RefusedError  # noqa: E402
+from recording import write  # noqa: E402
 from waiting import LIMIT_S, wait_until  # noqa: E402
 
 from pcn.lab.target import Bmv2Target, LaunchSpec, PortSpec  # noqa: E402
@@ -167,20 +166,6 @@ def version() -> str:
     return f"BMv2 {done.stdout.strip()}"
 
 
-def write(path: Path, recording: Result) -> None:
-    """One packet or result a line."""
-    lines = [
-        f'"{key}": {json.dumps(recording[key])}'
-        for key in ("made_by", "program", "seed", "setup", "state")
-    ]
-    for key in ("packets", "outputs", "digests"):
-        lines.append(
-            f'"{key}": [\n' + ",\n".join(json.dumps(item) for item in recording[key]) + "\n]"
-        )
-    with lzma.open(path, "wt") as file:
-        file.write("{\n" + ",\n".join(lines) + "\n}\n")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -206,10 +191,9 @@ def main() -> int:
                 "made_by": version(),
                 "program": program,
                 "seed": seed,
-                "setup": setup.plain(),
+                "packets": len(packets),
             }
-            recording["packets"] = [[packet.port, packet.frame.hex()] for packet in packets]
-            write(folder / f"{program}-{seed}.json.xz", recording)
+            write(folder / f"{program}-{seed}.recording", recording)
     return 0
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 PORTS = (1, 2, 3, 4)
@@ -41,17 +41,6 @@ class Setup:
     digest: str = ""
     # after half of the packets: modify or delete, entry, params
     changes: list[list[Any]] = field(default_factory=list)
-
-    def plain(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def of(cls, plain: dict[str, Any]) -> Setup:
-        """What `plain` made."""
-        entries = {
-            name: [Entry(**entry) for entry in plain[name]] for name in ("entries", "defaults")
-        }
-        return cls(**{**plain, **entries})
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ they are read."""
 from __future__ import annotations
 
 from control import Digests, Result, change, load, prepare, state
-from generate import PORTS, Setup
+from generate import PORTS, Case
 from p4rt_client import Client
 from p4rt_process import Process
 
@@ -14,29 +14,29 @@ from pcn.softswitch.clock import ManualClock
 STEP_S = 1e-3  # for a packet that is recirculated many times
 
 
-def replay(known: Result) -> Result:
-    """What the switch makes of it: "outputs", "digests" and "state", as in the recording."""
+def replay(known: Result, case: Case) -> Result:
+    """What the switch makes of the case: "outputs", "digests" and "state", as in the recording."""
     ports = [word for port in PORTS for word in ("-i", str(port))]
     options = ["--priority-queues", str(PRIORITIES), "--cpu-port", str(CPU_PORT)]
     switch = Process("--no-p4", "--device-id", "1", "--clock", "manual", *ports, *options)
     try:
         with Client(switch.port) as client, ManualClock(f"127.0.0.1:{switch.port}") as clock:
-            return _replay(client, clock, known)
+            return _replay(client, clock, known, case)
     finally:
         assert switch.end() == 0, switch.lines
 
 
-def _replay(client: Client, clock: ManualClock, known: Result) -> Result:
+def _replay(client: Client, clock: ManualClock, known: Result, case: Case) -> Result:
     names, program = load(known["program"])
-    setup = Setup.of(known["setup"])
+    setup, packets = case
     client.arbitrate()
     client.set_pipeline(names.info, program)
     prepare(client, names, setup)
     learned, outputs = Digests(client), []
-    for number, (port, frame) in enumerate(known["packets"]):
-        if number == len(known["packets"]) // 2:
+    for number, packet in enumerate(packets):
+        if number == len(packets) // 2:
             change(client, names, setup)
-        clock.send(port, bytes.fromhex(frame))
+        clock.send(packet.port, packet.frame)
         clock.advance(STEP_S)
         by_port: dict[str, list[str]] = {}
         for left in clock.received():

@@ -6,32 +6,30 @@ through the BMv2 that is installed, too.
 
 from __future__ import annotations
 
-import json
-import lzma
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import needs
 import pytest
+from recording import read
 from replay import replay
 
 HERE = Path(__file__).resolve().parent
 SEED = os.environ.get("PCN_DIFFERENTIAL_SEED")
-RECORDINGS = sorted((HERE / "recordings").glob("*.json.xz"))
+RECORDINGS = sorted((HERE / "recordings").glob("*.recording"))
 
 
 def compare(path: Path) -> None:
-    known: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
-    replayed = replay(known)
+    known, case = read(path)
+    replayed = replay(known, case)
     for number, (packet, expected, got) in enumerate(
-        zip(known["packets"], known["outputs"], replayed["outputs"], strict=True)
+        zip(case[1], known["outputs"], replayed["outputs"], strict=True)
     ):
         assert got == expected, (
-            f"packet {number} of {path.name}, into port {packet[0]}: {packet[1]}"
+            f"packet {number} of {path.name}, into port {packet.port}: {packet.frame.hex()}"
         )
     assert replayed["digests"] == known["digests"]
     assert replayed["state"] == known["state"]
@@ -61,4 +59,4 @@ def test_as_bmv2_does(program: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    compare(tmp_path / f"{program}-{SEED}.json.xz")
+    compare(tmp_path / f"{program}-{SEED}.recording")
