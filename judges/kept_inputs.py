@@ -1,7 +1,5 @@
 """A coverage-guided fuzzer's inputs, by program: what it begins with, and what is kept of it."""
 
-from __future__ import annotations
-
 import lzma
 from collections.abc import Iterable
 from pathlib import Path

@@ -10,8 +10,6 @@ A finding ends the process, and names its place. Objects are compiled anew, into
 is some five times slower.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,8 +1,6 @@
 """The embedded switch and its programs under the address and undefined-behaviour sanitizers:
 hostile packets, what fuzzing kept, and the tests of its runtime again."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

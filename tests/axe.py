@@ -1,7 +1,5 @@
 """axe-core in a page: which of its rules for accessible pages the page breaks."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

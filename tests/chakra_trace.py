@@ -1,7 +1,5 @@
 """Writes Chakra's execution traces: protobuf's encoding, by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

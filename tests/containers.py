@@ -1,8 +1,6 @@
 """What a container gives its root, and what an unprivileged user's own namespaces give theirs:
 commands that begin a test's."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

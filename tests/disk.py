@@ -1,8 +1,6 @@
 """A disk that gets full and free again, for logs that must live with it: by the limit that a
 process has for files."""
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What pip installs for the project, by the metadata of what is installed here."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from importlib import metadata

@@ -1,7 +1,5 @@
 """What a test may need of the machine, and what becomes of the test where that is missing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from dataclasses import dataclass

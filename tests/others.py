@@ -1,8 +1,6 @@
 """Another user of the machine, in tests that run as root: a child process without root's rights
 tries things."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The live page in Chromium, as tests use it: opened, moved through its frames, read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A folder in which modules lie under everybody's names: who imports one of them is found out."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

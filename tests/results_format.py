@@ -1,7 +1,5 @@
 """What results hold by docs/results-format.md."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A small programmed network, for tests of what can be done with one: a folder whose tests use it
 imports this in its conftest.py."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Callable, Iterator

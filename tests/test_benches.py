@@ -1,8 +1,6 @@
 """Every bench of bench/ runs, for as short a time as its options allow; what it measures is its
 own."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """No module needs one that needs it, in any import: not by way of others, for types alone, or late,
 inside a function."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

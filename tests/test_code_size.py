@@ -1,8 +1,6 @@
 """What counts as words and signs of code: neither strings nor comments, but C in strings that write
 it."""
 
-from __future__ import annotations
-
 import pytest
 
 from lint import code_size

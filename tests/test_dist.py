@@ -1,7 +1,5 @@
 """What `make dist` builds: the same bytes each time, and a wheel whose runs need no compiler."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -1,8 +1,6 @@
 """Pages for readers: links and paths are right, maps of files complete, lines of at most 120
 characters."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Commands as forks: they stay whole beside other forks of the tests' process."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 from pathlib import Path

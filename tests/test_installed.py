@@ -5,8 +5,6 @@ of them, or the base and some extras. What `pcn` compiles there is in this user'
 wheel's C sources are the checkout's.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

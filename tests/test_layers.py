@@ -1,8 +1,6 @@
 """Which package may import which, and of the switch what; which room of `experiments` which other
 ones. Arrows run down only, as docs/ARCHITECTURE.md draws them."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What the installed product loads is what it declares, and docs/choices.md has its licences."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """lint/names.py counts names that don't name what they hold."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The manual page that `make dist` puts into the wheels."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

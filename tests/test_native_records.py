@@ -1,8 +1,6 @@
 """Structures that Python and C share have one layout: where they differ, C writes beyond Python's
 memory."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Skipped tests are named at the end, with the command that runs them: so every skip goes through
 `needs`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

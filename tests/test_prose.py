@@ -1,7 +1,5 @@
 """lint/prose.py finds listed words where a reader meets them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """Numbers with a unit: one reader for the command line, for schemes, topologies, switches and
 files."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from argparse import ArgumentTypeError

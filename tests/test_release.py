@@ -1,8 +1,6 @@
 """What others take: the action for PTF, the container, CI's workflow, hooks; each names what this
 project has."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

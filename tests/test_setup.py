@@ -1,8 +1,6 @@
 """What `make setup` and the Makefile install by pip: hashes for all of it, tools that build sources
 included."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

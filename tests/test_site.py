@@ -1,8 +1,6 @@
 """The documentation site: built from all pages, it needs nothing from elsewhere; a dead link or an
 orphan ends it."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The README's picture is drawn from runs of today's code, and moves."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Units and large numbers look the same wherever a person reads them: in a terminal, on a page, in
 docs. Rates are Gbit/s, times us, digits are in threes."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 """For tests of what runs in real time: they wait for what must come, with a limit that only a hang
 can miss."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

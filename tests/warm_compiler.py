@@ -1,8 +1,6 @@
 """A C compiler that copies objects which exist already, for tests of what happens around a
 compilation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -8,8 +8,6 @@ of `exactly_n_args` and `at_least_n_args` their number. Of values, `parse_param`
 any texts, beside `pcn.p4net.values.number`.
 """
 
-from __future__ import annotations
-
 import ast
 import ipaddress
 import random

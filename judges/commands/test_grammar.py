@@ -1,8 +1,6 @@
 """The short form of grammar.py: with a clone of p4lang/behavioral-model all of it, without one what
 the two accounts of our commands have in common."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

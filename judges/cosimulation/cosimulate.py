@@ -11,8 +11,6 @@ counters.
 Exit code 1: a network differs.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

@@ -1,8 +1,6 @@
 """Small networks, drawn from seeds: two to five switches with links, queues and entries, what comes
 from hosts, and what changes meanwhile. All times are whole nanoseconds."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Sequence

@@ -2,8 +2,6 @@
 that leaves a port comes in at its neighbour when the link's delay is over. Nothing here takes real
 time, and the same network gives the same frames each time."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack

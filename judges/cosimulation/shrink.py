@@ -1,7 +1,5 @@
 """A smaller network that still fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

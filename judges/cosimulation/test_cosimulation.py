@@ -1,7 +1,5 @@
 """Some networks by queues and by the engine; the judge's own parts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,8 +1,6 @@
 """A network of hops.c in virtual time: its hosts' frames in a TimedNetwork, one context with all
 switches and links."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace

@@ -11,8 +11,6 @@ each has its own queues, schedulers and time.
 Exit code 1: a case differs.
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Data-plane tests on the engine: some cases; the judge's own parts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Compiles programs/*.p4 with p4c-bm2-ss into JSON without source lines, which would have paths,
 and p4info."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

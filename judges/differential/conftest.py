@@ -1,7 +1,5 @@
 """Uses the P4Runtime client of tests/p4runtime."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

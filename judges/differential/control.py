@@ -1,8 +1,6 @@
 """What a controller does with a program and a case: before the packets, after half of them, and at
 the end."""
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import threading

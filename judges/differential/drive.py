@@ -8,8 +8,6 @@ The namespace and its veth pairs end with the process. Needs root, and PYTHONPAT
 it isn't installed.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

@@ -1,8 +1,6 @@
 """Programs' entries and packets, from a seed. Each packet is a port and bytes; each entry is in
 plain values."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable, Iterator

@@ -2,8 +2,6 @@
 case itself is generate.py's: its packets are the dictionary of what is deflated, which repeats most
 of their bytes, and zlib refuses a dictionary that has changed."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from dataclasses import asdict

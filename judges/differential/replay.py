@@ -1,8 +1,6 @@
 """The embedded switch on a recording's case. Its clock stands: a packet's effects are complete when
 they are read."""
 
-from __future__ import annotations
-
 from control import Digests, Result, change, load, prepare, state
 from generate import PORTS, Case
 from p4rt_client import Client

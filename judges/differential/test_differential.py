@@ -4,8 +4,6 @@ BMv2's answers are recorded (by drive.py). PCN_DIFFERENTIAL_SEED=7 runs new case
 through the BMv2 that is installed, too.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -8,8 +8,6 @@ after the other, each in another run. Blame and saving are shares of the flow's 
 rank correlation (Spearman's) is over all roots; its interval is the bootstrap's over in-casts.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import sys

@@ -1,7 +1,5 @@
 """The judge of blame and savings: its short form, and its correlation against SciPy's."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest

@@ -12,8 +12,6 @@ one's MPLS label to a group of both spines. A spine removes the label. ARP is se
 leaf, and its copy to the controller.
 """
 
-from __future__ import annotations
-
 import argparse
 import struct
 import sys

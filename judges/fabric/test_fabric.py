@@ -1,8 +1,6 @@
 """The short form of fabric.py: its network, and the frames that it expects. With a clone of ONOS,
 all of it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -10,8 +10,6 @@ possible, and no flow waits in vain. Paths are written, and read again equal. fu
 Chakra's traces.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math

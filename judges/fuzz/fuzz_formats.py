@@ -8,8 +8,6 @@ reader may raise FormatError and nothing else, ends within `LIMIT_S`, and in the
 equal.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import inspect

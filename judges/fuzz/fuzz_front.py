@@ -7,8 +7,6 @@ after each step. An input that fails is written to FOLDER/crash-*, and `FOLDER/f
 FOLDER/crash-...` repeats it.
 """
 
-from __future__ import annotations
-
 import struct
 import subprocess
 import sys

@@ -10,8 +10,6 @@ A mutant is refused with one line that names a place, or it is compiled, loaded,
 forwards frames. Run by judges/sanitizers.py, under the sanitizers.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import os

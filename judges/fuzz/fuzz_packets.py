@@ -9,8 +9,6 @@ the sanitizers.
 What is kept is replayed by test_sanitizers.py (`replay`), with whatever compiler there is.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import random

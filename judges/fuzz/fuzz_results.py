@@ -10,8 +10,6 @@ nothing else, ends within `LIMIT_S`, and in the memory of `MOST_BYTES`. What is 
 tables, page, CSV and, of some cases, pictures; the live page.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

@@ -10,8 +10,6 @@ reader may raise LabError and nothing else, ends within `LIMIT_S`, and in the me
 settings are written as a network's, and read again equal; ways of packets are printed.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import random

@@ -7,8 +7,6 @@ A case is the nodes of a rank with other numbers, kinds, waits and attributes, o
 file, or the file of groups; the others' files stand beside it. fuzz_flows.py has the rules.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

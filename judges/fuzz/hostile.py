@@ -7,8 +7,6 @@ a process's main.
 test_sanitizers.py runs it with runtime and programs under the sanitizers. Longer runs find more.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

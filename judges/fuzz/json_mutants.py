@@ -1,7 +1,5 @@
 """Mutants of programs' JSON, by structure, for fuzz_json.py: `mutant` makes one of a seed."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The short form: some changed files of each format of flows."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

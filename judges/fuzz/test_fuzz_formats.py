@@ -1,7 +1,5 @@
 """The short form: some changed files of each format."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

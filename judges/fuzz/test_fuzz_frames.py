@@ -1,8 +1,6 @@
 """Hostile frames at live agents, a cycle each; docs/trust.md has the command for an hour of
 them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import fuzz_frames

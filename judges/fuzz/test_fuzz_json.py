@@ -1,7 +1,5 @@
 """Mutants of programs' JSON (fuzz_json.py): refused by one line that names a place, or run."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

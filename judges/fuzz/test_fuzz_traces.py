@@ -1,7 +1,5 @@
 """The short form: some changed traces."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -15,8 +15,6 @@ README.md has the changes of ns-3 that read them. `run --ack-each` acknowledges 
 does, and writes acked.txt besides: completion when the sender has the last ACK.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import resource

@@ -1,8 +1,6 @@
 """The judge's own parts: a drawn run, its files as HPCC's simulation has them, and the table of two
 results."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from pathlib import Path

@@ -25,8 +25,6 @@ connection matrices. Exit code 1: with the same configuration a mean differs by 
 in-cast's 5%), or a 99% by more than 3%.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -1,7 +1,5 @@
 """The short form: our two scenarios against what uet-htsim had."""
 
-from __future__ import annotations
-
 from statistics import mean
 
 import pytest

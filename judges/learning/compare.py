@@ -13,8 +13,6 @@ differ, frames with all headers are played, which have to be equal.
 Exit code 1: something differs; it is shown.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import difflib

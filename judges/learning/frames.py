@@ -1,8 +1,6 @@
 """Frames for any program: random ways through its parser, whose fields have the values that its
 tables are keyed by."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

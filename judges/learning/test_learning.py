@@ -1,7 +1,5 @@
 """The judge's own parts; with BMv2 and its CLI, the router of examples/ beside BMv2."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -9,8 +9,6 @@ one did. In an environment of `environment()`, by which the project's C is compi
 requests can fail.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import json

@@ -1,8 +1,6 @@
 """Without memory the C of switch, engine and agents ends each call by an error of ours, and nothing
 is corrupt."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

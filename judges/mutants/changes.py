@@ -1,7 +1,5 @@
 """Small wrong changes to a source file: which there are."""
 
-from __future__ import annotations
-
 import io
 import re
 import tokenize

@@ -1,8 +1,6 @@
 """What a source becomes, so that two texts of it can be compared: assembly, a syntax tree, compiled
 P4 programs."""
 
-from __future__ import annotations
-
 import ast
 import json
 import logging

@@ -11,8 +11,6 @@ which the compiler makes the same, don't count. Live tests aren't run, nor those
 file, then all undetected changes. P4 needs p4c-bm2-ss on the PATH.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """What a mutant is: a small change of code, never of comments and strings."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The client, the programs and the switch of P4Runtime's own tests serve here, too."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from pathlib import Path

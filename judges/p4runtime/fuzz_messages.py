@@ -13,8 +13,6 @@ carried out or refused with a code. Afterwards everything can be read, and what 
 written into a fresh switch.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

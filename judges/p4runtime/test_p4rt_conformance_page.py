@@ -1,8 +1,6 @@
 """docs/p4runtime.md: the tests and rules that it names exist, every rule has its row, every row
 shows something."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

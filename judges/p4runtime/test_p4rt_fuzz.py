@@ -1,8 +1,6 @@
 """Messages that no sane client sends: each is carried out or refused with a code, never an
 accident."""
 
-from __future__ import annotations
-
 import ctypes
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """The oracle fuzzer in short: no program shows a violation, and a server that is wrong does."""
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import dataclasses

@@ -11,8 +11,6 @@ A line that BMv2's CLI refuses of a flow table is left out, and named. Exit code
 differs; it is shown.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import shutil

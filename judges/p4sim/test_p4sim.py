@@ -1,7 +1,5 @@
 """The judge's own parts: a network of a topo.txt, and its rate, with the router of examples/."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -9,8 +9,6 @@ are equal (M/D/1), or exponentially distributed (M/M/1). Exit code 1: a mean dif
 form by more than 1 %.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

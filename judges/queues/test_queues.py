@@ -1,8 +1,6 @@
 """The short form of queues.py: each packet's times by Lindley's recursion, and means within their
 errors."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -20,8 +20,6 @@ Bounds: utilisation within 0.03, Jain's index at least 0.95 of theirs, the mean 
 factor of 1.5 or two frames. Exit code 1: a line is beyond one.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

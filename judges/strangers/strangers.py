@@ -12,8 +12,6 @@ at any time, where a Write takes more than 2 s, or where a new controller gets n
 10 s. A line has each of these with its bound.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import resource

@@ -1,7 +1,5 @@
 """Can buffers wait for each other in a circle?"""
 
-from __future__ import annotations
-
 from pcn.topologies.model import Endpoint, Topology
 
 

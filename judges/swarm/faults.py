@@ -1,8 +1,6 @@
 """Faults of a network, by name, as scenarios have them: those of its entries, and those of one in
 virtual time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any

@@ -14,8 +14,6 @@ Exit code 1: there are violations. A line for each has the command that plays it
 which the same faults meet other packets.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os

@@ -1,7 +1,5 @@
 """Plays a scenario, and returns its violations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """Scenarios of the swarm: a network, its flows, a scheme, and faults, all drawn from a seed."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence

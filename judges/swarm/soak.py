@@ -16,8 +16,6 @@ Exit code 1: a round has violations, something has grown, or is left. The same s
 rounds.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import logging

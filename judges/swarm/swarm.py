@@ -18,8 +18,6 @@ completion time.
 Exit code 1: there are violations. A line for each has the command that plays its scenario again.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import sys

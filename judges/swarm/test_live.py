@@ -1,8 +1,6 @@
 """Faults on Mininet: that each of their invariants can be violated. A scenario itself is played as
 docs/trust.md's."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

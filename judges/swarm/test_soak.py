@@ -1,7 +1,5 @@
 """The soak: growth is detected, and what isn't growth. docs/trust.md has its command."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

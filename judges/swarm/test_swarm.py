@@ -1,7 +1,5 @@
 """A short run of the swarm, and that each of its invariants can be violated."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -9,8 +9,6 @@ nothing that p4testgen follows: it has no clone go through egress. Tests that th
 printed, and aren't kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import lzma

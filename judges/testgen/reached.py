@@ -1,8 +1,6 @@
 """What of a program the switch that plays its tests runs through: its own coverage, beside
 p4testgen's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pcn.softswitch.coverage.counts import Counts

@@ -13,8 +13,6 @@ Names may be quoted; a value is 0x..., 0b... or decimal, with * for bits of no a
 or LOW->HIGH.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -18,8 +18,6 @@ a program's statements, parser states and actions the paths of its tests go thro
 and how many of its lines, by the embedded switch's own coverage, as it plays them. Exit code 1: the
 switch's result differs from a test's."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shutil

@@ -7,8 +7,6 @@ service (--dp-grpc-server-addr), which ends a stream when nothing is under way a
 the two has to be waited for.
 """
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import tempfile

@@ -1,8 +1,6 @@
 """The tests that p4testgen made of our programs, and that judge and reader of STF notice what is
 wrong."""
 
-from __future__ import annotations
-
 import os
 import sys
 from functools import partial

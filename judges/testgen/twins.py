@@ -5,8 +5,6 @@ Its Tofino target doesn't compute a checksum's verdict, and so finds only packet
 A twin has the same tables and actions by name, so entries are the same.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections import Counter

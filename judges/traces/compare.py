@@ -10,8 +10,6 @@ COMMANDS: of simple_switch_CLI; CAPTURE: frames that come in by port 1. Exit cod
 differ; they are shown.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import json

@@ -1,8 +1,6 @@
 """The router's steps and frames are those that BMv2 1.15.5 had (router.json.xz, by compare.py
 --record)."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from pathlib import Path

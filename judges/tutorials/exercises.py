@@ -8,8 +8,6 @@ are ours. It needs p4c on PATH.
 Exit code 1: an exercise differs; its line has the difference.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import struct

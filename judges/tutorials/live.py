@@ -10,8 +10,6 @@ exercise writes is written before its first frame. Times are left out: of link_m
 times and bytes since the last probe. Exit code 1: an exercise differs; its line has the difference.
 """
 
-from __future__ import annotations
-
 import argparse
 import select
 import socket

@@ -1,8 +1,6 @@
 """The short form of exercises.py: its check of `basic` on the router of examples/. With a clone of
 p4lang/tutorials, all of it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

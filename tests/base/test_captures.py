@@ -1,7 +1,5 @@
 """Captures: the times of pcapng by blocks and options, and which parts of a capture are whole."""
 
-from __future__ import annotations
-
 import io
 import struct
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Addresses as numbers."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """What a process may still take of memory, and what is refused that needs more."""
 
-from __future__ import annotations
-
 import resource
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """A switch by each kind of control plane, over P4Runtime and in this process, and what its links
 would carry."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass

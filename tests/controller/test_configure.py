@@ -1,7 +1,5 @@
 """What switches are programmed with: PFC's times at dilated rates, thresholds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

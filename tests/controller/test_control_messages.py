@@ -1,8 +1,6 @@
 """Packets and digests between a program and its controller: both kinds of a control plane send and
 take the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

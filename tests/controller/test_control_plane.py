@@ -1,7 +1,5 @@
 """Both kinds of a control plane, over P4Runtime and in this process, take and return the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """The table of credits: what a topology makes of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from pcn.controller.marking import credit, tcd_port

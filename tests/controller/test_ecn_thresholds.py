@@ -1,7 +1,5 @@
 """RED's thresholds by link rate and by port, instead of the scheme's."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

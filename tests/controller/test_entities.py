@@ -1,8 +1,6 @@
 """Entities by names against a second implementation's: finsy encodes and decodes the same ones, of
 all our programs."""
 
-from __future__ import annotations
-
 import ipaddress
 from functools import cache
 from pathlib import Path

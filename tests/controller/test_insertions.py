@@ -1,8 +1,6 @@
 """Entries of a switch in this process go without messages between; what it holds, and what it
 refuses, is as if they went by P4Runtime."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any

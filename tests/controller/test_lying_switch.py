@@ -1,8 +1,6 @@
 """Switches whose answers have no end, or no sense: what a client keeps of them is bounded, and an
 error is one line."""
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 import subprocess

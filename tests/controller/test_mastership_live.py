@@ -1,7 +1,5 @@
 """Who may write to a switch, when other controllers come and go."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -1,8 +1,6 @@
 """Congestion points at inputs: what a topology and a scheme's parameters make of their entries, and
 what changes do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,8 +1,6 @@
 """Routes: by which ports they go, and that joined ones lead each host's packets where its own
 would."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network

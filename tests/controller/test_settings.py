@@ -1,7 +1,5 @@
 """Settings of marking points: faults of a user's module are named."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import cast

@@ -1,8 +1,6 @@
 """The tick of the clock that a program reads, on the manual clock: its frames' records, and its
 pauses."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.controller.configure import plan, program_switch

@@ -1,7 +1,5 @@
 """The switch client and the lab on real switches, of each target."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Iterator

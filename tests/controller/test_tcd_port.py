@@ -1,7 +1,5 @@
 """TCD's table: what a topology and a scheme's parameters make of it, and what changes do."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.controller.marking import tcd_port

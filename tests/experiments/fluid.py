@@ -1,8 +1,6 @@
 """A recording made from the paper's fluid model, to try what reads recordings. Not a run of
 anything."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pcn.experiments.data.plan import Plan

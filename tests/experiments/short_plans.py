@@ -1,7 +1,5 @@
 """Plans of figures for a part of their time, and outcomes of single runs."""
 
-from __future__ import annotations
-
 import functools
 import math
 from copy import copy

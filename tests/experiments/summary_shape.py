@@ -1,7 +1,5 @@
 """Checks a summary's entries against their declarations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args

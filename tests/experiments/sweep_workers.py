@@ -1,7 +1,5 @@
 """The worker processes that a sweep has started."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,8 +1,6 @@
 """Settings that pages and messages name, as `--set payload=1000B`, are settings that commands
 take."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from unittest import mock

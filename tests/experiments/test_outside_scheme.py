@@ -1,7 +1,5 @@
 """`pcn run` with a user's scheme: in a file, or one of ours with another program."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`pcn run --clock paced`: a run in virtual time that goes on with real time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

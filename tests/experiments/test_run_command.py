@@ -1,8 +1,6 @@
 """`pcn run`'s options: what goes to which stream, exit codes, parameters that are listed, what is
 refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What `pcn.run` returns: numbers and a folder that stay, whatever runs later or beside it."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,8 +1,6 @@
 """Several schemes in one run: a directory each, and a report and a summary that put them side by
 side."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

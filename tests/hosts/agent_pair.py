@@ -1,7 +1,5 @@
 """Two agents at the ends of a veth pair, each in its own network namespace."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

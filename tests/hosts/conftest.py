@@ -1,7 +1,5 @@
 """Two agents at the ends of a veth pair, slow and slower."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

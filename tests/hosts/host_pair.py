@@ -1,7 +1,5 @@
 """Two hosts at the ends of a link, with the test's clock and all of their code except sockets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from pcn.hosts import wire

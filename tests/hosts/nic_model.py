@@ -16,8 +16,6 @@ A process that is late may catch up by a burst of two packets, or of `catch_up_s
 than that is lost: the schedule moves, and `allowed_bits` runs ahead of `started_bits`.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """What makes an RP increase its rate: its timer, and its byte counter."""
 
-from __future__ import annotations
-
 from pcn.hosts.algorithms import ReactionPoint
 
 

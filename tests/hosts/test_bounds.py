@@ -1,8 +1,6 @@
 """What a peer sends as fast as it can takes a bounded amount of memory and log; what isn't for a
 host, nothing."""
 
-from __future__ import annotations
-
 import errno
 import itertools
 import json

@@ -6,8 +6,6 @@ arrived; nothing pauses this port), PFC towards the senders, and the delays. Eve
 sockets is the agents' own code.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 from collections import deque

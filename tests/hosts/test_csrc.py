@@ -1,8 +1,6 @@
 """The hosts' C: without a warning, and its tests again under the address and undefined-behaviour
 sanitizers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """DCQCN's algorithms against the paper, step by step: claims 1.1 to 1.6, and invariants of any
 sequence of events."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,8 +1,6 @@
 """DCQCN of HPCC's ns-3 simulation: its events one by one, as rdma-hw.cc schedules them, beside the
 RP's grids."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given, settings, strategies as st
 

@@ -1,7 +1,5 @@
 """DCTCP's RP (SIGCOMM'10, 3.1) by the paper's equations, and the same in C."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,8 +1,6 @@
 """Schemes from outside: by file, by entry point, with another program; in this process and in
 others."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import subprocess

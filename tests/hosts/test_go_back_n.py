@@ -1,7 +1,5 @@
 """Live hosts that repeat what is lost: go-back-N."""
 
-from __future__ import annotations
-
 from collections.abc import Set
 from dataclasses import replace
 from pathlib import Path

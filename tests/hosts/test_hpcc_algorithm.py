@@ -1,7 +1,5 @@
 """HPCC's RP (SIGCOMM'19, Algorithm 1) by the paper's equations, and the same in C."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.hosts.algorithms import Ack, Hop, Mark, NetworkFacts, Telemetry, find_scheme

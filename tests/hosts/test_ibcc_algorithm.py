@@ -1,8 +1,6 @@
 """InfiniBand's congestion control: the index and the rate after BECNs and the timer, what holds
 after any sequence, and that flows share a bottleneck by it, with credits and without."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

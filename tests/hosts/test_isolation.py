@@ -1,8 +1,6 @@
 """What a CNP, a CNM or an acknowledgement makes a scheme do wrong ends that flow's RP or NP; the
 others go on."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """The agent's log: whole lines in order; lines that a full disk can't take are counted, and the
 agent goes on."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,8 +1,6 @@
 """A host's link in memory: frames with their times, however late the process is; and the ways
 around it."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import socket

@@ -1,7 +1,5 @@
 """The NIC's schedule under a fake clock: pacing, round robin, PFC, control frames, lateness."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -5,8 +5,6 @@ The C side's times are whole picoseconds. So all that happens here is at whole p
 have gaps of whole picoseconds, and the model reckons in fractions of a second, exactly.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from fractions import Fraction

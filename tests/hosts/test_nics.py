@@ -1,7 +1,5 @@
 """The NICs of a host: by which a flow leaves, and what moves when one leads nowhere."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

@@ -1,7 +1,5 @@
 """NSCC's RP (Ultra Ethernet 1.0, 3.6.13) by its four cases and quick adapt, and the same in C."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.hosts.algorithms import Ack, Loss, Mark, NetworkFacts, find_scheme

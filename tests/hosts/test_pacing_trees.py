@@ -1,8 +1,6 @@
 """A NIC's choice by trees, csrc/pacing_trees.h, against the choice that looks at each flow,
 csrc/pacing.h: the same."""
 
-from __future__ import annotations
-
 import ctypes
 from functools import lru_cache
 from random import Random

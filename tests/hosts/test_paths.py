@@ -1,7 +1,5 @@
 """A flow's paths: csrc/paths.h beside a model, and the ports that hosts/paths.py draws."""
 
-from __future__ import annotations
-
 import ctypes
 from functools import lru_cache
 from typing import Any

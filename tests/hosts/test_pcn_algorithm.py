@@ -1,7 +1,5 @@
 """PCN's algorithms against the paper's closed forms: claims 0.3 to 0.11 and Fig. 10."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

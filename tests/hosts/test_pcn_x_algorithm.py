@@ -1,7 +1,5 @@
 """PCN-X, rule by rule (docs/fairness.md), and that it is fair where PCN isn't."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

@@ -1,8 +1,6 @@
 """QCN's RP against the papers, step by step: claims 4.2 to 4.4, and what holds after any sequence
 of events."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 from rate_events import expire, send

@@ -1,8 +1,6 @@
 """QCN-T's RP: QCN's closed forms with a timer alone (claims 4.2 to 4.4), and what holds after any
 sequence."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 from rate_events import expire

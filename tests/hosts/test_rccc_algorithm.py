@@ -1,7 +1,5 @@
 """RCCC's RP and NP by themselves: credit that is spent, ended, granted and demanded."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.hosts.algorithms import Ack, Demand, Grant, Loss, Turn, find_scheme

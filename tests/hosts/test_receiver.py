@@ -1,7 +1,5 @@
 """The receiving side under a fake clock: windows, CNPs, sequence numbers, broken frames."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 from scapy.contrib.roce import BTH

@@ -1,8 +1,6 @@
 """What of a scheme's parameters follows from a network: the round trip, frames, rates of hosts and
 of ports."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """What repeats lost packets, csrc/reliable.h: both ends of a flow over a channel that loses what
 the test draws, beside a model of what is in flight."""
 
-from __future__ import annotations
-
 import ctypes
 from collections import deque
 from functools import lru_cache

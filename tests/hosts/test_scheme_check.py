@@ -1,8 +1,6 @@
 """`pcn.hosts.algorithms.check`: our schemes keep the rules, and each broken rule is reported with
 the scheme and the event."""
 
-from __future__ import annotations
-
 import gc
 import random
 import time

@@ -1,8 +1,6 @@
 """The sending side under a fake clock: flows, PSNs, CNPs, RP timers, errors; and whether pace is
 kept."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Swift's RP (SIGCOMM'20, Algorithm 1) by the paper's lines, and the same in C."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,8 +1,6 @@
 """TCD's schemes (SIGCOMM'21, 5.2): UE holds a rate, CE cuts it as the scheme alone does, and their
 NP notifies both."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

@@ -1,7 +1,5 @@
 """Telemetry's header: what is written is read, in Python and in C."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 

@@ -1,8 +1,6 @@
 """TIMELY's RP against its Algorithm 1, step by step, where its authors' code differs, and what
 holds after any RTTs."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """TIMELY of HPCC's ns-3 simulation: its RP, step by step as UpdateRateTimely."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.hosts.algorithms import Ack, NetworkFacts, find_scheme

@@ -1,7 +1,5 @@
 """The trace of flows, under a fake clock: totals at equal intervals, of those flows that moved."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """The transport core, csrc/transport.h, against a model: what it lets go, what requests ACKs, what
 those mean."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Windows of live hosts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

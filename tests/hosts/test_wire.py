@@ -1,7 +1,5 @@
 """Frames against scapy's RoCE layer, and what the decoder refuses."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What tshark makes of our frames: it must decode data, CNPs and PFC frames as what they are."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 from pathlib import Path

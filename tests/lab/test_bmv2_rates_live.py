@@ -1,8 +1,6 @@
 """Rates of BMv2's queues, which are in packets: a notification takes less of a line than a
 packet."""
 
-from __future__ import annotations
-
 import os
 import socket
 import uuid

@@ -1,7 +1,5 @@
 """k by the network: what follows from a machine and a topology, and the machine's measurement."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """What a capture gives out of what the kernel has: all of its time, in order, however late it is
 read. The clock, the sockets and what they hold are the test's."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from collections import deque

@@ -1,8 +1,6 @@
 """A capture of a full link, beside two processes that compute: nothing of its time is missing in
 the file."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

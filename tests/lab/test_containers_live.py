@@ -1,8 +1,6 @@
 """Networks in a container, and in an unprivileged user's namespaces, where the system refuses
 real-time priority."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A live network whose switches' packets the engine moves: what it has that others haven't."""
 
-from __future__ import annotations
-
 import json
 import os
 import uuid

@@ -1,7 +1,5 @@
 """Links in memory between agents and switches, and between switches of several processes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import uuid

@@ -1,8 +1,6 @@
 """Hosts with several NICs in a network that is up: flows leave by the route's choice, as in virtual
 time, and by another NIC when a link is down."""
 
-from __future__ import annotations
-
 import os
 import time
 import uuid

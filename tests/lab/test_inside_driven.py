@@ -1,8 +1,6 @@
 """Commands that change a network in an engine: what a session's log has, played again, comes to its
 digest, whatever was commanded when."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import copy

@@ -1,8 +1,6 @@
 """`pcn up --inside`: the commands of live networks on a network in one engine, by its record and
 its sockets, and the session played again."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,8 +1,6 @@
 """/run/pcn-lab: this user's alone; names that one process holds; records and pids that are judged
 before they are obeyed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,8 +1,6 @@
 """Links of a running network that are set down and up: lost frames are counted, and all commands
 report them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable, Iterator

@@ -1,8 +1,6 @@
 """Control frames that are lost on the way, and packets of flows that have ended: they are counted,
 and named."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

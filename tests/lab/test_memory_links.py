@@ -1,7 +1,5 @@
 """Which links of a network are in memory, and which processes share it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

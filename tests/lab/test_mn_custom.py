@@ -1,7 +1,5 @@
 """`mn --custom lab/mn.py`: as Mininet's command reads it, with the system's Python too."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

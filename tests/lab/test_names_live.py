@@ -1,7 +1,5 @@
 """Nodes with names as people write them: in a live network, and at Mininet's prompt."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from dataclasses import replace

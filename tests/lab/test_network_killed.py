@@ -1,8 +1,6 @@
 """A process that holds a network is killed at random moments: nothing may be left, or `pcn down`
 removes it."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

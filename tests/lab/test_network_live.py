@@ -1,8 +1,6 @@
 """The Mininet side with real namespaces, switches and agents: what is up, and that nothing is left,
 however it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Nodes of a network whose shells don't come up."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,6 @@
 """Shares of what is counted while it is read: never above 100%, whatever happens between two
 reads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Nodes of a network that don't keep pace, and the line that reports them."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from types import SimpleNamespace
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """A network that really doesn't keep pace."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from pathlib import Path

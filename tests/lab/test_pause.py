@@ -1,7 +1,5 @@
 """When PAUSE is sent again. No clock."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Routes of a running network that change some time after a link has failed."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A scheme in a user's file, with its program and its marking point, on a network that is up."""
 
-from __future__ import annotations
-
 import json
 import os
 import uuid

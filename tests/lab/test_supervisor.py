@@ -1,7 +1,5 @@
 """How long `pcn up` waits for its network."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """How targets are started: with a packet generator, a slack, a place to report pace, and several in
 a process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

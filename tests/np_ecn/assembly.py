@@ -2,8 +2,6 @@
 ALUs, stage by stage. It supports what the programs of p4src/tna compile to, and raises KeyError or
 ValueError for anything else."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections import defaultdict

@@ -5,8 +5,6 @@ itself. Its bottleneck is paused from outside. As root, for a row of docs/tofino
     python tests/np_ecn/live_marks.py --target bmv2 --dilation 500
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -2,8 +2,6 @@
 switch's clock: us in v1model, ns on Tofino. They don't wrap here; the rules take their lowest 32
 bits, as the registers do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 WRAP = 1 << 32

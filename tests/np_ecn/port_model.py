@@ -2,8 +2,6 @@
 packets of a switch that sees PAUSE and RESUME. Times are integers; a packet's length is the time
 that it takes on the wire."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a port of port_model.py gets: classes, frames, and draws of arrivals and pauses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hypothesis import strategies as st

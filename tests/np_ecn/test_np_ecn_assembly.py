@@ -1,8 +1,6 @@
 """The program that was compiled for Tofino decides as the model of its rule does: its committed
 assembly, run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

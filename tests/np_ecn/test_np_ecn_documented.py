@@ -1,7 +1,5 @@
 """docs/tofino.md's tables of the errors of NP-ECN by time: every row has the tests listed here."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import re

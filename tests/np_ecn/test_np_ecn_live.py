@@ -1,8 +1,6 @@
 """NP-ECN by time in the embedded switch, on the dumbbell with real packets, whose bottleneck is
 paused from outside."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from pathlib import Path

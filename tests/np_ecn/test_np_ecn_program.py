@@ -1,8 +1,6 @@
 """The compiled program decides as the model of NP-ECN by time does, packet by packet, whatever the
 times are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

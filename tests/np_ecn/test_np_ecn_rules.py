@@ -1,8 +1,6 @@
 """NP-ECN by time against the counter of paused packets, on a model of a port: equal except in the
 cases of docs/tofino.md."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import event, example, given, settings, strategies as st
 from np_ecn_rules import WRAP, TimeRule, TofinoRule

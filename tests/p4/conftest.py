@@ -1,8 +1,6 @@
 """The compile tools as modules, since p4src is a folder of P4 and not a package; and the driver of
 programs without a switch."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

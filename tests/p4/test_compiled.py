@@ -1,8 +1,6 @@
 """The compiled programs that are committed: they fit their sources, hold the contract, and name no
 machine."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

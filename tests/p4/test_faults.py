@@ -1,8 +1,6 @@
 """Both twins discard the same packets for the same reasons: the Tofino twin's constant entries, as
 its driver will load them, against the v1model program as it runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

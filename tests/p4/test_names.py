@@ -1,8 +1,6 @@
 """One controller drives both twins: what it names is in both p4infos and means the same. What only
 one has stands here, with the reason."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programs for an older p4c: beside its error stands what to change."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

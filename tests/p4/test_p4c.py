@@ -1,8 +1,6 @@
 """Checks that need a real p4c. Skipped, visibly, where p4c is missing: the compiled programs are
 committed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

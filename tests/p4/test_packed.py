@@ -1,7 +1,5 @@
 """Programs' files are read of a folder's archive where they aren't there themselves."""
 
-from __future__ import annotations
-
 import io
 import lzma
 import sys

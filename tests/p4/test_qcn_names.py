@@ -1,8 +1,6 @@
 """QCN's programs in both architectures: what is named alike means the same, and what only one has,
 with the reason."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

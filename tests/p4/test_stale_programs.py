@@ -1,7 +1,5 @@
 """Whether the compiled programs are those of the sources that are here."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The Tofino twins as they are committed: they fit their sources, and the chip has room left."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,8 +1,6 @@
 """Tests of networks of P4 switches. Their programs are those of examples/router and
 tests/p4runtime/programs."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

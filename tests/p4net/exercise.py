@@ -1,8 +1,6 @@
 """Networks in the form of an exercise of p4lang/tutorials: h1 and h2 at s1, h3 at s2, with the
 router of examples/."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

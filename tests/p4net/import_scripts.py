@@ -1,8 +1,6 @@
 """Scripts that tests of `pcn p4 import` write: each runs as another user than root, in a folder
 that this user may write to."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

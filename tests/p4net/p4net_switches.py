@@ -1,8 +1,6 @@
 """Switches with the programs of the P4Runtime tests, in this process, for what files write into
 them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path

@@ -1,8 +1,6 @@
 """ARP in virtual time: hosts request and answer as the kernel does, through a switch that floods
 broadcasts."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

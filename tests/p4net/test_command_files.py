@@ -1,8 +1,6 @@
 """Command files of simple_switch_CLI: what they write, and what they are refused for, line by
 line."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

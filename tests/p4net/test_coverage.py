@@ -1,7 +1,5 @@
 """Coverage of networks' runs: one report of all switches, on both clocks."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

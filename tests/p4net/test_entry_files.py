@@ -1,7 +1,5 @@
 """Runtime JSON and P4Runtime's text form: what they write, and what they are refused for."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

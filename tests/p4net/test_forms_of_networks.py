@@ -1,8 +1,6 @@
 """Networks of p4-utils and p4app, and of the tutorials before 2019: what `pcn p4 run` makes of them
 as they lie."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What hosts' kernels would do: next hops by their commands, and frames of UDP."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 """What a script that `pcn p4 import` runs can't do: reach the network, run as root, see the
 environment, go on behind its end, or without end."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,8 +1,6 @@
 """`pcn p4 import`: scripts of Mininet and p4-utils become the network that they build, and what
 isn't in it stands in a line."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

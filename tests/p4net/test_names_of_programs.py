@@ -1,8 +1,6 @@
 """A p4info as wide as P4Runtime has it, by programs/names.p4: keys and actions of one last word, an
 alias of two dots, an error in a digest, strings in packets' headers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

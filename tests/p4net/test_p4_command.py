@@ -1,8 +1,6 @@
 """`pcn p4 run --clock virtual`: traffic by words and by scripts, tables and JSON, captures;
 refusals."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

@@ -1,8 +1,6 @@
 """P4 networks on Mininet: kernel hosts, P4Runtime at TCP ports, rates and delays of switches;
 nothing left behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

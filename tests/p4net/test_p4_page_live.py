@@ -1,8 +1,6 @@
 """The page of a live P4 network, `pcn p4 run DIR --web`: it shows what the switches count, whatever
 they run."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

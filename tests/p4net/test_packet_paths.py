@@ -1,8 +1,6 @@
 """Packets' ways: which hop follows which, with queue times; filters; files of live switches;
 refusals."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ping in virtual time: hosts answer echo requests as the kernel does."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

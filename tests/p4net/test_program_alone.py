@@ -1,7 +1,5 @@
 """A program without a network: `pcn p4 run x.p4` and `x.json`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

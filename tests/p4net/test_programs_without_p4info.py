@@ -1,8 +1,6 @@
 """A p4info that is made of p4c's JSON names what p4c's own names, with the same widths and
 forms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

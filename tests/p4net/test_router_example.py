@@ -1,7 +1,5 @@
 """examples/router: its network forwards as its files have it."""
 
-from __future__ import annotations
-
 import pytest
 from exercise import EXAMPLE
 

@@ -1,7 +1,5 @@
 """A live host with several links: the kernel sends by the first, and takes what comes by any."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

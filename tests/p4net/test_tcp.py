@@ -1,8 +1,6 @@
 """TCP in virtual time: the two state machines over any path, windows against closed forms, frames,
 networks."""
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """When frames are sent: rates, distributions, captures."""
 
-from __future__ import annotations
-
 import struct
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Networks in p4lang/tutorials' form: what is read of them, and what they are refused for."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Controllers in virtual time: packet-ins, digests, idle timeouts at their simulated times, answers
 a latency later."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,8 +1,6 @@
 """P4 networks in virtual time: frames byte by byte, queues as the program sees them, and as the
 engine does."""
 
-from __future__ import annotations
-
 import random
 import struct
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Behind what packets wait: exact in a queue, the same as a second account, beside an idle port."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

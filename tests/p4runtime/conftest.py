@@ -1,8 +1,6 @@
 """The switch of p4rt_switch.py with programs/bench.p4, its controller, its clock, and its interface
 on Thrift."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from collections.abc import Iterator

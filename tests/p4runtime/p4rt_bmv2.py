@@ -1,7 +1,5 @@
 """The real BMv2 as a process: simple_switch_grpc without interfaces."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Where a stream's messages go that has no server: a list."""
 
-from __future__ import annotations
-
 from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime.calls import ANY, MANY, Pushed
 from pcn.softswitch.p4runtime.errors import RpcError, Status, status_of

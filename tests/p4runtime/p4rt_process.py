@@ -1,7 +1,5 @@
 """The `softswitch` command as a process, for the tests."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

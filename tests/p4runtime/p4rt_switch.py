@@ -1,8 +1,6 @@
 """A switch in this process, with the real runtime and a real gRPC server, without interfaces; and
 programs for it."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager

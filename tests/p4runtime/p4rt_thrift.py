@@ -1,8 +1,6 @@
 """A client of a switch process by BMv2's runtime interface over Thrift, with names of
 programs/bench.p4."""
 
-from __future__ import annotations
-
 import socket
 from typing import Any
 

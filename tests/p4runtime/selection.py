@@ -1,8 +1,6 @@
 """What packets select: a run through programs/indirect.p4 that any P4Runtime switch can be put
 through."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

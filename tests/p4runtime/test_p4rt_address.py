@@ -1,8 +1,6 @@
 """Addresses of P4Runtime servers and paths of Unix sockets: a proxy in the environment, paths that
 are too long."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Which client is primary, which clients are notified, and which may write."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace

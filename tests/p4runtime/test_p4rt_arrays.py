@@ -1,7 +1,5 @@
 """Counters, registers and meters: whole, by index, and out of range."""
 
-from __future__ import annotations
-
 import pytest
 from p4rt_client import Client, Names, RefusedError, octets, update
 from p4rt_switch import Program, Switch

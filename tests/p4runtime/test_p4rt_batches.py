@@ -1,7 +1,5 @@
 """Batches: one outcome an update, and what each atomicity promises."""
 
-from __future__ import annotations
-
 import grpc
 import pytest
 from p4rt_client import Client, Names, RefusedError, update

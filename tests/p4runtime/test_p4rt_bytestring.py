@@ -1,7 +1,5 @@
 """Byte strings: the specification's tables of examples, and round trips."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

@@ -1,7 +1,5 @@
 """The `softswitch` command as a process, in a separate network namespace."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -3,8 +3,6 @@ send.
 
 docs/p4runtime.md lists the clients, and what each of them did against the switch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,8 +1,6 @@
 """The manual clock over gRPC, beside P4Runtime: what its calls do and refuse, and that two runs are
 the same."""
 
-from __future__ import annotations
-
 import re
 import signal
 from collections.abc import Iterator

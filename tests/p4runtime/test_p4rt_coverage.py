@@ -1,8 +1,6 @@
 """`softswitch --coverage`: what packets ran through, written at the switch's end, over programs
 that are loaded anew."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A client that we did not write: finsy, with its own arbitration, schema and entities."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial

@@ -1,8 +1,6 @@
 """What strangers hold of a switch before it has read a request: it is bounded, and the primary's
 calls go on."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import resource

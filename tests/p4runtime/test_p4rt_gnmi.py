@@ -1,7 +1,5 @@
 """A switch's interface counters by gNMI, read by another project's client: finsy's."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

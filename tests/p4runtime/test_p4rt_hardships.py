@@ -1,8 +1,6 @@
 """What a switch meets: controllers and switches that are killed, disks that are full, interfaces
 that vanish."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import random

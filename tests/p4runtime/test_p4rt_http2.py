@@ -1,7 +1,5 @@
 """The front's HTTP/2 as clients meet it: windows, headers, floods, and frames that are wrong."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import struct

@@ -1,7 +1,5 @@
 """Idle timeouts over gRPC: which entries are reported, when, and not those that packets hit."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

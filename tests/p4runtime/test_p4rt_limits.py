@@ -1,8 +1,6 @@
 """What one client may take of the server: beyond it that client is refused, and all others go
 on."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import resource

@@ -1,7 +1,5 @@
 """Packet-in and packet-out over real interfaces: a switch process between veth pairs."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

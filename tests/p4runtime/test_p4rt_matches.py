@@ -1,7 +1,5 @@
 """Match keys: packing, its inverse, and everything that the specification forbids."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

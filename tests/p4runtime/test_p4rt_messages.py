@@ -1,8 +1,6 @@
 """The messages of base/p4rt: what their .proto files have, what other packages' copies have, and
 that a process may load both."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

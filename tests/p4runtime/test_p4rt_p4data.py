@@ -1,7 +1,5 @@
 """P4Data: every type that a register or a digest of BMv2 can have, as clients write and read it."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.base.p4rt import p4d, p4i, p4t

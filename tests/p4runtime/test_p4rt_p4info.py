@@ -1,8 +1,6 @@
 """P4infos that no compiler writes: each is bound to the program or refused with a code and a name,
 at once."""
 
-from __future__ import annotations
-
 import ctypes
 import random
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Packet-in, packet-out and digests, through the real pipeline."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

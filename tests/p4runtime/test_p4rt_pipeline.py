@@ -1,7 +1,5 @@
 """Pipeline configurations: every action, what Get returns, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Action profiles over gRPC: members, groups, one-shot sets, what uses them, and each refusal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

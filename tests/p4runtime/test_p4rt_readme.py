@@ -1,8 +1,6 @@
 """softswitch/README.md: its commands start a switch unchanged, and its options are the existing
 ones."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Reads: in pieces, as of one moment, of the largest size, and without delaying other clients."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

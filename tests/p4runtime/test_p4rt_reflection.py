@@ -1,8 +1,6 @@
 """gRPC's reflection: a client without any .proto file finds the services and calls them, as grpcurl
 does."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Clone sessions and multicast groups."""
 
-from __future__ import annotations
-
 import pytest
 from p4rt_client import Client, RefusedError, update
 from p4rt_switch import Program, Switch

@@ -1,7 +1,5 @@
 """Roles with a configuration (Stratum's P4RoleConfig): what they may write, read and receive."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import grpc

@@ -1,7 +1,5 @@
 """Which member a packet selects: as the real BMv2 does, whose results are on record."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from collections.abc import Iterator

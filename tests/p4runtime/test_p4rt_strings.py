@@ -1,8 +1,6 @@
 """Types that are translated to strings: what a client calls by name, the data plane has a number
 for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

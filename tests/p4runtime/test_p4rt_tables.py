@@ -1,8 +1,6 @@
 """Table entries over gRPC: writes, reads, defaults, const entries, direct counters, and each
 refusal."""
 
-from __future__ import annotations
-
 import pytest
 from p4rt_client import Client, Names, RefusedError, update
 from p4rt_switch import Switch

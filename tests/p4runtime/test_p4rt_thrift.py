@@ -1,8 +1,6 @@
 """BMv2's runtime interface over Thrift: calls as its tools make them, and one state with
 P4Runtime."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,8 +1,6 @@
 """BMv2's runtime interface over Thrift, and what any client may send to it: at most its own
 connection ends."""
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

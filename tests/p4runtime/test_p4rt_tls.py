@@ -1,7 +1,5 @@
 """TLS: the server's certificate, clients' certificates, and files that are no good."""
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import queue

@@ -1,8 +1,6 @@
 """A switch's steps in its log and in a file of JSON lines, and captures: the real process on the
 manual clock."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

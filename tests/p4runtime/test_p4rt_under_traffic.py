@@ -1,7 +1,5 @@
 """Registers, counters and meters are written and read over P4Runtime while packets use them."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Parser value sets over gRPC: members of each kind, what packets do then, and each refusal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

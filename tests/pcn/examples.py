@@ -1,8 +1,6 @@
 """What READMEs, docs/ and the help of commands print to be typed: commands, Python, and commands in
 running text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

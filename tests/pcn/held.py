@@ -1,7 +1,5 @@
 """A port that is paused for as long as the test wants."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

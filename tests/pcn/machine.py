@@ -4,8 +4,6 @@ Networks of other users of this machine aren't seen: a separate mount namespace 
 /run/pcn-lab.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

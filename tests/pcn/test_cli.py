@@ -1,7 +1,5 @@
 """The pcn command without a network: help, errors, units, doctor."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

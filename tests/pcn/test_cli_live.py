@@ -1,7 +1,5 @@
 """The pcn command on a network that it brought up: each command once, in a user's order."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

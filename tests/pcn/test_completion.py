@@ -1,7 +1,5 @@
 """Scripts of `pcn completion`, each in its shell: a word that Tab completes."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """Settings and PFC frames on a network that runs: written values are read back, and take effect."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

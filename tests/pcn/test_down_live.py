@@ -1,8 +1,6 @@
 """`pcn down` and `pcn status`, where no network or several are up: on a machine of the test's
 own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 as printed; Python's of all kinds; and what running text names. test_examples_alone.py and
 test_lab_examples.py have the others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -2,8 +2,6 @@
 as printed: they bring one up themselves, run in virtual time, or call make, Mininet and the judges
 of docs/trust.md."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,8 +1,6 @@
 """Commands in a folder with another user's `signal.py`: no process that they start imports it.
 (machine.py runs those of the pages in such a folder, too.)"""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,8 +1,6 @@
 """Every example of `pcn p4 import` in the documentation and in its help, as another user than
 root."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -2,8 +2,6 @@
 are, and one that can't be loaded breaks its own name alone. (Schemes: tests/hosts/
 test_discovery.py; topologies: tests/topologies/test_lookup.py.)"""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Keep-alive by the packet generator of a live switch: an output that nothing leaves, and its
 sender slows down."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The examples of a lab with a Tofino switch, as printed: where eth2 is cabled to another host, and
 stand-ins of Stratum and of the driver answer at the switch's address."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What can be seen of a network that runs: its state, its packets, its logs, its namespaces."""
 
-from __future__ import annotations
-
 import fcntl
 import math
 import os

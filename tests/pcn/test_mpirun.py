@@ -1,7 +1,5 @@
 """`pcn run` in the processes that mpirun starts: the result of one process, one output, one end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,8 +1,6 @@
 """The notebook in examples/: its cells run one after another, as in Jupyter, and show what their
 texts state."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

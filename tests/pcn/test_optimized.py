@@ -1,7 +1,5 @@
 """Under PYTHONOPTIMIZE=2 docstrings are gone: no data may be in them."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

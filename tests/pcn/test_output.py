@@ -1,8 +1,6 @@
 """What commands print, and where: results on stdout, progress and notes on stderr; --json, --quiet,
 -v, --debug."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,8 +1,6 @@
 """`pcn watch --prometheus`: the numbers of `watch --json`, as Prometheus' own client library reads
 them."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,8 +1,6 @@
 """What keeps commands quick beside a network that takes half of the machine: they load little, and
 write tables that need no folding without rich, which look the same."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import string

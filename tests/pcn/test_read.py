@@ -1,7 +1,5 @@
 """`pcn counters`, `pcn registers`: the place that a cell has; `pcn tables`: how values look."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

@@ -1,8 +1,6 @@
 """The start of the three commands: a terminal's encoding, streams that are closed, a folder that is
 gone, Ctrl-C."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """`pcn watch` on a terminal: keys, the chosen row, its series; what is drawn fits."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

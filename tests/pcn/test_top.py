@@ -1,7 +1,5 @@
 """`--top`: a run in virtual time on the terminal has what the page has; it changes no result."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

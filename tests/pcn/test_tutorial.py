@@ -1,7 +1,5 @@
 """The tutorial's lessons: each program runs as any user, and prints what its page shows."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

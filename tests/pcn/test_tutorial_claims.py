@@ -1,8 +1,6 @@
 """What the tutorial's text claims beyond the numbers that its programs print: by those numbers, or
 by a run of the lesson's programs with a log. test_tutorial.py compares the numbers with runs."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """`pcn up` where other users may write: its sockets, its record, and the folder of its logs."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

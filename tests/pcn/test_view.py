@@ -1,7 +1,5 @@
 """What `pcn watch` shows, on terminals of several sizes."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

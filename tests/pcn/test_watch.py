@@ -1,7 +1,5 @@
 """When `pcn watch` looks: on a clock that only looks move."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

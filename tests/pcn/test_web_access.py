@@ -1,8 +1,6 @@
 """The live page for all readers: keyboard, screen reader, colour-blind eyes, a connection that
 breaks."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import socket

@@ -1,8 +1,6 @@
 """The live page's frames have what a run recorded, while it goes on and from its folder; watching
 changes no result."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

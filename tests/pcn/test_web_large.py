@@ -1,8 +1,6 @@
 """The live page with 568 nodes: fit and zoom, orders, search, the heat map, the log; what a step
 touches is counted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A P4 network's run in virtual time on the live page."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

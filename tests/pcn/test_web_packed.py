@@ -1,7 +1,5 @@
 """A recording packed for the page comes back as it was, to what the page shows."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

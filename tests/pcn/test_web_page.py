@@ -1,8 +1,6 @@
 """The live page in a real Chromium: it shows what the server sent, replays it, and fits its
 window."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

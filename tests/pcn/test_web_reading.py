@@ -1,8 +1,6 @@
 """What a reader does with a saved replay, in a real browser: searches, clicks a line, selects and
 goes back, reads it on a phone, in the dark and on paper."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

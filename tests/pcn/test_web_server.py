@@ -1,8 +1,6 @@
 """The live page's server: which requests it refuses, and that a reader who connects again loses
 nothing."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

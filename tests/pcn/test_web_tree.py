@@ -1,8 +1,6 @@
 """The card of the congestion tree and groups that unfold, in a real browser: each is what the run's
 own files have."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

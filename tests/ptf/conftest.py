@@ -1,7 +1,5 @@
 """ptf-tests/records.py, whose folder is no package."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """ptf-tests/run.py on the manual clock: its records, and what it refuses."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

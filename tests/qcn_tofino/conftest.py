@@ -1,7 +1,5 @@
 """Makes the interpreter of Tofino's assembly importable."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

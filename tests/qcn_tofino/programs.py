@@ -1,7 +1,5 @@
 """The compiled programs, their tables filled by the controller, and packets through them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,8 +1,6 @@
 """QCN's congestion points as p4src/tna has them. Numbers are those of its registers: bytes and ns
 in 32 bits, which wrap. `draw`: what the chip's random number generator gave, 32 bits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from pcn.controller.marking.qcn_in_cp import Culprit

@@ -1,8 +1,6 @@
 """A switch whose outputs are queues, first in, first out, and one input of it. Times are ns,
 lengths bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

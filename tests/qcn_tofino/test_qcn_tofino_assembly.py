@@ -1,8 +1,6 @@
 """The programs that were compiled for Tofino decide as the models of their rules do: their
 committed assembly, run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """By what the rules of the two architectures differ. docs/tofino.md has these bounds."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

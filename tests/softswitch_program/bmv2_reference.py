@@ -2,8 +2,6 @@
 and what a field keeps of them. Written apart from the code generator, which tests compare with
 it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

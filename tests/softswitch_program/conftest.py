@@ -1,7 +1,5 @@
 """Makes this folder's helpers importable."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Generated checksums and hashes, against Python's."""
 
-from __future__ import annotations
-
 import zlib
 from random import Random
 from typing import Any

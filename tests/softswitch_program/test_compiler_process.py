@@ -1,8 +1,6 @@
 """The C compiler as a child: it goes with the process that started it, within limits, and leaves
 nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

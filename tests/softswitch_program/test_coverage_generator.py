@@ -1,8 +1,6 @@
 """Covered programs: their counts are those of the steps that traced programs report, and they do
 with packets what uncovered ones do."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Fields of no bits: a program with them is the one without them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

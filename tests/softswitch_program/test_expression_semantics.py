@@ -1,7 +1,5 @@
 """Generated arithmetic against BMv2's rules, on random expressions, widths and packets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bmv2_reference import Field, evaluate

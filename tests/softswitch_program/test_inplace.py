@@ -1,7 +1,5 @@
 """The in-place form: its standard metadata, and parsers of many paths."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

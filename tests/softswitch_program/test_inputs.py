@@ -1,7 +1,5 @@
 """Files to read that others may have made: pipes and devices hold up no one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

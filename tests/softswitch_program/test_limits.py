@@ -1,8 +1,6 @@
 """Limits of a program: each is enforced, the error names the place in one line, and docs/switch.md
 lists the limit."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

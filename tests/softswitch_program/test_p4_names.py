@@ -1,8 +1,6 @@
 """Names of P4 files before p4c, which puts them into a shell's command line: no name is more than a
 name."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Generated parsers and deparsers: bounds, errors, transitions, stacks, unions, varbits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,8 +1,6 @@
 """The cache of compiled programs: never stale, nothing bad in it, and what is damaged in it is made
 again."""
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The loader: what it accepts, and that it refuses everything else by name, place and line."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path

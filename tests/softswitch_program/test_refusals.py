@@ -1,8 +1,6 @@
 """What the switch can't run is refused at load by name: the construct, its place in the JSON, and
 the line of P4 where the JSON has one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,8 +1,6 @@
 """Requests of programs to the switch, with values at the ends of their ranges: 0 is a value, not
 the lack of one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

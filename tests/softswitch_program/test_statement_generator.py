@@ -1,7 +1,5 @@
 """Generated actions: headers, state, requests to the switch, jumps, messages."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Generated tables and controls: keys, entries, defaults, and where control goes after them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Traced programs: their steps have names, and they do with packets what untraced ones do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Makes this folder's helpers importable, and links for live tests."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@ it has to become.
 
 Both are made from the same description; nothing here cuts."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

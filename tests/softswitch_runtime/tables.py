@@ -1,7 +1,5 @@
 """Tables of programs/tables.c, by number, and what can be done with one."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Iterator

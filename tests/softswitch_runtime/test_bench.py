@@ -1,7 +1,5 @@
 """The bench's tools compile and measure something; what they measure is `make bench-switch`'s."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """What is made for each core counts those that the process may use, as `taskset` and cpusets have
 it."""
 
-from __future__ import annotations
-
 import os
 from types import SimpleNamespace
 from typing import Any

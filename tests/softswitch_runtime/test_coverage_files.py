@@ -1,8 +1,6 @@
 """Files of coverage: counts that are read as they were written, and reports of them; names of a
 program may be a stranger's."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,8 +1,6 @@
 """A live switch whose packets the engine moves: what its own queues haven't, frame for frame as in
 virtual time; and what must not end it."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import subprocess

@@ -2,8 +2,6 @@
 frames leave at the same nanoseconds, at each port in the same order. (test_manual_clock.py runs on
 both; judges/dataplane compares the data-plane tests.)"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from ctypes import c_int32, c_uint64
 

@@ -1,8 +1,6 @@
 """The packet generator: which frames come in, at which nanosecond; on the live clock that they
 come."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 from collections.abc import Sequence

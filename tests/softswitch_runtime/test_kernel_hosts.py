@@ -1,8 +1,6 @@
 """TCP and UDP of kernel hosts behind the switch, whose offloads are on: checksums and frames of 64
 KB."""
 
-from __future__ import annotations
-
 import random
 import socket
 import threading

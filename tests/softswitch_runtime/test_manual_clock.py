@@ -1,8 +1,6 @@
 """The manual clock: a switch whose time the test moves, with ports without interface. Every time
 here is exact."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable
 from ctypes import c_uint64

@@ -1,8 +1,6 @@
 """Checksums and segmentation that a kernel leaves to the switch, against packets that are made
 field by field."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing

@@ -1,8 +1,6 @@
 """Files that the user names to be written: another user's links, names and pipes have no part in
 where the bytes go."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

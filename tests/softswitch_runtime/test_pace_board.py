@@ -1,7 +1,5 @@
 """The board on which nodes report whether they keep pace."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

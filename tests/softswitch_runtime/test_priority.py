@@ -1,7 +1,5 @@
 """What a system refuses: the switch and the agents go on without it."""
 
-from __future__ import annotations
-
 import errno
 import mmap
 import os

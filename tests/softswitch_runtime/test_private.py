@@ -1,8 +1,6 @@
 """Folders and files of this user alone: whatever the umask, another user's earlier folder, or
 another user's links."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil

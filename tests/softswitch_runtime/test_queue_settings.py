@@ -1,8 +1,6 @@
 """Depths and rates of single queues, as simple_switch has them, on the manual clock. Every time is
 exact."""
 
-from __future__ import annotations
-
 from ctypes import c_int32, c_uint64
 
 import pytest

@@ -1,8 +1,6 @@
 """The switch on real interfaces, with a program written by hand: simple_switch's rules around the
 two pipelines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

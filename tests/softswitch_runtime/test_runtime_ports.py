@@ -1,7 +1,5 @@
 """Interfaces: tags, lengths, bursts, coming and going; and what is refused."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

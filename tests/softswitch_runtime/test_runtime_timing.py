@@ -2,8 +2,6 @@
 wakes up for it. A packet may be as late as the machine makes it, never early. When what happens, to
 the nanosecond: test_manual_clock."""
 
-from __future__ import annotations
-
 import ctypes
 import time
 from collections.abc import Callable

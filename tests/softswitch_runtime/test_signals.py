@@ -1,8 +1,6 @@
 """Signals at the worst moment: to a thread that is not the main one, which sleeps, just before it
 sleeps, in a destructor, as a class is made."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

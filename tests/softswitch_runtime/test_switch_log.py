@@ -1,8 +1,6 @@
 """The switch's log on a disk that gets full: lines that have no room are counted, and the switch
 goes on."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -1,8 +1,6 @@
 """Arguments of entries, and of a default action: however many, wherever they stand, whatever else
 an entry keeps."""
 
-from __future__ import annotations
-
 import errno
 import random
 from dataclasses import dataclass

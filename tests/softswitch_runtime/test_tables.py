@@ -1,7 +1,5 @@
 """Tables against a brute-force model: any order of insertions, changes and removals, any lookup."""
 
-from __future__ import annotations
-
 import errno
 import random
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A file with several switches of one process: what is read from it, and what is refused."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

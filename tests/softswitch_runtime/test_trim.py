@@ -1,8 +1,6 @@
 """Packet trimming, csrc/trim.h: the lengths of a cut frame, whose turn is next, and the switch's
 option."""
 
-from __future__ import annotations
-
 import ctypes
 import struct
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """The C parts on their own: units/*.c, compiled with warnings as errors and the sanitizers, and
 run."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 import zlib

@@ -1,7 +1,5 @@
 """Makes the driver of programs without a switch importable, and NP-ECN's model of a port."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

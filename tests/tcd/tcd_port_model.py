@@ -1,8 +1,6 @@
 """TCD's states with RESUMEs reported by PFC, and with RESUMEs detected by the port's rest, on
 NP-ECN's port model."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

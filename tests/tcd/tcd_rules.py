@@ -1,8 +1,6 @@
 """TCD as docs/tcd.md has it, of one port and class, written as a state machine, and PFC's events of
 that port. Times are us in v1model, ns on Tofino; queues bytes, or cells."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import IntEnum
 

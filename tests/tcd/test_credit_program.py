@@ -1,8 +1,6 @@
 """The compiled programs take a flow control packet for a RESUME when it ends a lack of credits, and
 only then: against a count of our own, whatever comes."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterator

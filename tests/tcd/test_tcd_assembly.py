@@ -1,8 +1,6 @@
 """The program that was compiled for Tofino decides as the models of rest, states and RED do: its
 assembly, run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """docs/tofino.md's tables of the differences of TCD by time: every row has the tests listed
 here."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

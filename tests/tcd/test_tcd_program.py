@@ -1,8 +1,6 @@
 """The compiled programs mark as the state machine does, packet by packet, whatever the times and
 queues are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """The compiled program that detects RESUMEs by rest has the models' states, and counts where PFC's
 would differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Compares TCD whose RESUME a port's rest shows with TCD whose RESUME PFC reports, on a model of a
 port; and Tofino's registers with the state machine: equal except in the cases of docs/tofino.md."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -2,8 +2,6 @@
 protocol's. Stands where a lab has its SDE's bfruntime_pb2.py; only the fields that the client uses
 are here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -7,8 +7,6 @@ and is bound, ids, widths, whole keys, actions, entries that exist or don't, pri
 fields that are only read.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

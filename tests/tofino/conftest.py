@@ -1,7 +1,5 @@
 """Stratum's stand-in, with counters that have counted, and a copy of the sample."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path

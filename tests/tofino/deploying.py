@@ -1,7 +1,5 @@
 """`pcn deploy` in this process."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

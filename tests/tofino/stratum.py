@@ -6,8 +6,6 @@ a separate schema (not by what the controller encodes with); names are found in 
 description as Stratum finds them; only VERIFY_AND_COMMIT loads; every write carries an election id.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import json

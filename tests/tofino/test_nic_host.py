@@ -1,7 +1,5 @@
 """`pcn host` on the two ends of a veth pair, each in a separate network namespace, in real time."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,8 +1,6 @@
 """`pcn deploy --bfrt`: a gRPC server of the BF Runtime service in the test's process, with our own
 description of the messages in place of an SDE's."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,8 +1,6 @@
 """What a driver, or whatever answers at its port, sends: it ends at most the command, with one
 line."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json

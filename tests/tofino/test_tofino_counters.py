@@ -1,7 +1,5 @@
 """Bytes: what a counter adds to a frame follows from the program, path by path."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,8 +1,6 @@
 """`pcn deploy` against a P4Runtime server that checks the package, and the entries by the
 p4info."""
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import json

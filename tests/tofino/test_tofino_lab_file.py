@@ -1,7 +1,5 @@
 """ports.yaml: the sample, each fault with its line, field and way out, and text that is none."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

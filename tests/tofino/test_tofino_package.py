@@ -1,7 +1,5 @@
 """The package: its bytes against protobuf's own, and what is refused before it is sent."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,8 +1,6 @@
 """What `pcn deploy --program qcn` and `qcn_in` write: set points and samples by port, feedback in
 steps, sessions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path

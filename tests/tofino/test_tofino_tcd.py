@@ -1,7 +1,5 @@
 """What `pcn deploy --program tcd` writes: RED's curve in steps, and TCD's parameters by port."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Networks for tests, drawn."""
 
-from __future__ import annotations
-
 import random
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Parking lot, fat-tree and Clos: sizes, ports, ways, and what is refused."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from ipaddress import IPv4Address

@@ -1,8 +1,6 @@
 """Files of networks, ours and other projects': what is read, what is refused, and that writers give
 it back."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import combinations, product

@@ -1,8 +1,6 @@
 """Headroom of shared buffers, and what a live network lacks: named before anything runs, all at
 once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

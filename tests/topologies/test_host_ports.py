@@ -1,8 +1,6 @@
 """Hosts with several ports: shortest paths, trails and routes of random networks beside a search of
 one's own."""
 
-from __future__ import annotations
-
 from collections import deque
 from pathlib import Path
 

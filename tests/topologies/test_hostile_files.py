@@ -1,7 +1,5 @@
 """Files that are made to hurt: each ends with one line, in bounded time and memory."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Topologies by reference: names, Python files, entry points; in this process and in others."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Topologies: routes, names, round trips, and what is refused."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import math

@@ -1,8 +1,6 @@
 """Users' files and packages that have the names of 0.1: a line with the new one, and what is read
 all the same."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Options of files: none is taken that changes nothing, and what stands in the file is named."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Pictures of networks: all of a network is in them, nothing lies on something else, and flows
 change nothing."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from io import BytesIO

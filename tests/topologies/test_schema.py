@@ -1,7 +1,5 @@
 """topology.schema.json against the reader: the same fields, and what the schema allows is read."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """config_db.json of SONiC on switches of any topology."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

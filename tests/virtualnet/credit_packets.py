@@ -1,7 +1,5 @@
 """Networks with InfiniBand's credits, and the flow control packets of their captures."""
 
-from __future__ import annotations
-
 import math
 import struct
 from dataclasses import dataclass, replace

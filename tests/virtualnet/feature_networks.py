@@ -1,8 +1,6 @@
 """Networks with flows for each thing that a network may have, by its name: a topology, flows, and
 options of VirtualNetwork."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

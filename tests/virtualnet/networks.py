@@ -1,7 +1,5 @@
 """Small networks for the tests of virtual time."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ the engine's prefix, once macros are expanded; a call through a table of functio
 table alone.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections import defaultdict

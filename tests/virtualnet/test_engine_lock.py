@@ -1,8 +1,6 @@
 """The engine's lock: who waits for it gets it in turn, and what is changed with it changes the run
 as if nothing had happened meanwhile."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import time

@@ -1,7 +1,5 @@
 """Flows' paths: logged as programs choose them, given, and as files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """The class of CNPs and ACKs: the highest, a given one, or that of their flow's data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """An engine without an observer has no trace of the calls; one with "explain" gives the same
 results."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 """The examples of docs/virtualnet.md: a scheduler, an endpoint, a flow control and a kind of node,
 each a file."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """A network whose parts are in several processes: the same run as in one, whatever is seen of it.
 Here parts are threads, with the letters of processes; tests/pcn/test_mpirun.py has processes."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Sequence

@@ -2,8 +2,6 @@
 account of them, by the frames on all lines and the times of PAUSE, gives the same; and nothing of a
 run depends on them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace

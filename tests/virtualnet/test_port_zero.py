@@ -1,7 +1,5 @@
 """A switch's ports may count from 0, as they do in p4sim's examples."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

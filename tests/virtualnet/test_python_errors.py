@@ -1,7 +1,5 @@
 """What a program gets from a network in virtual time for an unknown name: a line that names it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 

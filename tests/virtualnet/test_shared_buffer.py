@@ -1,8 +1,6 @@
 """A switch's shared buffer: thresholds in closed form, RESUME by occupancies alone, and that
 nothing is lost."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

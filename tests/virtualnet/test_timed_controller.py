@@ -1,8 +1,6 @@
 """A controller of a program that isn't RDMA's in a timed network: entries, packets and digests at
 simulated times."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A timed network of any programs, without RDMA: frames at given times, through switches that
 differ."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Flows that one call adds: the same as by a call each, and their headers are those of
 hosts/wire.py."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory

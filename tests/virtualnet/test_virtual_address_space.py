@@ -1,8 +1,6 @@
 """A run where address space is limited (ulimit -v): the same results in less of it, or the reason
 and the way out."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,8 +1,6 @@
 """Invariants of the engine's parts: checked where the environment has PCN_ASSERTIONS, and not
 computed elsewhere."""
 
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import os

@@ -1,8 +1,6 @@
 """A scheme that is a C file alone: the same run as one of ours, by the commands' names; bad
 files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The engine's callbacks of algorithms: their arguments, their errors, and that no objects stay
 behind."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os

@@ -1,8 +1,6 @@
 """Captures in virtual time on a disk without room: the run ends as without them, and its end
 reports the error."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

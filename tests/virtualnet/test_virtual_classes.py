@@ -1,7 +1,5 @@
 """Traffic classes: each flow in its own, PFC by class, strict priorities."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

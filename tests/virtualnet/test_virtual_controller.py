@@ -1,8 +1,6 @@
 """A controller in virtual time: packets and digests between it and a program, each at its simulated
 time."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

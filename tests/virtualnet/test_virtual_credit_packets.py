@@ -1,8 +1,6 @@
 """Flow control packets of InfiniBand's credits: their content in captures against a separate count,
 and that losses of them and of data heal."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """InfiniBand's credits: nothing is lost and no buffer overflows, on random networks too; lanes
 don't stop each other; and what refuses credits."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

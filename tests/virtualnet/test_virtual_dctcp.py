@@ -1,7 +1,5 @@
 """DCTCP in virtual time against the paper's model of N flows in step (SIGCOMM'10, 3.3)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

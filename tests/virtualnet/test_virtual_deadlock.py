@@ -1,8 +1,6 @@
 """Deadlocks are found exactly: what is found never dissolves, and where none is, all that was sent
 arrives."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Literal

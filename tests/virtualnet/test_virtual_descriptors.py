@@ -1,8 +1,6 @@
 """Switches need descriptors: a network raises the limit as far as it may, and names it where it may
 not."""
 
-from __future__ import annotations
-
 import resource
 from pathlib import Path
 

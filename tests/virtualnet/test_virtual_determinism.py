@@ -1,8 +1,6 @@
 """Equal input gives equal output to the bit, however events are queued, and at any pace; and every
 parameter matters."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from dataclasses import replace

@@ -2,8 +2,6 @@
 model of the agents' own code have for it, and a result directory that the runner writes without
 root."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

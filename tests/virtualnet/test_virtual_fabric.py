@@ -1,8 +1,6 @@
 """Output buffers behind a fabric: when frames leave, how full buffers get, PFC's account, that
 nothing leaks, and that the order of events is the same."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal

@@ -1,8 +1,6 @@
 """Faults of links: what is lost, comes twice or comes late, what that does, and that every packet
 is accounted for."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

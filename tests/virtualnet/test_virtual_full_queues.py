@@ -1,7 +1,5 @@
 """Queues that drop what they can't hold: what is lost there is repeated, and counts stay right."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

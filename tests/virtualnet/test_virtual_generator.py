@@ -1,8 +1,6 @@
 """Packet generators in virtual time: what a switch's program gets, when, and that nothing else
 changes by it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise

@@ -1,8 +1,6 @@
 """Hosts with several ports in virtual time: each port is a NIC, and the route chooses among
 them."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """HPCC in virtual time (SIGCOMM'19), with the telemetry that its program writes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Switches that take time themselves, and switches that cut through."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Lossy networks in virtual time: what go-back-N and selective repeat achieve by closed forms, and
 that all arrives."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """ECMP: a flow's five-tuple decides its path; flows share all shortest ones."""
 
-from __future__ import annotations
-
 import zlib
 
 import pytest

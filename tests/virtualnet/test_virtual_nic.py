@@ -2,8 +2,6 @@
 times, under random flows, rates that change, PAUSE and RESUME. And what a capture holds, byte for
 byte and as tshark reads it."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import subprocess

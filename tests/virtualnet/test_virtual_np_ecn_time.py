@@ -2,8 +2,6 @@
 switch is paused, and all but those that the bound in docs/tofino.md allows where one is. The data
 plane counts the differences."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path

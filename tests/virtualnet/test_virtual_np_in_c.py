@@ -1,8 +1,6 @@
 """NPs in C, beside their Python texts: the same CNPs at the same times; what they can't decide ends
 the run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

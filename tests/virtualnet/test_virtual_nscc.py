@@ -1,8 +1,6 @@
 """NSCC in virtual time: the delay that it holds, and the same run however it is computed.
 judges/htsim compares it with uet-htsim."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

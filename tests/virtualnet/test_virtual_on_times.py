@@ -1,8 +1,6 @@
 """What max(Ton) is derived from, docs/tcd.md: how long a port is on between two pauses or lacks of
 credits, and by how much its queue falls though nothing drains."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

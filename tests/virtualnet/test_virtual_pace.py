@@ -2,8 +2,6 @@
 
 Nothing here asserts that a run is on time: that is a matter of the machine."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,8 +1,6 @@
 """Flows over several paths in virtual time: by their UDP source ports, and around those whose
 packets are marked."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

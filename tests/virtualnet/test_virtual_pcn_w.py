@@ -1,7 +1,5 @@
 """PCN with a window: what it does to the first burst, and that RecRate is needed still."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

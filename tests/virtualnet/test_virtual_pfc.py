@@ -1,8 +1,6 @@
 """PFC outside the P4 program: lossless by construction, PAUSE and RESUME at the thresholds, expiry,
 response time; and the program that does it itself marks the same packets."""
 
-from __future__ import annotations
-
 import ctypes
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 """The log of PFC frames and the latency of packets: what they hold, and that no result depends on
 them."""
 
-from __future__ import annotations
-
 import ctypes
 from collections import Counter
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Programs that do what ours don't mean the same in virtual time, in place and in their general
 form."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

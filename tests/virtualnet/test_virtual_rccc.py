@@ -1,8 +1,6 @@
 """RCCC in virtual time: a receiver grants its line's rate, and the same run however it is computed.
 judges/htsim compares it with uet-htsim."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

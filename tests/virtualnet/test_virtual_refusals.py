@@ -1,7 +1,5 @@
 """Requests that the engine in C refuses: Python makes none of them, with any name of a network."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Routes that change some time after a link has gone down or come up."""
 
-from __future__ import annotations
-
 import math
 from ipaddress import IPv4Address
 

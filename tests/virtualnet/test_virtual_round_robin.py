@@ -1,8 +1,6 @@
 """Round robin over a switch's inputs: shares, order, PFC's account, and that the order of events is
 the same."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal

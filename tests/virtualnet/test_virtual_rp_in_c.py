@@ -1,8 +1,6 @@
 """An RP in C beside its Python text: the same decisions at each event, in the engine and outside;
 bad files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -2,8 +2,6 @@
 rates and half the times, does the same in half the time. Where a scheme has a constant, or a unit
 on the wire, the test takes it away, and the scheme scales; so that is all there is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """QCN and TIMELY in virtual time: switches' messages and acknowledgements reach the RPs, at the
 time they should."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json

@@ -1,8 +1,6 @@
 """A scheme on stars: what `pcn scheme check --stars` measures, beside what the scheme's rule
 holds."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

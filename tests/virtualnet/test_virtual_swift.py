@@ -1,7 +1,5 @@
 """Swift in virtual time: the round trip is the target, with few flows and with many."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -2,8 +2,6 @@
 time: without congestion control traffic is the same in both, frame by frame. The data plane counts
 the packets that only one of the two marks UE."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,8 +1,6 @@
 """One run on several threads: the same run as on one, whatever is seen of it; and threads that end
 with it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """When frames arrive, to the picosecond; links that change; samples."""
 
-from __future__ import annotations
-
 import random
 import signal
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Packet trimming in virtual time: what a full queue refuses comes as headers, and its receiver
 requests it at once."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from itertools import pairwise

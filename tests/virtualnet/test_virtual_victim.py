@@ -1,8 +1,6 @@
 """The victim flow (PCN, section 2 and 3.1) in virtual time: what PFC alone does to it, and what PCN
 does for it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 """Flows that start when others have arrived: at the very time, on any host, in every order of
 events."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,8 +1,6 @@
 """Windows in virtual time: throughput by closed forms, which packets are acknowledged, and what the
 RP gets of it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, Literal

@@ -1,8 +1,6 @@
 """PFC watchdogs: a storm is detected, its packets are dropped or sent all the same, and its end
 restores the port."""
 
-from __future__ import annotations
-
 import json
 import struct
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Deficit round robin among classes at a port, beside strict priorities."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Indexed counters, meters and registers: sections 9.3.2, 9.4.2 and 9.7."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

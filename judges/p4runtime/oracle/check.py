@@ -1,8 +1,6 @@
 """What is wrong with matches, actions, counts and meters, whatever holds them. Each finding is the
 name of a rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from oracle.info import EXACT, LPM, RANGE, TERNARY, Action, Field, Param

@@ -5,8 +5,6 @@ README.md, "Limits", names. An entry that a long run doesn't meet has to go, exc
 survives most of the time: `run.py` prints how often it met each.
 """
 
-from __future__ import annotations
-
 from oracle.known import Difference
 from oracle.rules import (
     DENIED,

@@ -1,7 +1,5 @@
 """Updates that break no rule, drawn from the p4info and what the model holds."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,8 +1,6 @@
 """What else is in an update that a target may answer otherwise, where no rule of rules.py names
 it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from oracle.model import Model

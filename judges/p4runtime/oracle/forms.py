@@ -5,8 +5,6 @@ their shortest strings. Without them it holds the message's own strings: so is r
 answers, whose strings have to be canonical.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

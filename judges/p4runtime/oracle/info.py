@@ -1,7 +1,5 @@
 """A p4info as the oracle sees it: what a client may name, and the limits that come with it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,8 +1,6 @@
 """Sends batches, compares each answer with the model's decision, and then all that the server holds
 with the model."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Generator, Iterator

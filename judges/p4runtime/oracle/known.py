@@ -1,8 +1,6 @@
 """What a judge finds wrong, and what of it is a known difference of the target: that is counted and
 not reported."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

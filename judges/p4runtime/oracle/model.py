@@ -6,8 +6,6 @@ breaks no rule has to be accepted. One that breaks some has to be refused, with 
 them; unless every rule that it breaks is a choice of the server's, which then may accept it too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ A mutation returns whether it applies. The model, which is independent of it, de
 rule is then broken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mutations of table entries: keys, matches, actions, and what hangs on an entry."""
 
-from __future__ import annotations
-
 from oracle.draw import DELETE, INSERT, MODIFY, Draw
 from oracle.info import EXACT, LPM, OPTIONAL, RANGE, TERNARY
 from oracle.mutate import breaks, call_of, entity, field_of

@@ -1,8 +1,6 @@
 """Mutations of what is no table entry: action profiles, arrays, replication, value sets,
 digests."""
 
-from __future__ import annotations
-
 from oracle.draw import DELETE, INSERT, Draw
 from oracle.mutate import breaks, entity
 from oracle.profiles import GROUP, MEMBER

@@ -1,7 +1,5 @@
 """Action profiles: members, groups, and what entries refer to. Section 9.2."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from oracle.check import wrong_call

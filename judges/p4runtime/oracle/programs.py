@@ -1,7 +1,5 @@
 """The programs that are fuzzed: all that the tests load, and all that the project brings along."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Everything that a server holds, read and compared with what the model holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 

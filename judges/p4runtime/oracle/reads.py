@@ -1,7 +1,5 @@
 """Reads that select something, and reads of missing entities: sections 9.1.6 and 13."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Multicast groups and clone sessions: section 9.5. Ports and instances are those of v1model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from oracle.forms import Form, replica_form

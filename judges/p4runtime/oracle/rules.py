@@ -6,8 +6,6 @@ places. `choice` marks what a server may also accept: an option, a limit of the 
 question that the specification leaves open.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pcn.base.p4rt import rpc_code

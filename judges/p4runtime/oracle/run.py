@@ -9,8 +9,6 @@ each violation, with the options that show it again (`--episode`), and how often
 difference was met. The exit status is 1 if there is a violation.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

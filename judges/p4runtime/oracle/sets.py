@@ -1,7 +1,5 @@
 """Value sets and digests: sections 9.6 and 9.8."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from oracle.check import wrong_matches

@@ -1,7 +1,5 @@
 """Table entries and what hangs on them: sections 9.1, 9.3.1 and 9.4.1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from oracle import profiles

@@ -1,8 +1,6 @@
 """What is judged: the service of the embedded switch in this process, or any P4Runtime server over
 gRPC."""
 
-from __future__ import annotations
-
 import binascii
 import contextlib
 import queue

@@ -1,8 +1,6 @@
 """Byte strings by the specification's section 8.3, written anew: the oracle shares no code with
 what it judges."""
 
-from __future__ import annotations
-
 
 def shortest(value: int) -> bytes:
     """The canonical string of an unsigned number."""

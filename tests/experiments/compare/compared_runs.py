@@ -1,7 +1,5 @@
 """Results and groups of runs that the tests of comparisons share."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The files of a comparison, and results that it refuses in one line."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """The best run of each number: tested against the next, among all comparisons of the table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

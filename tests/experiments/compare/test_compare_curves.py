@@ -1,7 +1,5 @@
 """Curves over time of a comparison: means of seeds, one colour for a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from compared_runs import stored_run

@@ -1,7 +1,5 @@
 """Which runs are one group, what groups are called, and settings that differ."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

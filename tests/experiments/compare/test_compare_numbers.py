@@ -1,7 +1,5 @@
 """Numbers side by side: which differences are marked, words and units, rows of what a run lacks."""
 
-from __future__ import annotations
-
 import pytest
 from compared_runs import group, rows_of
 

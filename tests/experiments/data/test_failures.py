@@ -1,8 +1,6 @@
 """A text, a picture or a check that fails: numbers and everything else are kept, and one line names
 what is missing."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Captures of virtual time: both ways in one file, in order; a file of the engine that had no room
 is no capture."""
 
-from __future__ import annotations
-
 import errno
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parameters by name: units, ranges, and errors."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

@@ -1,7 +1,5 @@
 """Parquet files that PCN Lab writes, read by the library that most readers have: pyarrow."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

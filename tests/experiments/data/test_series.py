@@ -1,7 +1,5 @@
 """Series give back what was recorded, by time, however it came."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """Metrics over arrays whose answer is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

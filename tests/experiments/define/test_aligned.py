@@ -1,7 +1,5 @@
 """Numbers of a column have their points below each other, and no digit that wasn't there."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Arrivals and in-casts: equal seeds give equal flows, and loads are exact in the mean."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 

@@ -1,7 +1,5 @@
 """What charts show, however they are drawn: equal lines, single events, what is cut."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 

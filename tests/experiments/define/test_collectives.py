@@ -1,8 +1,6 @@
 """Collective operations: every rank has at the end what the operation gives it; parts add up; what
 isn't one."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """What seeds decide: the declarations against the plans, and where means have a spread."""
 
-from __future__ import annotations
-
 import operator
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The fluid model (equations 3 to 7) against what appendix A derives from it. Claims 0.28 to 0.35,
 and 0.10."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

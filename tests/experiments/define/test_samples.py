@@ -1,8 +1,6 @@
 """Flows of several seeds together: their statistics are those that pandas and scipy make of the
 flows themselves."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 from collections.abc import Callable

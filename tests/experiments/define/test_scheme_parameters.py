@@ -1,7 +1,5 @@
 """Parameters of schemes in scenarios: those that follow from the network."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,8 +1,6 @@
 """Closed forms, against the figures that follow from the paper's equations (claims 0.10, 0.28 to
 0.35)."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import pytest

@@ -1,7 +1,5 @@
 """Workloads: Table 1's shares, load, Poisson gaps, bursts, and that a seed decides them."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path

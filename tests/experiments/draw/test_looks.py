@@ -1,7 +1,5 @@
 """Looks of schemes, ports and groups: colour, mark and stroke, once for all pictures and pages."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,8 +1,6 @@
 """What pictures of figures show: nothing hides anything, nothing is cut without a word, seeds
 show."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import subprocess

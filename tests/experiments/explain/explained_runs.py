@@ -1,7 +1,5 @@
 """Runs that the tests of `pcn explain` share, and their explanations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`pcn explain`: why the flows of a run were slow, by the parts of their time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

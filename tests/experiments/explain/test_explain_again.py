@@ -1,7 +1,5 @@
 """The run that `pcn explain` repeats: the same digest, or refused, and no code of a result."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

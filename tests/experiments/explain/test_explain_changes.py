@@ -1,7 +1,5 @@
 """`pcn explain` with a change: without a root, with another scheme."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

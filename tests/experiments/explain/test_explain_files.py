@@ -1,7 +1,5 @@
 """Files of an explanation: whole, or as they were before."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Why packets were marked, and by which port."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

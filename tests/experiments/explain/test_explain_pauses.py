@@ -1,7 +1,5 @@
 """Roots of PAUSE: which port began it, whose flows filled it, and circles."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

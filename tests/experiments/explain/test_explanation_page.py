@@ -1,7 +1,5 @@
 """The page of `pcn explain`: its drawings have the data's widths, rings and bars."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`pcn explain --job`: a chain of flows whose parts sum to the makespan."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`--explain` of `pcn run` and `pcn sweep`: parts of completion times, which sum to them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

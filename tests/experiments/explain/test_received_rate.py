@@ -1,8 +1,6 @@
 """What PAUSE did to the rates that PCN's senders took, and a second account of it: by the lines of
 all ports, the times at which their gates were closed, and Algorithm 1."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from itertools import pairwise

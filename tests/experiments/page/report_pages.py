@@ -1,7 +1,5 @@
 """Reports as the tests of this folder open them, and the browser that opens them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

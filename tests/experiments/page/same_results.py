@@ -1,8 +1,6 @@
 """Compares two pages of results: python same_results.py BEFORE.md AFTER.md. Prints the rows that
 differ."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

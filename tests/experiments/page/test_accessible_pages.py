@@ -1,8 +1,6 @@
 """Pages for everybody: axe-core finds no violation, by keys alone all is reached, on a phone
 nothing scrolls sideways, and lines of a chart differ for any eyes."""
 
-from __future__ import annotations
-
 import base64
 import io
 import itertools

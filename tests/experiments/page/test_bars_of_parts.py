@@ -1,7 +1,5 @@
 """Bars of parts on the pages of explained runs: as wide as the data have them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each claim of docs/claims.md has an address that exists, and docs/results.md is what was run."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

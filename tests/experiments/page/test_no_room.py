@@ -1,8 +1,6 @@
 """A disk that is full, for real: a small tmpfs in the tests' mount namespace. Files that had room
 are kept; one line names the others."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

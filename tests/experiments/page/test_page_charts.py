@@ -1,8 +1,6 @@
 """Charts of pages in a real browser: each mark is a value, legends hide, a part of an axis is shown
 in all charts that have it, by pointer and by keys alone."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Colours and strokes of a report's plots: each flow, link and run has one, and none means two."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

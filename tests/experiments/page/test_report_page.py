@@ -1,7 +1,5 @@
 """A report in a real browser: offline, no complaint at any width, its parts and what folds."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -1,7 +1,5 @@
 """A report on paper: its sheets, its colours, and the screen as it was before."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

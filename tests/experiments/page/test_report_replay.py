@@ -1,7 +1,5 @@
 """The replay of a report: the slider's moment, links, queues, rates and lines of it, and play."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

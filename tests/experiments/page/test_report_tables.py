@@ -1,7 +1,5 @@
 """Tables and titles of a report: numbers at a glance, limiters, hosts, the way to an interval."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

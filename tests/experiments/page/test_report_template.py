@@ -1,7 +1,5 @@
 """The compiled template of a report, and the cache that has it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

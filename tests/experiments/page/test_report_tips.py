@@ -1,7 +1,5 @@
 """What a report shows where the pointer is, and the other views of a plot."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Checks of several runs in the terminal: one table where it fits, else one a run; no column is
 left out. Other tables alike: no number is cut."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """DCQCN's figures: its testbed, PFC's shares by ports, DCQCN's by flows, the victim."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.experiments.define.outcomes import Outcome, Outcomes

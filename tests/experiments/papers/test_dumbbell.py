@@ -1,7 +1,5 @@
 """The dumbbell's plan, checks and story, on a recording made by the paper's fluid model."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The study of Fig. 12's factors: what its variants change, and that its verdicts come from the
 numbers alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.experiments.define.outcomes import Outcome, Outcomes

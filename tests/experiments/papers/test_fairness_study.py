@@ -1,7 +1,5 @@
 """The studies of fairness: what their variants change, and what they read from runs."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.experiments.data.plan import Plan

@@ -1,7 +1,5 @@
 """Fig. 2: which of its runs have several seeds, and what is made of these."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

@@ -1,8 +1,6 @@
 """Fig. 20 and Table 3: flows by size into four priorities, and what that does to PAUSE and
 completion times."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

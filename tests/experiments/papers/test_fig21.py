@@ -1,8 +1,6 @@
 """Fig. 21: the pod, its flows, and that runs that stand still are counted and not taken for
 losses."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

@@ -1,8 +1,6 @@
 """Fig. 5 in virtual time: above its share F1 is paused, and F0 with it; at or below it no flow
 is."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.experiments.data.errors import ExperimentError

@@ -1,8 +1,6 @@
 """Fig. 12's and 13's flows have the documented load, and the shares of R1's link follow from
 counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

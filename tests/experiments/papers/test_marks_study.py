@@ -1,7 +1,5 @@
 """The study of marks: NP-ECN's decisions against the queue without PAUSE, by order and bounds."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

@@ -1,8 +1,6 @@
 """The catalogue of figures: what it runs, what it keeps, and that verdicts come from the numbers
 alone."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -1,7 +1,5 @@
 """Charts of figures have the paper's own numbers beside ours, wherever it states them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,8 +1,6 @@
 """QCN-T's figure, and the model of what ends a cycle: against its closed forms, and against
 packets."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import statistics

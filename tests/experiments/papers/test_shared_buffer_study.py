@@ -1,8 +1,6 @@
 """The study of static and dynamic thresholds: equal flows for all runs of a seed, the switches,
 what the page shows."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

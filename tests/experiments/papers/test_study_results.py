@@ -1,8 +1,6 @@
 """Results of the studies and the fluid model, in runs of this tree: orderings and bounds, not
 digits."""
 
-from __future__ import annotations
-
 import pytest
 from short_plans import number, outcome
 

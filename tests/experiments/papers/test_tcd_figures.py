@@ -1,7 +1,5 @@
 """TCD's figures: what short runs show, and that verdicts come from the numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from short_plans import until

@@ -1,8 +1,6 @@
 """The study of PCN beside today's transports: equal flows for all schemes, numbers of small runs,
 the page's tables."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """RZ 3880's figures: one run of each kind, of one seed, agrees with the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """The victim scenario: its plan against the paper's Fig. 1, and what it shows, in virtual time."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 

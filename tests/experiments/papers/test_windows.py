@@ -1,7 +1,5 @@
 """DCTCP's, HPCC's and Swift's figures in runs of this tree: orders and bounds, not digits."""
 
-from __future__ import annotations
-
 import pytest
 from short_plans import number, outcome
 

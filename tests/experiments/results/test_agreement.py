@@ -3,8 +3,6 @@
 The live run itself is in test_live_run.py; two virtual ones stand here for both.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

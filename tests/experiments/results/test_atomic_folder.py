@@ -1,8 +1,6 @@
 """Files that are written whole or not at all, in a folder where others may have put links of the
 same names."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """What reports quote of docs/: the sections are there, and their figures are those of runs."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

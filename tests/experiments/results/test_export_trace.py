@@ -1,8 +1,6 @@
 """`--export trace`: a separate reader of trace events, against the other files of the run; and
 speedscope."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

@@ -5,8 +5,6 @@ events): he puts links to root's folder into the place of his folder, or of what
 in root's folder has the names that are written, so whatever follows a link changes it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

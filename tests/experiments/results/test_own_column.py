@@ -1,8 +1,6 @@
 """What docs/ARCHITECTURE.md promises: a column of summary.json, a port's counter and a page each
 are one declaration."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import fields, make_dataclass

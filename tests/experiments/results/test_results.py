@@ -1,7 +1,5 @@
 """What a run writes: series, summary, figures, report, and where."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

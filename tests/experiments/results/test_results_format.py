@@ -1,7 +1,5 @@
 """docs/results-format.md has what runs write, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Results that 0.1 wrote: of_0_1.tar.xz has a run and a sweep, as its `pcn` left them, without
 pages and pictures."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from pathlib import Path

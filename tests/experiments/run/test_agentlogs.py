@@ -1,7 +1,5 @@
 """The agents' logs as series."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A live run's drain: it ends when nothing is inside a switch, and returns what stays there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any

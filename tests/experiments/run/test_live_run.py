@@ -5,8 +5,6 @@ What a run measures is judged elsewhere (`make run`). Here stands only what hold
 any load.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A run that is longer than its plan: its series stay bounded."""
 
-from __future__ import annotations
-
 import pytest
 
 from pcn.experiments.data import records

@@ -1,7 +1,5 @@
 """When an agent was too late for the run to be a result, and which k is chosen."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a recorder reads of all ports is what a plan's samples have of single ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

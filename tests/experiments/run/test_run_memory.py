@@ -1,8 +1,6 @@
 """The memory that a run states, beside what it takes; and a run that the machine hasn't the
 memory for."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Which registers of a port become series: the queue's, and those that marking points name, a
 user's too; and that PAUSEs of all classes that flows have are counted."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Where a result comes from, by git: of a repository that the test makes."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sockets by which others could reach a process."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Iterable, Iterator

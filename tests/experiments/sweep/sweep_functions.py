@@ -1,7 +1,5 @@
 """Functions that sweeps of tests run: found by this module's name, in whichever process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

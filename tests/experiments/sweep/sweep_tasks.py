@@ -1,7 +1,5 @@
 """Tasks that the tests of sweeps run, and progress that they read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`pcn sweep`: tasks, its arguments, its table and picture, runs that fail."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sweeps by the workers of a Dask scheduler: with TLS, as docs/sweeps.md prints it, and without."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

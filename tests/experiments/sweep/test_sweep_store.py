@@ -1,7 +1,5 @@
 """The store of a sweep: what it keeps, what is run again, damage and full disks."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

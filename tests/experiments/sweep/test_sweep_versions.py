@@ -1,7 +1,5 @@
 """Sources that decide about a run: where one changes, the run is another."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Processes of this machine that run a sweep: killed, left behind, gone on with."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Bins of flows by size: what they hold, and the tables that a run prints."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

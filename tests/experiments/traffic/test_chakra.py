@@ -1,8 +1,6 @@
 """Chakra's execution traces: flows start when what their nodes wait for is over; what isn't known
 is refused."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """Collective operations on a network: their times against closed forms, their parameters, what they
 refuse."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

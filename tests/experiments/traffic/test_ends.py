@@ -1,7 +1,5 @@
 """Hosts of files of flows on the topology, and its options that are texts."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

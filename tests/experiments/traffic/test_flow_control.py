@@ -1,7 +1,5 @@
 """A result of traffic has the flow control that its switches had."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files of flows beyond a line a flow: flows that wait for others, Parquet, captures."""
 
-from __future__ import annotations
-
 import io
 import re
 import struct

@@ -1,8 +1,6 @@
 """The largest queues of a run of traffic: how often it looks, at which ports, and what is kept over
 time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """What a virtual run records on request: events, queues, series of flows, captures, and files for
 HPCC's scripts."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What classes of traffic repeat: how `--reliability` is read, and what a run with it shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.parquet as pq

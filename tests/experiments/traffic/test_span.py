@@ -1,7 +1,5 @@
 """Flows that start until a time, in place of a number of flows."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

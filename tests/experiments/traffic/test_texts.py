@@ -1,7 +1,5 @@
 """Texts of traffic's pages and tables, as a reader meets them who has seen the run alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Traffic of many flows on any network: what it is made of, what becomes of the flows, and both
 commands."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -1,8 +1,6 @@
 """What a run of traffic keeps and does of each flow: counts, since what stands around the engine
 grows with them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
