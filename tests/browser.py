@@ -44,11 +44,7 @@ class Browser:
         theirs_read, ours_write = os.pipe()
         command = [
             *(
-                program,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-dev-shm-usage",
+                program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                 "--disable-quic",
             ),
             *(
@@ -58,7 +54,7 @@ class Browser:
                 "--disable-sync",
             ),
             *(f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"),
-        ]
+        ]  # fmt: skip
         # DevTools speaks over the descriptors 3 and 4; bash, since dash knows no descriptors above
         # 9
         redirect = f'exec "$@" 3<&{theirs_read} 4>&{theirs_write}'
@@ -139,13 +135,9 @@ class Browser:
         text = {"text": "\r"} if name == "Enter" else {}
         for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
             self.call(
-                "Input.dispatchKeyEvent",
-                **text,
-                type=kind,
-                key=name,
-                code=name,
+                "Input.dispatchKeyEvent", **text, type=kind, key=name, code=name,
                 windowsVirtualKeyCode=_KEYS[name],
-            )
+            )  # fmt: skip
 
     def move_to(self, x: float, y: float) -> None:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)

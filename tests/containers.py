@@ -89,18 +89,9 @@ def rootless() -> Iterator[Container]:
     compiled."""
     user = ("setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
     trial = (
-        *user,
-        "unshare",
-        "--user",
-        "--map-root-user",
-        "--mount",
-        "--net",
-        "ip",
-        "link",
-        "set",
-        "lo",
-        "up",
-    )
+        *user, "unshare", "--user", "--map-root-user", "--mount", "--net", "ip", "link", "set",
+        "lo", "up",
+    )  # fmt: skip
     if subprocess.run(trial, capture_output=True, check=False).returncode != 0:
         needs.missing(needs.USER_NAMESPACES)
     with shared_folder() as home:
@@ -121,25 +112,11 @@ def rootless() -> Iterator[Container]:
             **{"PYTHON_PREFIX": sys.base_prefix, "PYTHON_VENV": sys.prefix, "CHECKOUT": str(ROOT)},
         }
         outer = (
-            "unshare",
-            "--mount",
-            "--propagation",
-            "private",
-            "sh",
-            "-c",
-            _REACHED,
-            "sh",
-            str(NOBODY),
-            str(home),
-        )
+            "unshare", "--mount", "--propagation", "private", "sh", "-c", _REACHED, "sh",
+            str(NOBODY), str(home),
+        )  # fmt: skip
         inner = (
-            "unshare",
-            "--user",
-            "--map-root-user",
-            *_NAMESPACES,
-            "sh",
-            "-c",
-            f'{_RUN} && exec "$@"',
-            "sh",
-        )
+            "unshare", "--user", "--map-root-user", *_NAMESPACES, "sh", "-c",
+            f'{_RUN} && exec "$@"', "sh",
+        )  # fmt: skip
         yield Container((*outer, *inner), home, environment)

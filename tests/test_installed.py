@@ -311,17 +311,9 @@ def test_base_runs_and_reports(environment_with: Make) -> None:
     assert "series.parquet" not in page
     assert "Appendix A notifies all flows at once" in page  # docs/choices.md
     base.pcn(
+        "sweep", "dumbbell", "--seeds", "1:2", "--jobs", "1", "--set", "duration=1ms", "--out",
         "sweep",
-        "dumbbell",
-        "--seeds",
-        "1:2",
-        "--jobs",
-        "1",
-        "--set",
-        "duration=1ms",
-        "--out",
-        "sweep",
-    )
+    )  # fmt: skip
     assert files(base, "sweep") == {"done.jsonl", "means.csv"}
 
 

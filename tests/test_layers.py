@@ -27,13 +27,8 @@ LAYERS = (
 """From the bottom up. A package imports those of lower rows."""
 ROOMS = {
     "experiments": {
-        "data": "",
-        "define": "data",
-        "traffic": "data define",
-        "papers": "data define traffic",
-        "draw": "data define",
-        "run": "data define",
-        "results": "data define",
+        "data": "", "define": "data", "traffic": "data define", "papers": "data define traffic",
+        "draw": "data define", "run": "data define", "results": "data define",
         "sweep": "data define papers draw run results",
         "page": "data define papers draw results sweep",
         "compare": "data define papers draw results page",
@@ -41,14 +36,11 @@ ROOMS = {
         "runner": "data define papers run results page",
     },
     "experiments.papers.pcn": {
-        "claims": "",
-        "scenarios": "claims",
-        "plans": "scenarios",
-        "variants": "",
+        "claims": "", "scenarios": "claims", "plans": "scenarios", "variants": "",
         "figures": "claims scenarios plans variants",
         "studies": "claims plans variants figures scenarios",
     },
-}
+}  # fmt: skip
 """By package: its rooms (folders, modules) from the bottom up, each with those that it imports."""
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

@@ -67,13 +67,9 @@ def main() -> int:
         for name in ("softswitch", "engine"):
             record = Path(folder) / name
             code = run.run(
-                TARGETS[name](),
-                "manual",
-                options.program,
-                options.trim,
-                record,
+                TARGETS[name](), "manual", options.program, options.trim, record,
                 list(options.tests),
-            )
+            )  # fmt: skip
             if code != 0:
                 return code
             cases.append(records.read(record.read_text(encoding="utf-8")))

@@ -17,17 +17,9 @@ def compile_program(source: Path, into: Path) -> None:
     """Writes NAME.json and NAME.p4info.txtpb."""
     raw, info = into / "raw.json", into / f"{source.stem}.p4info.txtpb"
     command = [
-        "p4c-bm2-ss",
-        "--std",
-        "p4-16",
-        "--Wdisable=unused",
-        "--Wdisable=unsupported",
-        "--p4runtime-files",
-        str(info),
-        "-o",
-        str(raw),
-        source.name,
-    ]
+        "p4c-bm2-ss", "--std", "p4-16", "--Wdisable=unused", "--Wdisable=unsupported",
+        "--p4runtime-files", str(info), "-o", str(raw), source.name,
+    ]  # fmt: skip
     subprocess.run(command, cwd=source.parent, check=True)
     document = _bare(json.loads(raw.read_text()))
     raw.unlink()

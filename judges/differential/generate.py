@@ -305,13 +305,9 @@ def _paths(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
             rounds = rng.randint(0, 2)
             packed = port << 7 | rng.randrange(8) << 4 | rounds
             frame = struct.pack(
-                "!BBHHH",
-                ingress,
-                egress,
-                packed,
-                rng.choice((1, 2, 3, 9)),
+                "!BBHHH", ingress, egress, packed, rng.choice((1, 2, 3, 9)),
                 rng.choice((14, 20, 60, 500)),
-            )
+            )  # fmt: skip
             yield (
                 _ethernet(rng, 0x0900)
                 + frame

@@ -189,14 +189,9 @@ def fuzz(seconds: float, folder: Path, seed: int) -> int:
     while time.monotonic() < end:
         words = [sys.executable, __file__, "run", str(seed), str(seed + MUTANTS - 1)]
         process = subprocess.Popen(
-            words,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            errors="replace",
-            start_new_session=True,
-        )
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+            errors="replace", start_new_session=True,
+        )  # fmt: skip
         try:
             output, errors = process.communicate(timeout=MUTANTS * CASE_S)
         except subprocess.TimeoutExpired:

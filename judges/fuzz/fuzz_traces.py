@@ -81,23 +81,8 @@ RANKS = (
     ),
 )
 _NUMBERS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    11,
-    12,
-    2**21,
-    2**22,
-    2**31,
-    2**32 - 1,
-    2**53,
-    2**63 - 1,
-    2**63,
-    2**64 - 1,
-)
+    0, 1, 2, 3, 4, 5, 11, 12, 2**21, 2**22, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1,
+)  # fmt: skip
 _KINDS = (*range(9), COMPUTE, SEND, RECEIVE, COLLECTIVE, COLLECTIVE, 2**31, -1)
 _OPERATIONS = (ALL_REDUCE, BROADCAST, ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER, 8, -1)
 _NAMES = (

@@ -429,14 +429,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if of.command == "draw":
             draw_flows(
-                of.topology,
-                of.out,
-                of.workload,
-                of.load,
-                quantity("time", of.duration),
-                of.incast,
-                of.seed,
-            )
+                of.topology, of.out, of.workload, of.load, quantity("time", of.duration),
+                of.incast, of.seed,
+            )  # fmt: skip
         elif of.command == "run":
             settings = {
                 name: float(value) for name, _, value in (text.partition("=") for text in of.param)

@@ -374,14 +374,8 @@ def htsim(
             str(_matrix_file(scenario, folder, Path(scratch))),
         ]
         command += [
-            "-end",
-            "1000000",
-            "-seed",
-            str(seed),
-            "-o",
-            f"{scratch}/log",
-            *scenario.options,
-        ]
+            "-end", "1000000", "-seed", str(seed), "-o", f"{scratch}/log", *scenario.options,
+        ]  # fmt: skip
         command += [*ULTRA_ETHERNET[scheme], *CONFIGURATIONS[configuration]]
         if scenario.file is not None:
             file = Path(scratch) / "network.topo"

@@ -89,16 +89,10 @@ def test_groups_are_compared_in_order() -> None:
     ]
     assert groups_in_order(dump) == [
         *(
-            "==",
-            "mgrp(1)",
-            "  -> (L1h=0, rid=0)",
-            "  -> (L1h=2, rid=0)",
-            "**",
-            "mgrp(2)",
-            "  -> (L1h=1, rid=1)",
-            "==",
+            "==", "mgrp(1)", "  -> (L1h=0, rid=0)", "  -> (L1h=2, rid=0)", "**", "mgrp(2)",
+            "  -> (L1h=1, rid=1)", "==",
         )
-    ]
+    ]  # fmt: skip
 
 
 def test_router_is_equal_beside_bmv2(tmp_path: Path) -> None:

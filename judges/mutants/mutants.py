@@ -57,29 +57,19 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "hosts/csrc": ("tests/hosts", "judges/fuzz/test_fuzz_frames.py"),
     "hosts/csrc/virtual": ("tests/virtualnet", "judges/swarm"),
     "hosts/algorithms": (
-        "tests/hosts",
-        "judges/fuzz/test_fuzz_frames.py",
-        "tests/controller/test_qcn_at_inputs.py",
-        "tests/experiments/data/test_parameters.py",
-        "tests/virtualnet/test_virtual_schemes.py",
-        "judges/swarm",
+        "tests/hosts", "judges/fuzz/test_fuzz_frames.py",
+        "tests/controller/test_qcn_at_inputs.py", "tests/experiments/data/test_parameters.py",
+        "tests/virtualnet/test_virtual_schemes.py", "judges/swarm",
     ),
     "softswitch/csrc": (
-        PTF,
-        "tests/softswitch_runtime",
-        "tests/p4runtime",
-        "judges/p4runtime",
+        PTF, "tests/softswitch_runtime", "tests/p4runtime", "judges/p4runtime",
         "judges/test_sanitizers.py",
     ),
     "p4src/v1model": (
-        PTF,
-        "tests/p4/test_compiled.py",
-        "tests/np_ecn",
-        "tests/tcd",
-        "tests/virtualnet",
+        PTF, "tests/p4/test_compiled.py", "tests/np_ecn", "tests/tcd", "tests/virtualnet",
         "tests/experiments/papers/test_unbiased.py",
     ),
-}
+}  # fmt: skip
 """And the tests of each."""
 WITH_INNER = ("virtualnet/csrc",)
 """Of these folders, those in them count as well."""

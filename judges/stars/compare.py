@@ -100,18 +100,10 @@ class Line(Star):
     def topology(self, flows: int) -> Topology:
         hosts = max(FLOWS)
         bare = clos(
-            1,
-            2,
-            1,
-            hosts,
-            self.rate_bps,
-            self.rate_bps,
-            self.rtt_s / 8,
-            strands=1,
-            spines=0,
+            1, 2, 1, hosts, self.rate_bps, self.rate_bps, self.rtt_s / 8, strands=1, spines=0,
             mtu_bytes=wire.data_bytes(self.payload_bytes),
             xoff_bytes=XOFF_BYTES,
-        )
+        )  # fmt: skip
         specs = (
             FlowSpec(n + 1, f"h{n}", f"h{hosts}", start_s=n * self.rtt_s / flows)
             for n in range(flows)
@@ -220,34 +212,14 @@ NS3: dict[str, Callable[[Any, Star], Side]] = {
     "dctcp": _dctcp,
 }
 SETTINGS: dict[str, object] = {
-    "ENABLE_QCN": 1,
-    "USE_DYNAMIC_PFC_THRESHOLD": 1,
-    "ALPHA_RESUME_INTERVAL": 1,
-    "RATE_DECREASE_INTERVAL": 4,
-    "CLAMP_TARGET_RATE": 0,
-    "RP_TIMER": 300,
-    "EWMA_GAIN": 0.00390625,
-    "FAST_RECOVERY_TIMES": 1,
-    "DCTCP_RATE_AI": "1000Mb/s",
-    "ERROR_RATE_PER_LINK": 0,
-    "L2_CHUNK_SIZE": 4000,
-    "L2_ACK_INTERVAL": 1,
-    "L2_BACK_TO_ZERO": 0,
-    "HAS_WIN": 0,
-    "GLOBAL_T": 1,
-    "VAR_WIN": 0,
-    "FAST_REACT": 0,
-    "U_TARGET": 0.95,
-    "MI_THRESH": 0,
-    "INT_MULTI": 1,
-    "MULTI_RATE": 0,
-    "SAMPLE_FEEDBACK": 0,
-    "RATE_BOUND": 1,
-    "ACK_HIGH_PRIO": 0,
-    "LINK_DOWN": "0 0 0",
-    "ENABLE_TRACE": 1,
-    "BUFFER_SIZE": BUFFER_MB,
-}
+    "ENABLE_QCN": 1, "USE_DYNAMIC_PFC_THRESHOLD": 1, "ALPHA_RESUME_INTERVAL": 1,
+    "RATE_DECREASE_INTERVAL": 4, "CLAMP_TARGET_RATE": 0, "RP_TIMER": 300, "EWMA_GAIN": 0.00390625,
+    "FAST_RECOVERY_TIMES": 1, "DCTCP_RATE_AI": "1000Mb/s", "ERROR_RATE_PER_LINK": 0,
+    "L2_CHUNK_SIZE": 4000, "L2_ACK_INTERVAL": 1, "L2_BACK_TO_ZERO": 0, "HAS_WIN": 0,
+    "GLOBAL_T": 1, "VAR_WIN": 0, "FAST_REACT": 0, "U_TARGET": 0.95, "MI_THRESH": 0,
+    "INT_MULTI": 1, "MULTI_RATE": 0, "SAMPLE_FEEDBACK": 0, "RATE_BOUND": 1, "ACK_HIGH_PRIO": 0,
+    "LINK_DOWN": "0 0 0", "ENABLE_TRACE": 1, "BUFFER_SIZE": BUFFER_MB,
+}  # fmt: skip
 """run.py's, where a scheme has no other."""
 
 

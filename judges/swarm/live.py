@@ -180,16 +180,10 @@ def _faults(rng: random.Random, topology: Topology) -> Iterator[Fault]:
         switch = rng.choice(switches)
         kind = rng.choice(
             (
-                "link",
-                "pause",
-                "thresholds",
-                "forget_routes",
-                "forget_all",
-                "stall",
-                "controller",
-                "stop",
+                "link", "pause", "thresholds", "forget_routes", "forget_all", "stall",
+                "controller", "stop",
             )
-        )
+        )  # fmt: skip
         if kind == "link":
             end = rng.choice(ends)
             yield Fault(begin_s, "link_down", end)

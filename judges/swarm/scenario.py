@@ -284,17 +284,10 @@ def _faults(rng: random.Random, topology: Topology, length_s: float) -> Iterator
         end = rng.choice(ends)
         kind = rng.choice(
             (
-                "link_down",
-                "link_slower",
-                "flow_control",
-                "notifications",
-                "data",
-                "routes",
-                "restart",
-                "silent",
-                "stop",
+                "link_down", "link_slower", "flow_control", "notifications", "data", "routes",
+                "restart", "silent", "stop",
             )
-        )
+        )  # fmt: skip
         if kind == "link_down":
             yield Fault(begin_s, "link_down", (end.node, end.port))
             yield Fault(over_s, "link_as_it_was", (end.node, end.port))

@@ -221,13 +221,9 @@ def main() -> int:
         with signals.raising():
             topology = lookup.find_topology(arguments.topology).build()
             wrong = soak(
-                topology,
-                arguments.target,
-                arguments.k,
-                arguments.minutes,
-                arguments.seed,
+                topology, arguments.target, arguments.k, arguments.minutes, arguments.seed,
                 arguments.out,
-            )
+            )  # fmt: skip
     except (KeyboardInterrupt, signals.Terminated):
         print("soak: interrupted", file=sys.stderr)
         return 130

@@ -88,21 +88,11 @@ def generate(
             tracked = [word for construct in _TRACKED for word in ("--track-coverage", construct)]
             command = [str(args.p4testgen), *architecture, "--std", "p4-16"]
             command += [
-                "-I",
-                str(args.include),
-                "--test-backend",
-                "STF",
-                "--max-tests",
-                str(args.tests),
-            ]
+                "-I", str(args.include), "--test-backend", "STF", "--max-tests", str(args.tests),
+            ]  # fmt: skip
             command += [
-                "--path-selection",
-                args.paths,
-                "--seed",
-                str(args.seed),
-                "--out-dir",
-                folder,
-            ]
+                "--path-selection", args.paths, "--seed", str(args.seed), "--out-dir", folder,
+            ]  # fmt: skip
             try:
                 done = subprocess.run(
                     [*command, *tracked, *more, str(program)],
@@ -165,14 +155,9 @@ def sample(program: Path, args: argparse.Namespace) -> Sample:
     if not config.exists():
         part = config.with_suffix(".part")
         command = [
-            str(args.p4c),
-            "-I",
-            str(args.include),
-            "-o",
-            str(part),
-            "--p4runtime-files",
+            str(args.p4c), "-I", str(args.include), "-o", str(part), "--p4runtime-files",
             str(info),
-        ]
+        ]  # fmt: skip
         done = subprocess.run([*command, str(program)], capture_output=True, text=True)
         if done.returncode:
             return Sample(program.stem, generated._replace(last_line="p4c-bm2-ss refuses it"), [])

@@ -81,28 +81,17 @@ def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
         process = subprocess.Popen(
             [
                 *(
-                    sys.executable,
-                    "-m",
-                    "pcn.softswitch",
-                    str(program),
-                    "--clock",
-                    "manual",
-                    *options,
-                    "-L",
-                    "trace",
+                    sys.executable, "-m", "pcn.softswitch", str(program), "--clock", "manual",
+                    *options, "-L", "trace",
                 ),
                 *(
-                    "--log-file",
-                    str(log),
-                    "--thrift-port",
-                    "0",
-                    "--grpc-server-addr",
+                    "--log-file", str(log), "--thrift-port", "0", "--grpc-server-addr",
                     "127.0.0.1:0",
                 ),
             ],
             stderr=subprocess.PIPE,
             text=True,
-        )
+        )  # fmt: skip
         assert process.stderr is not None
         thrift = grpc = ""
         left: dict[int, list[bytes]] = {port: [] for port in PORTS}

@@ -74,13 +74,8 @@ def fluid(plan: Plan) -> Recording:
         series=series,
         flows=tuple(
             FlowRecord(
-                id=flow.id,
-                src=flow.src,
-                dst=flow.dst,
-                start_s=0.0,
-                sent_packets=count,
-                sent_bytes=count * plan.payload_bytes,
-                received_packets=count,
+                id=flow.id, src=flow.src, dst=flow.dst, start_s=0.0, sent_packets=count,
+                sent_bytes=count * plan.payload_bytes, received_packets=count,
                 received_bytes=count * plan.payload_bytes,
                 marked_packets=round(count * marked_share),
             )
@@ -93,13 +88,9 @@ def fluid(plan: Plan) -> Recording:
                 round(float(transmitted[-1]) / frame), capacity, round(float(marked[-1]) / frame)
             )
         },
-        left_inside={},
-        k=400,
-        duration_s=plan.duration_s,
-        wall_s=42.0,
-        versions={"python": "3.11.2"},
-        notes=("A note.",),
-    )
+        left_inside={}, k=400, duration_s=plan.duration_s, wall_s=42.0,
+        versions={"python": "3.11.2"}, notes=("A note.",),
+    )  # fmt: skip
 
 
 def _link_record(pause: int, resume: int, paused_s: float) -> LinkRecord:

@@ -47,18 +47,12 @@ def test_figure_runs_a_user_s_scheme_in_separate_processes(tmp_path: Path) -> No
     assert (
         pcn(
             [
-                "figure",
-                "fig11",
-                "--schemes",
-                AIMD,
-                "--jobs",
-                "2",
-                "--out",
+                "figure", "fig11", "--schemes", AIMD, "--jobs", "2", "--out",
                 str(tmp_path / "figures"),
             ]
         )
         == 0
-    )
+    )  # fmt: skip
     runs = json.loads((tmp_path / "figures/fig11/figure.json").read_text())["runs"]
     assert [run["keys"] for run in runs] == [{"scheme": "aimd", "seed": seed} for seed in (1, 2, 3)]
     assert all(run["numbers"]["utilisation"] > 0 and run["numbers"]["lost"] == 0 for run in runs)

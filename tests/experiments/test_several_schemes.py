@@ -91,15 +91,10 @@ def test_each_clock_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (
         pcn(
             [
-                "run",
-                "victim",
-                "--scheme",
-                "pfc",
-                "--clock",
-                "virtual",
+                "run", "victim", "--scheme", "pfc", "--clock", "virtual",
                 *(f"--set={text}" for text in SHORT),
             ]
         )
         == 0
-    )
+    )  # fmt: skip
     assert (tmp_path / "results/victim-virtual/pfc/summary.json").is_file()

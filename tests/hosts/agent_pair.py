@@ -40,23 +40,13 @@ class Pair:
         for namespace in self.namespaces:
             run("ip", "netns", "add", namespace)
             run(
-                "ip",
-                "netns",
-                "exec",
-                namespace,
-                "sysctl",
-                "-qw",
+                "ip", "netns", "exec", namespace, "sysctl", "-qw",
                 "net.ipv6.conf.all.disable_ipv6=1",
-            )
+            )  # fmt: skip
             run(
-                "ip",
-                "netns",
-                "exec",
-                namespace,
-                "sysctl",
-                "-qw",
+                "ip", "netns", "exec", namespace, "sysctl", "-qw",
                 "net.ipv6.conf.default.disable_ipv6=1",
-            )
+            )  # fmt: skip
         a, b = self.namespaces
         run(*f"ip -n {a} link add ha type veth peer name hb netns {b}".split())
         for side in range(2):
@@ -74,23 +64,12 @@ class Pair:
         }
         return [
             *(
-                "ip",
-                "netns",
-                "exec",
-                self.namespaces[side],
-                sys.executable,
-                "-m",
+                "ip", "netns", "exec", self.namespaces[side], sys.executable, "-m",
                 "pcn.hosts.agent",
             ),
             *(
-                "--name",
-                "ab"[side],
-                "--iface",
-                self.interfaces[side],
-                "--mac",
-                self.macs[side],
-                "--ip",
-                self.ips[side],
+                "--name", "ab"[side], "--iface", self.interfaces[side], "--mac", self.macs[side],
+                "--ip", self.ips[side],
             ),
             *(
                 word
@@ -100,7 +79,7 @@ class Pair:
             ),
             *("--control", str(self.folder / f"{'ab'[side]}.sock"), "--log", str(self.logs[side])),
             *options,
-        ]
+        ]  # fmt: skip
 
     def start_agents(self, *options: str) -> None:
         for side in range(2):

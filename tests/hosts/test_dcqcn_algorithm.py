@@ -277,18 +277,10 @@ def test_cnps_are_never_closer_than_n_and_each_has_its_marked_packet(
 def test_the_usual_tuning_is_the_default() -> None:
     parameters = schemes["dcqcn"].configure().parameters
     assert parameters == DcqcnParameters(
-        g=1 / 256,
-        f=5,
-        cnp_interval_s=50e-6,
-        alpha_timer_s=55e-6,
-        rate_timer_s=55e-6,
-        byte_counter_bytes=10e6,
-        r_ai_bps=40e6,
-        r_hai_bps=200e6,
-        k_min_bytes=5e3,
-        k_max_bytes=200e3,
-        p_max=0.01,
-    )
+        g=1 / 256, f=5, cnp_interval_s=50e-6, alpha_timer_s=55e-6, rate_timer_s=55e-6,
+        byte_counter_bytes=10e6, r_ai_bps=40e6, r_hai_bps=200e6, k_min_bytes=5e3,
+        k_max_bytes=200e3, p_max=0.01,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -163,19 +163,9 @@ SINGLE = ["--name", "h", "--mac", "02:00:00:00:00:01", "--ip", "10.0.0.1", "--co
 
 def test_agent_has_a_nic_for_each_interface() -> None:
     options = [
-        "--iface",
-        "a",
-        "--line-rate",
-        "1e9",
-        "--delay",
-        "1",
-        "--iface",
-        "b",
-        "--line-rate",
-        "2e9",
-        "--delay",
-        "2",
-    ]
+        "--iface", "a", "--line-rate", "1e9", "--delay", "1", "--iface", "b", "--line-rate",
+        "2e9", "--delay", "2",
+    ]  # fmt: skip
     nics = settings(parser().parse_args([*SINGLE, *options, "--link", "3:4", "--link", "5:6"])).nics
     assert [(nic.interface, nic.line_rate_bps, nic.delay_s, nic.link) for nic in nics] == [
         ("a", 1e9, 1.0, (3, 4)),

@@ -164,17 +164,9 @@ def test_what_holds_after_any_events(events: list[int | str]) -> None:
 def test_the_standard_s_values_are_the_defaults_and_there_is_no_np() -> None:
     configured = find_scheme("qcn").configure()
     assert configured.parameters == QcnParameters(
-        g_d=1 / 128,
-        byte_counter_bytes=150e3,
-        timer_s=15e-3,
-        cycles=5,
-        r_ai_bps=5e6,
-        r_hai_bps=50e6,
-        keep_target=1,
-        q_eq_bytes=26e3,
-        w=2,
-        sample_bytes=150e3,
-    )
+        g_d=1 / 128, byte_counter_bytes=150e3, timer_s=15e-3, cycles=5, r_ai_bps=5e6,
+        r_hai_bps=50e6, keep_target=1, q_eq_bytes=26e3, w=2, sample_bytes=150e3,
+    )  # fmt: skip
     np = configured.new_np()
     assert np.period_s is None
     assert np.on_marked(0.0) is None

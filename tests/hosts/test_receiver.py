@@ -57,17 +57,9 @@ class Bench:
         asks: bool = False,
     ) -> None:
         packet = DataPacket(
-            SENDER[0],
-            HOST[0],
-            SENDER[1],
-            HOST[1],
-            flow,
-            psn,
-            bytes(1000),
-            ecn,
-            last=last,
+            SENDER[0], HOST[0], SENDER[1], HOST[1], flow, psn, bytes(1000), ecn, last=last,
             asks=asks,
-        )
+        )  # fmt: skip
         self.loop.frame(wire.encode_data(packet), now)
 
     def timers(self, until: float) -> None:

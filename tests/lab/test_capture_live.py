@@ -144,17 +144,9 @@ def arrived(lab: Lab, number: int) -> tuple[int, bool]:
 def came_to(lab: Lab, node: str, interface: str) -> int:
     """How many frames, by the kernel's count."""
     command = [
-        "nsenter",
-        "-n",
-        "-t",
-        str(lab.network.node_pid(node)),
-        "ip",
-        "-j",
-        "-s",
-        "link",
-        "show",
+        "nsenter", "-n", "-t", str(lab.network.node_pid(node)), "ip", "-j", "-s", "link", "show",
         interface,
-    ]
+    ]  # fmt: skip
     output = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=LIMIT_S
     ).stdout

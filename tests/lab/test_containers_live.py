@@ -64,17 +64,9 @@ def test_container_without_a_capability_gets_a_line_that_names_it(lacking: str) 
 
 def test_live_run_reports_that_its_priority_is_normal(contained: Container) -> None:
     words = (
-        "run",
-        "dumbbell",
-        "--set",
-        "pairs=1",
-        "--set",
-        "duration=1ms",
-        "-k",
-        "3000",
-        "--out",
+        "run", "dumbbell", "--set", "pairs=1", "--set", "duration=1ms", "-k", "3000", "--out",
         "here",
-    )
+    )  # fmt: skip
     done = _run(contained, sys.executable, "-m", "pcn", *words)
     assert done.returncode == 0, done.stderr
     summary = json.loads((contained.folder / "here" / "summary.json").read_text())

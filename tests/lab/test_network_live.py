@@ -200,22 +200,13 @@ def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_
     command = f'ip link add s0-eth4 type veth peer name x0; exec {sys.executable} -c "$0" "$1" "$2"'
     done = subprocess.run(
         [
-            "unshare",
-            "-n",
-            "--mount-proc",
-            "-f",
-            "-p",
-            "sh",
-            "-c",
-            command,
-            script,
-            str(tmp_path),
-            name,
+            "unshare", "-n", "--mount-proc", "-f", "-p", "sh", "-c", command, script,
+            str(tmp_path), name,
         ],
         capture_output=True,
         text=True,
         check=True,
-    )
+    )  # fmt: skip
     assert "interface s0-eth4 exists already" in done.stdout
     assert "`ip link delete s0-eth4`" in done.stdout
 

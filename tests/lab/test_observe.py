@@ -89,14 +89,11 @@ class Agent:
         return (
             SentFlow(
                 **{
-                    **known,
-                    "flow": 1,
-                    "dst_ip": dst,
-                    "state": "sending",
+                    **known, "flow": 1, "dst_ip": dst, "state": "sending",
                     "packets": self._network.read(),
                 }
             ),
-        )
+        )  # fmt: skip
 
     def stats(self) -> Any:
         known: dict[str, Any] = dict.fromkeys(ReceivedFlow.__dataclass_fields__, 0)
@@ -104,14 +101,10 @@ class Agent:
         src = TOPOLOGY.host("h0").ip
         got = ReceivedFlow(
             **{
-                **known,
-                "flow": 1,
-                "src_ip": src,
-                "packets": packets,
-                "marked_ce": packets,
+                **known, "flow": 1, "src_ip": src, "packets": packets, "marked_ce": packets,
                 "last_s": 1,
             }
-        )
+        )  # fmt: skip
         return Stats(sent=self.flows(), received=() if self._sends else (got,), now_s=0.0)
 
 

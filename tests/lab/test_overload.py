@@ -18,17 +18,12 @@ def node(*, behind_s: float = 0.0) -> Pace:
     usual = dict.fromkeys(Pace._fields, 0)
     return Pace(
         **{
-            **usual,
-            "updated_ns": NOW,
-            "due_ns": NEVER,
-            "window_ns": WINDOW_NS,
-            "frames": 1000,
-            "late": 400,
-            "worst_ns": 8_000_000,
+            **usual, "updated_ns": NOW, "due_ns": NEVER, "window_ns": WINDOW_NS, "frames": 1000,
+            "late": 400, "worst_ns": 8_000_000,
             "behind_since_ns": round(NOW - behind_s * 1e9) if behind_s else 0,
             "sent_ppm": MILLION,
         }
-    )
+    )  # fmt: skip
 
 
 def test_network_that_keeps_pace_prints_nothing() -> None:
@@ -80,14 +75,10 @@ def test_board_of_another_network_under_the_same_name_is_refused() -> None:
             record = cast(
                 Any,
                 SimpleNamespace(
-                    name="mine",
-                    dilation=1.0,
-                    enough_k=0.0,
-                    topology=topology,
-                    board=str(board.path),
-                    is_inside=False,
+                    name="mine", dilation=1.0, enough_k=0.0, topology=topology,
+                    board=str(board.path), is_inside=False,
                 ),
-            )
+            )  # fmt: skip
             if refused:
                 with pytest.raises(
                     LabError,

@@ -90,18 +90,11 @@ def keys(frame: bytes) -> Header:
     """What SwitchIngressParser of p4src/tna extracts, and the lengths' difference."""
     header = dict.fromkeys(
         (
-            "version",
-            "ihl",
-            "total_len",
-            "checksum_error",
-            "udp",
-            "bth",
-            "bth_version",
-            "udp_length",
-            "before_udp",
+            "version", "ihl", "total_len", "checksum_error", "udp", "bth", "bth_version",
+            "udp_length", "before_udp",
         ),
         0,
-    )
+    )  # fmt: skip
     header["ipv4"] = int(frame[12:14] == b"\x08\x00")
     if not header["ipv4"]:
         return header

@@ -145,21 +145,14 @@ def test_ptf_reports_stale_programs(sources: Path) -> None:
     runner = str(CHECKOUT / "ptf-tests/run.py")
     done = subprocess.run(
         [
-            sys.executable,
-            "-c",
-            script,
-            str(manifest.ROOT),
-            runner,
-            "--target",
-            "bmv2",
-            "--clock",
-            "manual",
+            sys.executable, "-c", script, str(manifest.ROOT), runner, "--target", "bmv2",
+            "--clock", "manual",
         ],
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert done.stderr.startswith(
         "note: p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json and "
     )

@@ -103,19 +103,12 @@ def test_command_file_writes_each_kind_of_state(tmp_path: Path, kind: str) -> No
     with switch(kind=kind) as control:
         lines = written(control, file(tmp_path, EVERYTHING))
         assert lines == [
-            "learning: 1 entries",
-            "learning: 0 entries",
-            "cells[5] = 4294967295",
-            "received[2] = 30 packets, 4000 bytes",
-            "l2_hits[1] = 5 packets, 6 bytes",
-            "limits[1] = 128:9000 500000:18000 a second",
-            "limits[2] = green for all packets",
-            "policed[0] = 1000000:1 2000000:2 a second",
-            "policed[0] = 1000:10 2000:20 a second",
-            "l2: dst_addr=0x2 => forward(port=0x5)",
-            "l2: dst_addr=0x3 => forward(port=0x6)",
-            "l2: dst_addr=0x4 => forward(port=0x8)",
-            "l2: default => forward(port=0x9)",
+            "learning: 1 entries", "learning: 0 entries", "cells[5] = 4294967295",
+            "received[2] = 30 packets, 4000 bytes", "l2_hits[1] = 5 packets, 6 bytes",
+            "limits[1] = 128:9000 500000:18000 a second", "limits[2] = green for all packets",
+            "policed[0] = 1000000:1 2000000:2 a second", "policed[0] = 1000:10 2000:20 a second",
+            "l2: dst_addr=0x2 => forward(port=0x5)", "l2: dst_addr=0x3 => forward(port=0x6)",
+            "l2: dst_addr=0x4 => forward(port=0x8)", "l2: default => forward(port=0x9)",
             (
                 "acl: src_addr=* ether_type=0x800...0x8ff port=0x2 => set_wide(value=0x1, "
                 "small=0x2), priority 10"
@@ -124,7 +117,7 @@ def test_command_file_writes_each_kind_of_state(tmp_path: Path, kind: str) -> No
             "acl: default => NoAction()",
             "group 1: port 1 instance 5, port 2 instance 5, port 4 instance 6",
             "session 7: port 3 instance 0",
-        ]
+        ]  # fmt: skip
         assert control.read_table("keyless")[-1].action.args == {"value": 18, "small": 19}
         *l2, default = control.read_table("l2")
         ports = {entry.match["dst_addr"]: entry.action.args["port"] for entry in l2}
@@ -408,37 +401,18 @@ WORDS = st.one_of(
     st.sampled_from([*COMMANDS]),
     st.sampled_from(
         [
-            "l2",
-            "acl",
-            "prefixes",
-            "forward",
-            "NoAction",
-            "cells",
-            "received",
-            "limits",
-            "policed",
-            "all",
+            "l2", "acl", "prefixes", "forward", "NoAction", "cells", "received", "limits",
+            "policed", "all",
         ]
     ),
     st.sampled_from(
         [
-            "=>",
-            "0",
-            "1",
-            "0&&&0",
-            "1->2",
-            "0/0",
-            "1:1",
-            "0x",
-            "-1",
-            "|",
-            "1.2.3.4",
-            "a:b",
+            "=>", "0", "1", "0&&&0", "1->2", "0/0", "1:1", "0x", "-1", "|", "1.2.3.4", "a:b",
             "9" * 400,
         ]
     ),
     st.text(max_size=8),
-)
+)  # fmt: skip
 
 
 @example("table_add prefixes NoAction 1 0/" + "9" * 5000 + " =>")

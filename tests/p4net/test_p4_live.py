@@ -102,18 +102,9 @@ def test_commands_of_links_and_captures_find_a_hosts_interface(
     assert "1 received" in inside(live, "h1", "ping", "-c", "1", IPS["h3"])
     line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     words = [
-        sys.executable,
-        "-c",
-        line,
-        "pcap",
-        "h1",
-        "-n",
-        NAME,
-        "--count",
-        "2",
-        "--out",
+        sys.executable, "-c", line, "pcap", "h1", "-n", NAME, "--count", "2", "--out",
         str(tmp_path / "h1.pcapng"),
-    ]
+    ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1] / "src")}
     with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as capturing:
         end = time.monotonic() + LIMIT_S
@@ -173,17 +164,9 @@ def test_queues_have_depths_and_rates_of_command_files(tmp_path: Path) -> None:
     )
     with P4Live(read_exercise(folder), log_dir=tmp_path / "logs", name=NAME + "-queues") as network:
         words = [
-            "nsenter",
-            "-t",
-            str(network.node_pid("h1")),
-            "-n",
-            "ping",
-            "-c",
-            "20",
-            "-i",
-            "0.01",
+            "nsenter", "-t", str(network.node_pid("h1")), "-n", "ping", "-c", "20", "-i", "0.01",
             IPS["h3"],
-        ]
+        ]  # fmt: skip
         done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         received = int(re.findall(r"(\d+) received", done.stdout)[0])
         assert 1 <= received < 20

@@ -18,18 +18,9 @@ def running(program: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [
-        "setpriv",
-        "--pdeathsig",
-        "KILL",
-        program,
-        "--no-p4",
-        "--device-id",
-        "1",
-        "--thrift-port",
-        "0",
-        "-L",
-        "off",
-    ]
+        "setpriv", "--pdeathsig", "KILL", program, "--no-p4", "--device-id", "1", "--thrift-port",
+        "0", "-L", "off",
+    ]  # fmt: skip
     options = ["--grpc-server-addr", f"127.0.0.1:{port}", "--cpu-port", "255"]
     with subprocess.Popen(
         [*command, "--", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -247,20 +247,9 @@ def test_unix_socket_is_for_its_user_alone(tmp_path: Path) -> None:
 
 def test_shapes() -> None:
     words = [
-        "--no-p4",
-        "-i",
-        "1@a",
-        "-i",
-        "2@b",
-        "--rate",
-        "1.5G",
-        "--rate",
-        "2=64k",
-        "--delay",
-        "2=5us",
-        "--rate",
-        "510=0",
-    ]
+        "--no-p4", "-i", "1@a", "-i", "2@b", "--rate", "1.5G", "--rate", "2=64k", "--delay",
+        "2=5us", "--rate", "510=0",
+    ]  # fmt: skip
     assert parse(words).shapes() == {1: Shape(1_500_000_000, 0), 2: Shape(64_000, 5_000)}
 
 

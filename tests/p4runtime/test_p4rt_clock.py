@@ -170,23 +170,10 @@ def record(program: Program) -> list[object]:
     """What a switch process does with a burst, in its own words."""
     process = Process(
         *(
-            "--no-p4",
-            "--device-id",
-            "1",
-            "--clock",
-            "manual",
-            "-i",
-            "1",
-            "-i",
-            "2",
-            "--rate",
-            "2=1M",
-            "--queue-depth",
-            "80",
-            "--cpu-port",
-            "255",
+            "--no-p4", "--device-id", "1", "--clock", "manual", "-i", "1", "-i", "2", "--rate",
+            "2=1M", "--queue-depth", "80", "--cpu-port", "255",
         )
-    )
+    )  # fmt: skip
     try:
         assert process.lines[-1].endswith("ports: 1 2\n")
         names = program.names

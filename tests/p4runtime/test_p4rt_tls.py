@@ -38,15 +38,9 @@ class Authority:
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
         self._openssl(
-            name,
-            "-x509",
-            "-subj",
-            f"/CN={name}",
-            "-addext",
-            "basicConstraints=critical,CA:TRUE",
-            "-addext",
-            "keyUsage=critical,keyCertSign",
-        )
+            name, "-x509", "-subj", f"/CN={name}", "-addext", "basicConstraints=critical,CA:TRUE",
+            "-addext", "keyUsage=critical,keyCertSign",
+        )  # fmt: skip
 
     @property
     def certificate(self) -> Path:
@@ -61,15 +55,9 @@ class Authority:
     def _openssl(self, name: str, *options: str) -> tuple[Path, Path]:
         certificate, key = self._folder / f"{name}.crt", self._folder / f"{name}.key"
         new = (
-            "openssl",
-            "req",
-            "-new",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
+            "openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
             "-nodes",
-        )
+        )  # fmt: skip
         files = ("-keyout", str(key), "-out", str(certificate), "-days", "2")
         subprocess.run([*new, *files, *options], check=True, capture_output=True)
         return certificate, key
@@ -200,13 +188,8 @@ def test_bad_files_are_named(folder: Path, authority: Authority, server_files: l
     }
     for why, files in cases.items():
         command = [
-            *COMMAND,
-            "--no-p4",
-            "--grpc-server-addr",
-            "127.0.0.1:0",
-            "--grpc-server-ssl",
-            *files,
-        ]
+            *COMMAND, "--no-p4", "--grpc-server-addr", "127.0.0.1:0", "--grpc-server-ssl", *files,
+        ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
         assert why in done.stderr

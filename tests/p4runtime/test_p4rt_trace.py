@@ -193,14 +193,9 @@ def test_capture_that_begins_without_room_is_refused(tmp_path: Path) -> None:
 def test_captures_need_a_folder(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="name a folder that is there"):
         Process(
-            str(PROGRAMS / "bench.json"),
-            "--clock",
-            "manual",
-            "-i",
-            "1",
-            "--pcap",
+            str(PROGRAMS / "bench.json"), "--clock", "manual", "-i", "1", "--pcap",
             str(tmp_path / "none"),
-        )
+        )  # fmt: skip
 
 
 def pcap(path: Path) -> list[bytes]:

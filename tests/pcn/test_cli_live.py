@@ -28,19 +28,9 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     name = f"c{os.getpid()}-{uuid.uuid4().hex[:8]}"
     logs = tmp_path_factory.mktemp("logs")
     done = pcn(
-        "up",
-        "dumbbell",
-        "--set",
-        "pairs=1",
-        "-n",
-        name,
-        "--logs",
-        str(logs),
-        "-k",
-        "500",
-        "--param",
-        "w_min=0.05",
-    )
+        "up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(logs), "-k", "500",
+        "--param", "w_min=0.05",
+    )  # fmt: skip
     try:
         assert done.returncode == 0, done.stderr
         assert f"{name} is up" in done.stdout

@@ -21,26 +21,14 @@ BIN = Path(sys.executable).parent
 COMMANDS = {
     "sweep": [
         *(
-            BIN / "pcn",
-            "sweep",
-            "dumbbell",
-            "--scheme",
-            "pcn",
-            "--seeds",
-            "1:2",
-            "--set",
+            BIN / "pcn", "sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--set",
             "duration=1ms",
         ),
         *("--jobs", "2", "--out", "out"),
     ],
     "bench": [
-        sys.executable,
-        ROOT / "bench" / "virtual.py",
-        "incast",
-        "--repetitions",
-        "1",
-        "--duration",
-        "1e-5",
+        sys.executable, ROOT / "bench" / "virtual.py", "incast", "--repetitions", "1",
+        "--duration", "1e-5",
     ],
     "ptf": [
         sys.executable,
@@ -50,18 +38,13 @@ COMMANDS = {
     ],
     "mn": [
         *(
-            BIN / "mn",
-            "--custom",
-            ROOT / "lab" / "mn.py",
-            "--topo",
-            "dumbbell,1",
-            "--controller",
-            "none",
+            BIN / "mn", "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1",
+            "--controller", "none",
         ),
         *("--switch", "pcn", "--test", "none"),
     ],
     "another's": python_command("json.tool", "--help"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

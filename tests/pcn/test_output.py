@@ -78,37 +78,19 @@ LINES = [
     ("run", "dumbbell", *VIRTUAL, "--out", "mine"),
     ("run", "dumbbell", "--list"),
     (
-        "sweep",
-        "dumbbell",
-        "--scheme",
-        "pcn",
-        "--seeds",
-        "1",
-        "--set",
-        "duration=1ms",
-        "--jobs",
-        "1",
-        "--out",
-        "sweep",
+        "sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1", "--set", "duration=1ms", "--jobs",
+        "1", "--out", "sweep",
     ),
     ("figure", "fig10", "--out", "figures"),
     ("deploy", "--ports", "ports.yaml", "--check"),
-    ("compare", "kept"),
-    ("compare", "kept", "--out", "compared"),
-    ("view", "kept", "--save", "page.html"),
-    ("topology", "list"),
-    ("topology", "check", "star"),
-    ("topology", "convert", "star", "star.json"),
-    ("topology", "draw", "star", "star.svg"),
-    ("topology", "formats"),
-    ("scheme", "list"),
-    ("scheme", "check", "pfc"),
-    ("workload", "list"),
-    ("workload", "show", "W1"),
-    ("workload", "flows", "flows.csv"),
+    ("compare", "kept"), ("compare", "kept", "--out", "compared"),
+    ("view", "kept", "--save", "page.html"), ("topology", "list"), ("topology", "check", "star"),
+    ("topology", "convert", "star", "star.json"), ("topology", "draw", "star", "star.svg"),
+    ("topology", "formats"), ("scheme", "list"), ("scheme", "check", "pfc"), ("workload", "list"),
+    ("workload", "show", "W1"), ("workload", "flows", "flows.csv"),
     ("p4", "run", ROUTER, "--clock", "virtual", "--for", "1ms", "--send", "h1,h3"),
     ("p4", "trace", ROUTER, "--for", "1ms", "--send", "h1,h3"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", LINES, ids=" ".join)
@@ -150,17 +132,9 @@ def test_progress_goes_to_stderr_and_tables_to_stdout(
 
 def test_json_of_sweep_has_all_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [
-        "sweep",
-        "dumbbell",
-        "--scheme",
-        "pcn",
-        "--seeds",
-        "1:2",
-        "--jobs",
-        "1",
-        "--set",
+        "sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--jobs", "1", "--set",
         "duration=1ms",
-    ]
+    ]  # fmt: skip
     assert pcn([*words, "--out", str(tmp_path / "sweep"), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["folder"] == str(tmp_path / "sweep")

@@ -219,17 +219,9 @@ def test_bad_address_is_refused_with_an_example(value: str) -> None:
 def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
     start_flow(1e9)
     command = [
-        sys.executable,
-        "-u",
-        "-m",
-        "pcn",
-        "watch",
-        "-n",
-        dcqcn_lab.record.name,
-        "--prometheus",
-        "0",
-        "--json",
-    ]
+        sys.executable, "-u", "-m", "pcn", "watch", "-n", dcqcn_lab.record.name, "--prometheus",
+        "0", "--json",
+    ]  # fmt: skip
     command += ["--every", "0.3s"]
     environment = {**os.environ, "COLUMNS": "200"}
     pipes: dict[str, Any] = {

@@ -185,17 +185,8 @@ def test_page_is_used_by_keyboard(chromium: Browser) -> None:
             )
         print(reached)
     assert {
-        "back",
-        "play",
-        "forward",
-        "latest",
-        "speed",
-        "slider",
-        "network",
-        "s0:1",
-        "log",
-        "words",
-    } <= reached
+        "back", "play", "forward", "latest", "speed", "slider", "network", "s0:1", "log", "words",
+    } <= reached  # fmt: skip
 
 
 def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser) -> None:

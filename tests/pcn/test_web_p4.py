@@ -102,19 +102,9 @@ def test_page_changes_no_result() -> None:
 
 def test_command_serves_the_page_and_prints_the_table(tmp_path: Path) -> None:
     command = [
-        sys.executable,
-        "-u",
-        "-m",
-        "pcn",
-        "p4",
-        "run",
-        str(ROUTER),
-        "--clock",
-        "virtual",
-        "--for",
-        "5ms",
-        "--web",
-    ]
+        sys.executable, "-u", "-m", "pcn", "p4", "run", str(ROUTER), "--clock", "virtual",
+        "--for", "5ms", "--web",
+    ]  # fmt: skip
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     environment = {**os.environ, "COLUMNS": "200"}
     with subprocess.Popen([*command, "--json"], cwd=tmp_path, env=environment, **pipes) as process:

@@ -135,20 +135,12 @@ def test_a_copy_becomes_a_message(name: str) -> None:
     assert out.message is not None
     assert not out.ends
     expected = {
-        "hdr.ipv4.src_addr": DESTINATION,
-        "hdr.ipv4.dst_addr": SOURCE,
-        "hdr.ipv4.dscp": 56,
-        "hdr.ipv4.ecn": wire.ECN_NOT_ECT,
-        "hdr.ipv4.total_len": CNM_LENGTH - 14,
-        "hdr.ipv4.ttl": 64,
-        "hdr.udp.dst_port": wire.CNM_PORT,
-        "hdr.udp.length": CNM_LENGTH - 34,
-        "hdr.udp.checksum": 0,
-        "hdr.cnm.version": 0,
-        "hdr.cnm.feedback": 17,
-        "hdr.cnm.queue_bytes": 12_345,
-        "hdr.bth.$valid": 1,
-    }
+        "hdr.ipv4.src_addr": DESTINATION, "hdr.ipv4.dst_addr": SOURCE, "hdr.ipv4.dscp": 56,
+        "hdr.ipv4.ecn": wire.ECN_NOT_ECT, "hdr.ipv4.total_len": CNM_LENGTH - 14,
+        "hdr.ipv4.ttl": 64, "hdr.udp.dst_port": wire.CNM_PORT, "hdr.udp.length": CNM_LENGTH - 34,
+        "hdr.udp.checksum": 0, "hdr.cnm.version": 0, "hdr.cnm.feedback": 17,
+        "hdr.cnm.queue_bytes": 12_345, "hdr.bth.$valid": 1,
+    }  # fmt: skip
     assert {field: out.message[field] for field in expected} == expected
 
 

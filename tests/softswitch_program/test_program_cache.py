@@ -540,17 +540,9 @@ def test_cache_that_is_mounted_noexec_is_named_in_one_line(tmp_path: Path) -> No
     )
     script = 'mount -t tmpfs -o noexec tmpfs "$1" && XDG_CACHE_HOME="$1" exec "$2" -c "$3"'
     words = [
-        "unshare",
-        "-m",
-        "--propagation",
-        "private",
-        "sh",
-        "-c",
-        script,
-        "sh",
-        str(tmp_path),
+        "unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", str(tmp_path),
         sys.executable,
-    ]
+    ]  # fmt: skip
     done = subprocess.run([*words, program], capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 1
     assert done.stdout.startswith(f"cannot load {tmp_path}/pcn-lab/libanswer")

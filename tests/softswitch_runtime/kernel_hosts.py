@@ -36,30 +36,13 @@ class KernelHost:
         while Path(f"/proc/{self._holder.pid}/ns/net").samefile("/proc/self/ns/net"):
             assert self._holder.poll() is None
         run(
-            "ip",
-            "link",
-            "add",
-            self.near,
-            "mtu",
-            str(mtu),
-            "type",
-            "veth",
-            "peer",
-            "name",
+            "ip", "link", "add", self.near, "mtu", str(mtu), "type", "veth", "peer", "name",
             self._far,
-        )
+        )  # fmt: skip
         run(
-            "ip",
-            "link",
-            "set",
-            self._far,
-            "netns",
-            str(self._holder.pid),
-            "name",
-            "eth0",
-            "mtu",
+            "ip", "link", "set", self._far, "netns", str(self._holder.pid), "name", "eth0", "mtu",
             str(mtu),
-        )
+        )  # fmt: skip
         run("sysctl", "-qw", f"net.ipv6.conf.{self.near}.disable_ipv6=1")
         run("ip", "link", "set", self.near, "up")
         self.run("ip", "link", "set", "eth0", "up")
@@ -68,19 +51,9 @@ class KernelHost:
     def add_vlan(self) -> None:
         """The host's addresses in the VLAN."""
         self.run(
-            "ip",
-            "link",
-            "add",
-            "link",
-            "eth0",
-            "name",
-            "tagged",
-            "up",
-            "type",
-            "vlan",
-            "id",
+            "ip", "link", "add", "link", "eth0", "name", "tagged", "up", "type", "vlan", "id",
             str(VLAN),
-        )
+        )  # fmt: skip
         self._address("tagged", tagged=True)
 
     def add_tunnel(self, peer: KernelHost) -> bool:

@@ -205,16 +205,9 @@ class Switch:
     def table_add(self, table: int, key: bytes, *, action: int = 0, args: Any = None) -> int:
         count = 0 if args is None else len(args)
         return self.call(
-            "sw_table_add",
-            c_uint32(table),
-            key,
-            None,
-            c_int32(0),
-            c_int32(0),
-            c_uint32(action),
-            args,
-            c_uint32(count),
-        )
+            "sw_table_add", c_uint32(table), key, None, c_int32(0), c_int32(0), c_uint32(action),
+            args, c_uint32(count),
+        )  # fmt: skip
 
     def table_delete(self, handle: int, table: int = 0) -> None:
         self.call("sw_table_delete", c_uint32(table), c_uint32(handle))

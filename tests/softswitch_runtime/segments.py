@@ -65,14 +65,9 @@ class Packet:
         kind = WHOLE if segment == 0 else UDP if self.udp else TCP6 if self.ipv6 else TCP4
         header = self.transport_at + self.transport_bytes
         return struct.pack(
-            "=BBHHHH",
-            NEEDS_CHECKSUM,
-            kind,
-            header,
-            segment,
-            self.transport_at,
+            "=BBHHHH", NEEDS_CHECKSUM, kind, header, segment, self.transport_at,
             6 if self.udp else 16,
-        )
+        )  # fmt: skip
 
     def _protocol(self) -> int:
         return UDP_PROTOCOL if self.udp else TCP_PROTOCOL
@@ -92,16 +87,9 @@ class Packet:
         words = 5 + len(self.network_options) // 4
         identification = (self.identification + number) & 0xFFFF
         header = struct.pack(
-            "!BBHHHBBH",
-            4 << 4 | words,
-            0,
-            20 + inner,
-            identification,
-            0x4000,
-            64,
-            self._protocol(),
-            0,
-        )
+            "!BBHHHBBH", 4 << 4 | words, 0, 20 + inner, identification, 0x4000, 64,
+            self._protocol(), 0,
+        )  # fmt: skip
         header += self._addresses() + self.network_options
         return header[:10] + struct.pack("!H", ~ones_complement(header) & 0xFFFF) + header[12:]
 

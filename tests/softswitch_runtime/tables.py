@@ -43,15 +43,10 @@ class Table:
     ) -> int:
         return int(
             self.lib.sw_table_insert(
-                self.handle,
-                key,
-                mask,
-                c_int32(prefix),
-                c_int64(rank),
-                *words(call),
+                self.handle, key, mask, c_int32(prefix), c_int64(rank), *words(call),
                 byref(c_char_p()),
             )
-        )
+        )  # fmt: skip
 
     def change(self, handle: int, call: Call) -> int:
         return int(

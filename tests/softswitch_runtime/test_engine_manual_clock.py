@@ -33,14 +33,7 @@ STEPS = st.lists(
             st.sampled_from(PORTS),
             st.sampled_from(
                 (
-                    FORWARD,
-                    FORWARD,
-                    CLONE,
-                    CLONE_EGRESS,
-                    DROP,
-                    HOLD,
-                    MULTICAST,
-                    RECIRCULATE,
+                    FORWARD, FORWARD, CLONE, CLONE_EGRESS, DROP, HOLD, MULTICAST, RECIRCULATE,
                     RESUBMIT,
                 )
             ),
@@ -59,16 +52,13 @@ STEPS = st.lists(
             *[st.just(0)] * 3,
         ),
         st.tuples(
-            st.just("queue"),
-            st.sampled_from(PORTS),
-            st.integers(0, 7),
-            st.sampled_from((0, MS, 3 * MS)),
-            *[st.just(0)] * 2,
+            st.just("queue"), st.sampled_from(PORTS), st.integers(0, 7),
+            st.sampled_from((0, MS, 3 * MS)), *[st.just(0)] * 2,
         ),
     ),
     min_size=1,
     max_size=25,
-)
+)  # fmt: skip
 
 
 def played(

@@ -138,16 +138,8 @@ def test_frames_come_through_rings_of_larger_pages(tmp_path: Path) -> None:
     tests = [test_frames_longer_than_the_mtu_was, test_bursts_of_thousands_lose_nothing]
     names = [f"{__file__}::{test.__name__}" for test in tests]
     command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        *names,
-    ]
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *names,
+    ]  # fmt: skip
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -169,20 +161,9 @@ def test_full_queues_drop_and_count(make_links: Links) -> None:
 def limit_rate(interface: str, rate: str, *, limit: int, action: str = "add") -> None:
     """As Mininet's TCLink does; up to `limit` bytes wait in the interface."""
     words = [
-        "tc",
-        "qdisc",
-        action,
-        "dev",
-        interface,
-        "root",
-        "tbf",
-        "rate",
-        rate,
-        "burst",
-        "3000",
-        "limit",
-        str(limit),
-    ]
+        "tc", "qdisc", action, "dev", interface, "root", "tbf", "rate", rate, "burst", "3000",
+        "limit", str(limit),
+    ]  # fmt: skip
     subprocess.run(words, check=True)
 
 

@@ -414,18 +414,9 @@ def test_every_step_of_an_exact_tables_growth(number: int, width: int) -> None:
     key's, and an array ends somewhere."""
     draw = random.Random(3)
     edges = {
-        0,
-        15,
-        16,
-        17,
-        31,
-        32,
-        255,
-        256,
-        (1 << 8 * width - 1) - 1,
-        1 << 8 * width - 1,
+        0, 15, 16, 17, 31, 32, 255, 256, (1 << 8 * width - 1) - 1, 1 << 8 * width - 1,
         (1 << 8 * width) - 1,
-    }
+    }  # fmt: skip
     some = {value for value in edges if value < 1 << 8 * width} | set(
         draw.sample(range(1 << 8 * width), 56)
     )

@@ -66,17 +66,9 @@ def packet(
 ) -> bytes:
     header = 20 + 4 * options
     ip = struct.pack(
-        "!BBHHHBBH8s",
-        0x40 | header // 4,
-        8 | ecn,
-        header + payload,
-        1,
-        fragment,
-        64,
-        protocol,
-        0,
-        b"\x0a\0\0\1\x0a\0\0\2",
-    ) + bytes(range(1, 4 * options + 1))
+        "!BBHHHBBH8s", 0x40 | header // 4, 8 | ecn, header + payload, 1, fragment, 64, protocol,
+        0, b"\x0a\0\0\1\x0a\0\0\2",
+    ) + bytes(range(1, 4 * options + 1))  # fmt: skip
     ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
     body = struct.pack("!HHHH", 0xC001, 4791, payload, 0xBEEF)[:payload].ljust(payload, b"\x55")
     return b"\2" * 12 + b"\x08\0" + ip + body + bytes(padding)

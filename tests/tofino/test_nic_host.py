@@ -95,15 +95,9 @@ class Cable:
             "    print(json.dumps([code, err.getvalue()]))\n"
         )
         inside = [
-            "ip",
-            "netns",
-            "exec",
-            self.namespaces[side],
-            sys.executable,
-            "-c",
-            program,
+            "ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program,
             json.dumps(lines),
-        ]
+        ]  # fmt: skip
         done = subprocess.run(
             inside, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=True
         )
@@ -117,15 +111,9 @@ class Cable:
             "s.send(bytes.fromhex(sys.argv[1]))"
         )
         inside = [
-            "ip",
-            "netns",
-            "exec",
-            self.namespaces[side],
-            sys.executable,
-            "-c",
-            program,
+            "ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program,
             frame.hex(),
-        ]
+        ]  # fmt: skip
         subprocess.run(inside, check=True, timeout=LIMIT_S)
 
 

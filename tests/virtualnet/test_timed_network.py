@@ -99,15 +99,9 @@ def test_frames_obey_pause(switches: dict[str, NativeSwitch]) -> None:
     with TimedNetwork(line(), switches) as network:
         mac = bytes.fromhex("020000000101")
         network.protect(
-            "s0",
-            1,
-            xoff_bytes=20_000,
-            xon_bytes=10_000,
-            quanta=0xFFFF,
-            refresh_s=1e-3,
-            classes=1,
-            mac=mac,
-        )
+            "s0", 1, xoff_bytes=20_000, xon_bytes=10_000, quanta=0xFFFF, refresh_s=1e-3,
+            classes=1, mac=mac,
+        )  # fmt: skip
         network.set_link("s0", 2, rate_bps=1e9)
         for _ in range(100):
             network.send("h0", 0.0, FRAME, length=1250)

@@ -100,17 +100,9 @@ def flows(draw: st.DrawFn) -> list[FlowSpec]:
         limit_bps = draw(st.sampled_from([None, 1e9, 3e9]))
         lasts_s = None if after else draw(st.sampled_from([None, 5e-6]))
         spec = FlowSpec(
-            number,
-            src,
-            dst,
-            start_s,
-            size,
-            limit_bps,
-            lasts_s,
-            traffic_class=traffic_class,
-            group=group,
-            after=tuple(after),
-        )
+            number, src, dst, start_s, size, limit_bps, lasts_s, traffic_class=traffic_class,
+            group=group, after=tuple(after),
+        )  # fmt: skip
         flow_specs.append(spec)
     return flow_specs
 

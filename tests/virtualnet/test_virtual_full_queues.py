@@ -47,16 +47,11 @@ def repeating_network(
     network.set_queue(*END, CLASS, depth=DEPTH)
     flows = [
         FlowSpec(
-            i + 1,
-            f"h{i % SENDERS}",
-            "r0",
-            i * 3e-6,
-            size_bytes=size + 7 * i,
-            traffic_class=CLASS,
-            group="all",
+            i + 1, f"h{i % SENDERS}", "r0", i * 3e-6, size_bytes=size + 7 * i,
+            traffic_class=CLASS, group="all",
         )
         for i in range(2 * SENDERS)
-    ]
+    ]  # fmt: skip
     return with_flows(network, flows)
 
 

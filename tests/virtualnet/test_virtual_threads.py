@@ -196,16 +196,8 @@ def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number: int) -
 def test_interrupted_command_ends_its_threads(tmp_path: Path) -> None:
     """One line, Ctrl-C's exit code, no process and no file."""
     words = [
-        "run",
-        "dumbbell",
-        "--clock",
-        "virtual",
-        "--threads",
-        "2",
-        "--set",
-        "duration=10s",
-        "-q",
-    ]
+        "run", "dumbbell", "--clock", "virtual", "--threads", "2", "--set", "duration=10s", "-q",
+    ]  # fmt: skip
     process = subprocess.Popen(
         [
             sys.executable,

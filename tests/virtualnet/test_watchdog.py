@@ -99,12 +99,9 @@ def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inp
         ) as network:
             for n in range(SWITCHES):
                 spec = FlowSpec(
-                    n,
-                    f"h{n}",
-                    f"h{(n + REACH) % SWITCHES}",
-                    3e-6 * (3 * n % SWITCHES),
+                    n, f"h{n}", f"h{(n + REACH) % SWITCHES}", 3e-6 * (3 * n % SWITCHES),
                     size_bytes=500_000,
-                )
+                )  # fmt: skip
                 network.add_flow(spec)
             network.run(until_s=20e-3)
             stuck = network.deadlock() is not None

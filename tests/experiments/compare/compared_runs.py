@@ -23,15 +23,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     for seed in range(1, 4):
         more = [
-            "--seed",
-            str(seed),
-            "--set",
-            "count=60",
-            "--scheme",
-            "pcn,pfc",
-            "--out",
+            "--seed", str(seed), "--set", "count=60", "--scheme", "pcn,pfc", "--out",
             str(folder / f"both-{seed}"),
-        ]
+        ]  # fmt: skip
         assert pcn([*RUN, "--load", "0.9", *more]) == 0
     more = ["--set", "count=60", "--scheme", "pcn", "--out", str(folder / "low")]
     assert pcn([*RUN, "--load", "0.3", *more]) == 0

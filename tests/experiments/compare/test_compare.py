@@ -124,17 +124,9 @@ def test_comparison_reads_a_sweep(
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     out = str(tmp_path / "sweep")
     command = [
-        "sweep",
-        "traffic",
-        "--topology",
-        "star",
-        "--workload",
-        "W1",
-        "--scheme",
-        "pcn,pfc",
-        "--seeds",
-        "1:2",
-    ]
+        "sweep", "traffic", "--topology", "star", "--workload", "W1", "--scheme", "pcn,pfc",
+        "--seeds", "1:2",
+    ]  # fmt: skip
     assert (
         pcn([*command, "--set", "count=10", "--load", "0.5,0.9", "--jobs", "1", "--out", out]) == 0
     )
@@ -226,18 +218,9 @@ def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
     (place / "b").mkdir()
     (place / "a/summary.json").write_text(json.dumps(whole))
     used = (
-        "reference",
-        "scenario",
-        "scheme",
-        "clock",
-        "seed",
-        "parameters",
-        "measures",
-        "curves",
-        "samples",
-        "latency",
-        "steady",
-    )
+        "reference", "scenario", "scheme", "clock", "seed", "parameters", "measures", "curves",
+        "samples", "latency", "steady",
+    )  # fmt: skip
     name = data.draw(st.sampled_from(used))
     value: Any = data.draw(JSON)
     if isinstance(whole[name], dict) and data.draw(st.booleans()):
@@ -270,17 +253,11 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     )
     runs = [
         StoredRun(
-            "[/red]$x",
-            1,
-            "[bold]",
-            "traffic",
-            {"scheme": scheme, "[/b]": "<i>"},
-            {"$n$": number},
-            {},
-            samples,
+            "[/red]$x", 1, "[bold]", "traffic", {"scheme": scheme, "[/b]": "<i>"},
+            {"$n$": number}, {}, samples,
         )
         for scheme, number in (("$\\frac", 1.0), ("$\\nosuch{$", 2.0))
-    ]
+    ]  # fmt: skip
     run_groups = grouped(runs)
     console = Console(file=io.StringIO(), width=200)
     for table in tables.all_tables(run_groups):
@@ -295,17 +272,9 @@ def test_in_casts_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     """Their one size is no bin of the others'."""
     out = str(tmp_path / "sweep")
     command = [
-        "sweep",
-        "traffic",
-        "--topology",
-        "star",
-        "--workload",
-        "W1",
-        "--scheme",
-        "pfc",
-        "--seeds",
-        "1:5",
-    ]
+        "sweep", "traffic", "--topology", "star", "--workload", "W1", "--scheme", "pfc",
+        "--seeds", "1:5",
+    ]  # fmt: skip
     command += [
         "--incast",
         "3",

@@ -146,33 +146,19 @@ def test_sweep_has_no_mean_where_a_seed_s_flow_is_unfinished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [
-        "sweep",
-        "traffic",
-        "--topology",
-        "star",
-        "--set",
-        "receivers=3",
-        "--workload",
-        "W1",
-        "--scheme",
-        "pfc",
-    ]
+        "sweep", "traffic", "--topology", "star", "--set", "receivers=3", "--workload", "W1",
+        "--scheme", "pfc",
+    ]  # fmt: skip
     sizes = ["--set", "count=10", "--set", "duration=300us", "--seeds", "1:4", "--jobs", "1"]
     assert (
         pcn(
             [
-                *command,
-                *sizes,
-                "--show",
-                "unfinished all",
-                "--show",
-                "mean_ms all",
-                "--out",
+                *command, *sizes, "--show", "unfinished all", "--show", "mean_ms all", "--out",
                 str(tmp_path / "out"),
             ]
         )
         == 0
-    )
+    )  # fmt: skip
     assert "no mean of mean_ms all, which seed" in capsys.readouterr().err
     assert "mean_ms all,," not in (tmp_path / "out" / "means.csv").read_text()
     assert ",mean_ms all," not in (tmp_path / "out" / "means.csv").read_text()

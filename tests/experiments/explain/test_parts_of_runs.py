@@ -58,21 +58,12 @@ def test_victim_has_a_table_of_its_flows_parts(tmp_path: Path) -> None:
     assert (
         pcn(
             [
-                "run",
-                "victim",
-                "--scheme",
-                "pfc",
-                *brief,
-                "--clock",
-                "virtual",
-                "--explain",
-                "-q",
-                "--out",
-                str(out),
+                "run", "victim", "--scheme", "pfc", *brief, "--clock", "virtual", "--explain",
+                "-q", "--out", str(out),
             ]
         )
         == 0
-    )
+    )  # fmt: skip
     rows = rows_of(out / "flows.parquet")
     assert list(rows[0]) == [
         "id",
@@ -105,19 +96,12 @@ def test_parts_by_size_are_a_table_of_runs_and_comparisons(
     assert (
         pcn(
             [
-                "run",
-                *TRAFFIC,
-                "--scheme",
-                "pcn,pfc",
-                "--clock",
-                "virtual",
-                "--explain",
-                "--out",
-                str(out),
+                "run", *TRAFFIC, "--scheme", "pcn,pfc", "--clock", "virtual", "--explain",
+                "--out", str(out),
             ]
         )
         == 0
-    )
+    )  # fmt: skip
     printed = capsys.readouterr().out
     assert "where the time went, %" in printed
     for scheme in ("pcn", "pfc"):

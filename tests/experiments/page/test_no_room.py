@@ -120,16 +120,9 @@ def test_live_run_without_room_for_logs_ends_with_the_reason(tmp_path: Path) -> 
     # keeps pace.
     with disk(tmp_path, "12k") as full:
         command = [
-            *PCN,
-            "run",
-            "dumbbell",
-            "--set",
-            "duration=4ms",
-            "-k",
-            "2000",
-            "--out",
+            *PCN, "run", "dumbbell", "--set", "duration=4ms", "-k", "2000", "--out",
             f"{full}/mine",
-        ]
+        ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         assert done.returncode == 1
         pattern = (
@@ -159,23 +152,14 @@ def test_read_only_cache_that_holds_what_a_run_needs_is_enough(tmp_path: Path) -
     command = [*PCN, "run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--quiet"]
     done = subprocess.run(
         [
-            "unshare",
-            "-m",
-            "--propagation",
-            "private",
-            "sh",
-            "-c",
-            READ_ONLY,
-            "sh",
-            str(cache),
-            str(cache_dir()),
-            *command,
+            "unshare", "-m", "--propagation", "private", "sh", "-c", READ_ONLY, "sh", str(cache),
+            str(cache_dir()), *command,
         ],
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
         check=False,
-    )
+    )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert {path.name for path in tmp_path.iterdir()} == {"cache", "first", "second"}
     assert (tmp_path / "second" / "summary.json").is_file()

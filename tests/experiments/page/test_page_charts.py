@@ -44,11 +44,7 @@ CHARTS = [
         [
             curve("PCN", [4, 16, 64], [1, 0.9, 0.8], "pcn", points=True),
             curve(
-                "DCQCN",
-                [4, 16, 64],
-                [0.7, 0.6, 0.2],
-                "dcqcn",
-                points=True,
+                "DCQCN", [4, 16, 64], [0.7, 0.6, 0.2], "dcqcn", points=True,
                 seeds=[[0.6, 0.8], [0.5, 0.7], [0.1, 0.3]],
             ),
         ],
@@ -72,7 +68,7 @@ CHARTS = [
         rows=["w_min", "T", "load"],
         level=1.0,
     ),
-]
+]  # fmt: skip
 PLOT = "document.querySelector('[data-chart=fig10-%d]')"
 KEY = "%s.dispatchEvent(new KeyboardEvent('keydown', {key: %r, bubbles: true, cancelable: true}))"
 TIP = "JSON.stringify([...document.getElementById('tip').children].map(line => line.textContent))"

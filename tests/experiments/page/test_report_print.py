@@ -68,17 +68,9 @@ def test_sheet_of_paper_has_all_of_the_page(
     file has."""
     place = tmp_path / "traffic"
     words = [
-        "--clock",
-        "virtual",
-        "--topology",
-        "fat-tree",
-        "--workload",
-        "W1",
-        "--set",
-        "count=1200",
-        "--explain",
-        "-q",
-    ]
+        "--clock", "virtual", "--topology", "fat-tree", "--workload", "W1", "--set", "count=1200",
+        "--explain", "-q",
+    ]  # fmt: skip
     done = forks.run(
         "pcn", "run", "traffic", *words, "--scheme", "pfc,dcqcn,pcn,hpcc", "--out", str(place)
     )

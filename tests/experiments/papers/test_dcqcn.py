@@ -33,17 +33,8 @@ def verdicts(outcomes: list[Outcome], figure: Unfairness | Victim) -> dict[str, 
 def test_the_testbed_is_two_pods_joined_by_two_spines() -> None:
     topology = two_pods()
     assert [switch.name for switch in topology.switches] == [
-        "t1",
-        "t2",
-        "t3",
-        "t4",
-        "l1",
-        "l2",
-        "l3",
-        "l4",
-        "s1",
-        "s2",
-    ]
+        "t1", "t2", "t3", "t4", "l1", "l2", "l3", "l4", "s1", "s2",
+    ]  # fmt: skip
     assert {link.rate_bps for link in topology.links} == {40e9}
     for host in ("h1", "h2", "h3"):
         # two leaves; from the other pod's ToRs two spines each, and two leaves there

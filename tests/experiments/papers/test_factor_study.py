@@ -32,16 +32,8 @@ def test_increases_grow_after_five_rtts_that_fall() -> None:
     assert increases(FallingRtts(40e9, TimelyParameters()), *rtts) == [1, 1, 1, 1, 1, 5, 5, 1, 1]
     # Algorithm 1 counts the first, which has no gradient, and those whose mean still falls.
     assert increases(TimelyReactionPoint(40e9, TimelyParameters()), *rtts) == [
-        1,
-        1,
-        1,
-        1,
-        5,
-        5,
-        5,
-        5,
-        5,
-    ]
+        1, 1, 1, 1, 5, 5, 5, 5, 5,
+    ]  # fmt: skip
 
 
 def test_a_low_start_is_a_tenth_of_line_rate() -> None:

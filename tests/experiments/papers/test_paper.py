@@ -132,16 +132,12 @@ def of_17(jain: Callable[[int], float], scheme: str = "pcn") -> list[Outcome]:
         Outcome(
             {"scheme": scheme, "flows": flows, "seed": 1},
             {
-                "queue_kb": 50.0,
-                "utilisation": 0.99,
-                "jain": jain(flows),
-                "pause_per_s": 0.0,
-                "lost": 0.0,
-                "inside": 0.0,
+                "queue_kb": 50.0, "utilisation": 0.99, "jain": jain(flows), "pause_per_s": 0.0,
+                "lost": 0.0, "inside": 0.0,
             },
         )
         for flows in FLOWS
-    ]
+    ]  # fmt: skip
 
 
 def by_what(checks: list[Check]) -> dict[str, Check]:

@@ -78,17 +78,9 @@ def test_series_are_those_of_the_page() -> None:
 def test_tables_have_the_columns_of_the_page(scheme: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = [
-        "run",
-        "traffic",
-        "--clock",
-        "virtual",
-        "--topology",
-        "star",
-        "--set",
-        "count=20",
-        "--scheme",
-        scheme,
-    ]
+        "run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=20",
+        "--scheme", scheme,
+    ]  # fmt: skip
     assert pcn([*command, "--events", "--queues", "10us", "-q", "--out", str(out)]) == 0
     written = {path.name for path in out.glob("*.parquet")}
     assert written == {"series.parquet", "flows.parquet", "events.parquet", "queues.parquet"}

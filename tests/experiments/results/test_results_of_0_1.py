@@ -78,17 +78,9 @@ def test_sweep_refuses_runs_of_0_1_in_a_line_and_leaves_them(
 ) -> None:
     before = files(place / "sweep")
     command = [
-        "sweep",
-        "dumbbell",
-        "--scheme",
-        "pcn",
-        "--seeds",
-        "1:2",
-        "--set",
-        "duration=1ms",
-        "--out",
-        "sweep",
-    ]
+        "sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--set", "duration=1ms",
+        "--out", "sweep",
+    ]  # fmt: skip
     assert pcn(command) == 1
     assert capsys.readouterr().err == (
         "pcn: sweep has runs of another version of the sources: give --fresh to run them anew, or "

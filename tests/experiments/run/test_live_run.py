@@ -85,19 +85,9 @@ def start(
     schemes: str = "pcn",
 ) -> subprocess.Popen[str]:
     settings = [
-        "--scheme",
-        schemes,
-        "--clock",
-        clock,
-        "--set",
-        f"duration={duration_s}s",
-        "--set",
-        f"pairs={PAIRS}",
-        "--dilation",
-        f"{k:g}",
-        "--out",
-        str(out),
-    ]
+        "--scheme", schemes, "--clock", clock, "--set", f"duration={duration_s}s", "--set",
+        f"pairs={PAIRS}", "--dilation", f"{k:g}", "--out", str(out),
+    ]  # fmt: skip
     name, _, value = mark.partition("=")
     return subprocess.Popen(
         [sys.executable, "-c", program, "run", "dumbbell", *settings],

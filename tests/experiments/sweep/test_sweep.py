@@ -158,17 +158,9 @@ def test_run_beyond_its_time_limit_fails(
 ) -> None:
     monkeypatch.setattr("pcn.virtualnet.progress.Progress._EVERY_S", 0.0)
     command = [
-        "sweep",
-        "dumbbell",
-        "--scheme",
-        "pcn",
-        "--set",
-        "duration=50ms",
-        "--limit",
-        "1us",
-        "--jobs",
-        "1",
-    ]
+        "sweep", "dumbbell", "--scheme", "pcn", "--set", "duration=50ms", "--limit", "1us",
+        "--jobs", "1",
+    ]  # fmt: skip
     assert pcn([*command, "--out", str(tmp_path)]) == 1
     assert "it took longer than 1e-06 s (--limit)" in capsys.readouterr().err
 
@@ -211,17 +203,9 @@ def test_sweep_prints_remarks_of_plans_once(
     """Before anything runs; those of a combination that can't be planned come with its failure."""
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     words = [
-        "sweep",
-        "traffic",
-        "--topology",
-        "star",
-        "--scheme",
-        "dcqcn-ns3",
-        "--seeds",
-        "1:2",
-        "--set",
-        "count=5,6",
-    ]
+        "sweep", "traffic", "--topology", "star", "--scheme", "dcqcn-ns3", "--seeds", "1:2",
+        "--set", "count=5,6",
+    ]  # fmt: skip
     assert (
         pcn([*words, "--set", "rate_bps=10G", "--jobs", "1", "--out", str(tmp_path / "out")]) == 0
     )

@@ -94,17 +94,9 @@ def test_run_prints_what_becomes_of_its_flows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [
-        "run",
-        "traffic",
-        "--clock",
-        "virtual",
-        "--topology",
-        "star",
-        "--workload",
-        "W1",
-        "--set",
+        "run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set",
         "count=1200",
-    ]
+    ]  # fmt: skip
     out = ["--set", "xoff_bytes=20KB", "--latency", "--out", str(tmp_path / "out")]
     assert pcn([*command, "--scheme", "pcn,pfc", *out]) == 0
     printed = capsys.readouterr().out
@@ -169,17 +161,9 @@ def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(
     charts = tuple(chart for chart in Traffic.page.charts if "slowdown" in chart.__name__)
     monkeypatch.setattr(Traffic, "page", replace(Traffic.page, charts=charts))
     command = [
-        "run",
-        "traffic",
-        "--clock",
-        "virtual",
-        "--topology",
-        "star",
-        "--workload",
-        "W1",
-        "--set",
+        "run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set",
         "count=2100",
-    ]
+    ]  # fmt: skip
     assert (
         pcn([*command, "--scheme", "pcn,pfc", "-q", "--pictures", "--out", str(tmp_path / "out")])
         == 0

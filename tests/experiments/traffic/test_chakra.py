@@ -380,16 +380,8 @@ def test_run_has_a_trace_s_computations_between_its_messages(tmp_path: Path) -> 
     file = trace(tmp_path, [first, second])
     out = tmp_path / "out"
     command = [
-        "run",
-        "traffic",
-        "--clock",
-        "virtual",
-        "--topology",
-        "star",
-        "--flows",
-        str(file),
-        "-q",
-    ]
+        "run", "traffic", "--clock", "virtual", "--topology", "star", "--flows", str(file), "-q",
+    ]  # fmt: skip
     assert pcn([*command, "--out", str(out)]) == 0
     rows = pq.read_table(out / "flows.parquet").to_pylist()
     arrived = rows[0]["start_s"] + rows[0]["fct_s"]

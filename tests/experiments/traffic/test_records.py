@@ -280,17 +280,9 @@ def test_choices_of_flows() -> None:
 
 def test_choice_of_all_flows_has_what_single_flows_have(tmp_path: Path) -> None:
     command = [
-        "run",
-        "traffic",
-        "--clock",
-        "virtual",
-        "--topology",
-        "star",
-        "--set",
-        "count=4",
-        "--scheme",
-        "dcqcn",
-    ]
+        "run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=4",
+        "--scheme", "dcqcn",
+    ]  # fmt: skip
     assert pcn([*command, "-q", "--series", "flows=all", "--out", str(tmp_path / "out")]) == 0
     rows = RunFiles(tmp_path / "out").table("series")
     metrics = {row["metric"] for row in rows if row["entity"] == "flow 2"}
@@ -314,17 +306,9 @@ def test_run_takes_the_paths_of_a_file(tmp_path: Path) -> None:
     """Of a run whose switches number their ports in another order; without CNPs, whose paths are
     ECMP's."""
     tree = [
-        "run",
-        "traffic",
-        "--clock",
-        "virtual",
-        "--topology",
-        "fat-tree",
-        "--set",
-        "count=60",
-        "--scheme",
-        "pfc",
-    ]
+        "run", "traffic", "--clock", "virtual", "--topology", "fat-tree", "--set", "count=60",
+        "--scheme", "pfc",
+    ]  # fmt: skip
 
     def run(name: str, *more: str) -> tuple[str, list[dict[str, Any]]]:
         files = RunFiles(tmp_path / name)

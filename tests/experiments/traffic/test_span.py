@@ -51,14 +51,9 @@ def test_in_casts_come_until_the_span() -> None:
     spec = parse_spec("star", "W1", incast="3")
     for count in (0, 1000):
         flows = draw(
-            spec,
-            star(senders=8),
-            1,
-            0.2,
-            count,
-            1000,
+            spec, star(senders=8), 1, 0.2, count, 1000,
             {**MORE, "incast_period": 1e-3, "span": 10.5e-3},
-        )
+        )  # fmt: skip
         starts = {flow.start_s for flow in flows if flow.group == INCAST}
         assert sorted(starts) == pytest.approx([number * 1e-3 for number in range(11)])
         assert any(flow.group != INCAST for flow in flows) == bool(count)

@@ -74,18 +74,12 @@ def test_list_names_texts_with_their_values(capsys: pytest.CaptureFixture[str]) 
     assert (
         pcn(
             [
-                "run",
-                "traffic",
-                "--topology",
-                "fat-tree",
-                "--set",
-                "ecmp=polarised",
-                "--list",
+                "run", "traffic", "--topology", "fat-tree", "--set", "ecmp=polarised", "--list",
                 "--json",
             ]
         )
         == 0
-    )
+    )  # fmt: skip
     texts = {
         topology["name"]: topology["default"]
         for topology in json.loads(capsys.readouterr().out)

@@ -247,24 +247,12 @@ def test_flows_of_htsim_start_in_microseconds(tmp_path: Path) -> None:
 CELL = st.one_of(
     st.sampled_from(
         [
-            "h0",
-            "r0",
-            "0",
-            "1us",
-            "64KB",
-            "inf",
-            "1e30",
-            '"',
-            "",
-            "1e400s",
-            "0->1",
-            "start",
-            "size",
-            "99",
+            "h0", "r0", "0", "1us", "64KB", "inf", "1e30", '"', "", "1e400s", "0->1", "start",
+            "size", "99",
         ]
     ),
     st.text(max_size=6),
-)
+)  # fmt: skip
 
 
 @given(
@@ -586,17 +574,9 @@ def test_check_s_exit_code_counts_unfinished_flows(
 def test_a_sweep_over_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     command = [
-        "sweep",
-        "traffic",
-        "--topology",
-        "star",
-        "--workload",
-        "W1",
-        "--load",
-        "0.3,0.6",
-        "--set",
-        "count=50",
-    ]
+        "sweep", "traffic", "--topology", "star", "--workload", "W1", "--load", "0.3,0.6",
+        "--set", "count=50",
+    ]  # fmt: skip
     assert pcn([*command, "--jobs", "1", "--show", "p99_slowdown all", "--out", str(out)]) == 0
     rows = pq.read_table(out / "runs.parquet").to_pylist()
     assert [row["load"] for row in rows] == [0.3, 0.6]
