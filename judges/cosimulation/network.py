@@ -248,7 +248,7 @@ def _wiring(rng: random.Random) -> tuple[list[int], tuple[Cable, ...]]:
     ports for hosts at each."""
     n = rng.randint(2, 5)
     pairs = [(rng.randrange(i), i) for i in range(1, n)]
-    pairs += [tuple(rng.sample(range(n), 2)) for _ in range(rng.choice((0, 0, 1, 2)))]  # type: ignore[misc]
+    pairs += [tuple(rng.sample(range(n), 2)) for _ in range(rng.choice((0, 0, 1, 2)))]
     n_ports = [0] * n
 
     def port(switch: int) -> Place:

@@ -148,7 +148,7 @@ class _Run:
             cable = self._network.cables[step.cable]
             for end in (cable.a, cable.b):
                 for kind in _KINDS:
-                    self._timed.disturb(f"s{end.switch}", end.port, kind, lose=int(not step.up))  # type: ignore[arg-type]
+                    self._timed.disturb(f"s{end.switch}", end.port, kind, lose=int(not step.up))
         elif isinstance(step, Shape):
             self._set_rate(step.place, step.to.rate_bps)
         elif isinstance(step, QueueSet):

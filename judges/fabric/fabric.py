@@ -300,7 +300,7 @@ def datagram(
 
 
 def start(value: P4Network, **options: object) -> VirtualP4:
-    network = VirtualP4(value, **options)  # type: ignore[arg-type]
+    network = VirtualP4(value, **options)
     for leaf in LEAVES:
         program_leaf(network, leaf)
     for spine in UPLINKS:
@@ -479,7 +479,7 @@ def twice(value: P4Network, scratch: Path) -> str:
                     network, number * 1e-6, f"h{1 + number % 3}", f"h{4 + number % 3}", number
                 )
                 network.send(packet.source, packet.time_s, packet.frame)
-            network.at(5e-4, lambda network=network: network.set_link("leaf1", 4, up=False))  # type: ignore[misc]
+            network.at(5e-4, lambda network=network: network.set_link("leaf1", 4, up=False))
             network.run(until_s=0.01)
             digests.append(network.totals().digest)
     assert digests[0] == digests[1]

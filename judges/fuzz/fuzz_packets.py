@@ -74,7 +74,7 @@ def target_of(name: str, target: Path) -> tuple[NativeSwitch, ctypes.CDLL]:
     setup = pcn(random.Random(SEED))[0] if name == "pcn" else generate(name, SEED, 0)[0]
     native = NativeSwitch(loaded, cpu_port=6)
     native.load(build_program(text))
-    prepare(Direct(Forwarding(bind(info, load_program(text)), native)), Names(info), setup)  # type: ignore[arg-type]
+    prepare(Direct(Forwarding(bind(info, load_program(text)), native)), Names(info), setup)
     functions = ctypes.CDLL(str(target))
     functions.fuzz_packets_of(ctypes.c_void_p(native._handle))
     return native, functions

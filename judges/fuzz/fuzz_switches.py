@@ -187,7 +187,7 @@ def _sonic(path: Path) -> None:
     topology = sonic.apply(star(3, 1, rate_bps=10e9), {"s0": sonic.read(path)})
     again: Topology = FORMATS["pcn"].read(
         Source(Path(f"{topology.name}.yaml"), FORMATS["pcn"].write(topology))
-    )  # type: ignore[misc]
+    )
     assert again == topology
 
 

@@ -182,7 +182,7 @@ def judge(name: str, data: bytes) -> str:
     TimeoutError."""
     with tempfile.TemporaryDirectory() as folder:
         for rank, nodes in enumerate(RANKS):
-            Path(folder, f"trace.{rank}.et").write_bytes(_file(list(nodes)))  # type: ignore[arg-type]
+            Path(folder, f"trace.{rank}.et").write_bytes(_file(list(nodes)))
         Path(folder, "trace.json").write_text(json.dumps(GROUPS))
         Path(folder, name).write_bytes(data)
         return flows_of(Path(folder, "trace.0.et"))

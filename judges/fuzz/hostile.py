@@ -171,7 +171,7 @@ def main() -> int:
             if info is not None:
                 prepare(
                     Direct(Forwarding(bind(info, load_program(text)), native)), Names(info), setup
-                )  # type: ignore[arg-type]
+                )
             for _ in range(bursts):
                 for _ in range(BURST):
                     native.packet_out(rng.choice(PORTS), hostile(frames, rng))

@@ -103,7 +103,7 @@ def switch() -> Callable[[], Outcome]:
 
     loaded = load_program(json.dumps(rich()))
     NAMES = {t.name[2:]: t.actions[0] for t in loaded.tables if t.name.startswith("t_")}  # noqa: N806
-    attempt.errors = (NativeError,)  # type: ignore[attr-defined]
+    attempt.errors = (NativeError,)
     return attempt
 
 
@@ -128,7 +128,7 @@ def engine() -> Callable[[], Outcome]:
             network.run(2 * SEND_S)
             return network.totals()
 
-    attempt.errors = (VirtualError, SwitchError)  # type: ignore[attr-defined]
+    attempt.errors = (VirtualError, SwitchError)
     return attempt
 
 
@@ -163,7 +163,7 @@ def agent() -> Callable[[], Outcome]:
         return left
 
     c_side = library()
-    attempt.errors = (MemoryError,)  # type: ignore[attr-defined]
+    attempt.errors = (MemoryError,)
     return attempt
 
 
@@ -189,7 +189,7 @@ def main(words: list[str]) -> int:
             memory.memory_refuse(first, last)
             try:
                 attempt()
-            except attempt.errors as error:  # type: ignore[attr-defined]
+            except attempt.errors as error:
                 line = str(error)
                 assert "\n" not in line, line
                 refused += 1

@@ -326,7 +326,7 @@ def starts(info: p4i.P4Info) -> list[bytes]:
     groups = p4r.MulticastGroupEntry(multicast_group_id=1, replicas=replicas)
     clones = p4r.CloneSessionEntry(session_id=1, replicas=replicas, packet_length_bytes=40)
     for entry in ({"multicast_group_entry": groups}, {"clone_session_entry": clones}):
-        replication = p4r.PacketReplicationEngineEntry(**entry)  # type: ignore[arg-type]
+        replication = p4r.PacketReplicationEngineEntry(**entry)
         entities.append(p4r.Entity(packet_replication_engine_entry=replication))
     entities += [
         p4r.Entity(digest_entry=p4r.DigestEntry(digest_id=d.preamble.id)) for d in info.digests

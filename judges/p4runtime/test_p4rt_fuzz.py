@@ -78,7 +78,7 @@ def scalar(field: FieldDescriptor, ids: list[int]) -> st.SearchStrategy[Any]:
         return st.sampled_from(ids) | st.integers(0, 4) | st.integers(0, 2**32 - 1)
     if field.type == FieldDescriptor.TYPE_STRING:
         return st.text(max_size=3)
-    return SCALARS[field.cpp_type]  # type: ignore[no-any-return]
+    return SCALARS[field.cpp_type]
 
 
 @given(st.data())

@@ -115,7 +115,7 @@ def slow(stranger: Stranger | None, port: int, number: int) -> Stranger:
                 message = p4r.ReadRequest(device_id=1, entities=everything)
             if method == "StreamChannel":
                 message = p4r.StreamMessageRequest(packet=p4r.PacketOut(payload=bytes(50_000)))
-            data = message.SerializeToString()  # type: ignore[attr-defined]
+            data = message.SerializeToString()
             call = stranger.call(method)
             for _ in range(20 if method == "StreamChannel" else 1):
                 stranger.give(call, b"\0" + struct.pack("!I", len(data)) + data)

@@ -70,7 +70,7 @@ class Faults(EntryFaults):
             self.link_as_it_was(link.a.node, link.a.port)
             for end in (link.a, link.b):
                 for frames in ("flow control", "notifications", "data"):
-                    self._network.disturb(end.node, end.port, frames)  # type: ignore[arg-type]
+                    self._network.disturb(end.node, end.port, frames)
         self.restore_all()
 
     def link_down(self, node: str, port: int) -> None:

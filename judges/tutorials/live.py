@@ -45,14 +45,14 @@ class Recorded(VirtualP4):
         self.installed: dict[str, list[p4r.Entity]] = {}
         super().__init__(value)
 
-    def send(self, host: str, time_s: float, frame: bytes, **more: object) -> None:  # type: ignore[override]
+    def send(self, host: str, time_s: float, frame: bytes, **more: object) -> None:
         self.sent.append((time_s, host, frame))
-        super().send(host, time_s, frame, **more)  # type: ignore[arg-type]
+        super().send(host, time_s, frame, **more)
 
-    def send_all(self, host: str, times_s: object, frames: object, **more: object) -> None:  # type: ignore[override]
-        (frame,) = frames  # type: ignore[misc]
-        self.sent += [(float(time_s), host, frame) for time_s in times_s]  # type: ignore[attr-defined]
-        super().send_all(host, times_s, frames, **more)  # type: ignore[arg-type]
+    def send_all(self, host: str, times_s: object, frames: object, **more: object) -> None:
+        (frame,) = frames
+        self.sent += [(float(time_s), host, frame) for time_s in times_s]
+        super().send_all(host, times_s, frames, **more)
 
     def entries(self, switch: str) -> list[p4r.Entity]:
         """What its tables hold."""

@@ -70,7 +70,7 @@ def test_a_pause_is_refreshed_before_it_ends(dilation: float, quanta: int) -> No
 )
 def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], message: str) -> None:
     with pytest.raises(TopologyError, match=message):
-        plan(dumbbell(**change), "s0", 400)  # type: ignore[arg-type]
+        plan(dumbbell(**change), "s0", 400)
 
 
 @pytest.mark.parametrize("mtu_bytes", [64, 1058, 9058])

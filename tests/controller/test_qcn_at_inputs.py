@@ -87,7 +87,7 @@ def test_the_fastest_port_sets_the_period_and_each_lossless_class_is_an_input() 
     [("qcn-os", {}), ("qcn-os", {"keep_alive": 0}), ("qcn-in", {}), ("qcn-both", {}), ("pcn", {})],
 )
 def test_otherwise_there_is_none(scheme: str, fields: dict[str, float]) -> None:
-    assert generator(scheme, **fields) is None  # type: ignore[arg-type]
+    assert generator(scheme, **fields) is None
 
 
 def test_sojourn_refuses_keep_alive_by_generator() -> None:

@@ -37,7 +37,7 @@ def until(figure: _Figure, ends_s: float) -> _Figure:
         whole = plan(*arguments)
         return shortened(whole, min(ends_s, whole.duration_s))
 
-    shorter.plan = short  # type: ignore[method-assign]
+    shorter.plan = short
     return shorter
 
 

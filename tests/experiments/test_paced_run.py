@@ -45,5 +45,5 @@ def test_run_refuses_what_its_clock_has_not(
     options: dict[str, object], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(LabError, match=message):
-        run("dumbbell", out=tmp_path / "out", **options)  # type: ignore[arg-type]
+        run("dumbbell", out=tmp_path / "out", **options)
     assert not [*tmp_path.iterdir()]

@@ -29,7 +29,7 @@ def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
     checks = [
         Check("0.1", f"row {n} (met: 1)", 1, None, 2, "", verdict)
         for n, verdict in enumerate(verdicts)
-    ]  # type: ignore[arg-type]
+    ]
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "settled", lambda *_: checks)
 
 

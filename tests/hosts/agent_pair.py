@@ -124,4 +124,4 @@ class Pair:
             subprocess.run(["ip", "netns", "del", namespace], capture_output=True, timeout=LIMIT_S)
 
     def start_flow(self, flow: int, side: int = 0, **limits: float) -> None:
-        self.clients[side].start(flow, self.ips[1 - side], self.macs[1 - side], **limits)  # type: ignore[arg-type]
+        self.clients[side].start(flow, self.ips[1 - side], self.macs[1 - side], **limits)

@@ -71,7 +71,7 @@ class Pair:
 
     def start(self, **limits: float) -> SentFlow:
         to = self.hosts[1]
-        request = FlowRequest(1, wire.format_ip(to.ip), wire.format_mac(to.mac), self.now, **limits)  # type: ignore[arg-type]
+        request = FlowRequest(1, wire.format_ip(to.ip), wire.format_mac(to.mac), self.now, **limits)
         self.hosts[0].sender.start(request, self.now)
         flow = self.hosts[0].nic.flows[-1]
         assert isinstance(flow, SentFlow)

@@ -145,7 +145,7 @@ def test_sender_bounds_the_acknowledgements_it_waits_for(monkeypatch: pytest.Mon
     host.run(1e-3)
     (flow,) = host.nic.flows
     last = flow.delivered - 1
-    assert list(flow.requested) == list(range(last - 4, last + 1))  # type: ignore[attr-defined]
+    assert list(flow.requested) == list(range(last - 4, last + 1))
 
 
 def test_acknowledgement_from_before_its_packet_left_changes_nothing() -> None:
@@ -153,7 +153,7 @@ def test_acknowledgement_from_before_its_packet_left_changes_nothing() -> None:
     host.start(1)
     host.run(1e-3)
     (flow,) = host.nic.flows
-    psn, left_s = next(iter(flow.requested.items()))  # type: ignore[attr-defined]
+    psn, left_s = next(iter(flow.requested.items()))
     host.sender.on_ack(1, PEER, psn, Mark.NONE, left_s - 1e-9)
     assert host.sender.unknown_cnps == 1
     assert host.sender.stats()[0].rp["rtt_s"] == 0

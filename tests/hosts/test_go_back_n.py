@@ -21,7 +21,7 @@ def configured(scheme: str = WINDOW, **parameters: float) -> Configured:
     """Of the scheme; its flows go back."""
     chosen = find_scheme(scheme)
 
-    class Repeating(chosen.reaction_point):  # type: ignore[misc,name-defined]
+    class Repeating(chosen.reaction_point):
         reliability = Reliability(Repeats.GO_BACK_N, TIMEOUT)
 
     return replace(chosen, reaction_point=Repeating).configure(parameters)
@@ -75,7 +75,7 @@ def test_nak_goes_back_to_the_packet_that_is_missing() -> None:
     lossy(pair, {20})
     flow = pair.start(size_bytes=100 * PAYLOAD)
     losses: list[Loss] = []
-    flow.rp.on_loss = lambda loss, now_s: losses.append(loss)  # type: ignore[method-assign]
+    flow.rp.on_loss = lambda loss, now_s: losses.append(loss)
     pair.run(100 * RTT)
     assert flow.state == "done"
     assert losses == [Loss(8 * DATA, False)]
@@ -91,7 +91,7 @@ def test_last_packet_that_is_lost_is_repeated_after_the_timeout() -> None:
     lossy(pair, {9})
     flow = pair.start(size_bytes=9_500)
     losses: list[Loss] = []
-    flow.rp.on_loss = lambda loss, now_s: losses.append(loss)  # type: ignore[method-assign]
+    flow.rp.on_loss = lambda loss, now_s: losses.append(loss)
     pair.run(TIMEOUT)
     assert flow.state == "sending"
     pair.run(3 * TIMEOUT)

@@ -30,7 +30,7 @@ def raising(error: Exception) -> Callable[[Fragile], None]:
 
 def standing_timer(rp: Fragile) -> None:
     rp.timer_s = 0.5
-    rp.on_timer = lambda now_s: None  # type: ignore[method-assign]
+    rp.on_timer = lambda now_s: None
 
 
 # ---- RPs ----
@@ -135,7 +135,7 @@ def test_rp_that_fails_ends_its_flow_alone(
         (1, failed.error)
     ]
     # It is out of the NIC, and out of the RPs' timers; its number may be taken again
-    assert [flow.request.flow for flow in host.nic.flows] == [2]  # type: ignore[attr-defined]
+    assert [flow.request.flow for flow in host.nic.flows] == [2]
     host.sender.on_cnp(1, PEER, Cnp(Mark.NONE, BAD_BPS), 0.7)
     assert host.sender.timer_s == math.inf
     host.start(1, now_s=1.0)
@@ -147,7 +147,7 @@ def test_rp_that_begins_wrongly_is_an_answer_to_start() -> None:
         raise LookupError("own")
 
     configured = fragile(setting("rate_bps", 1.0))
-    configured.scheme.reaction_point.on_start = on_start  # type: ignore[attr-defined]
+    configured.scheme.reaction_point.on_start = on_start
     host = WholeHost(configured)
     with pytest.raises(
         FlowError, match=r"flow 1: its RP begins wrongly: LookupError: own \(test_isolation.py"
@@ -168,7 +168,7 @@ def test_rp_that_begins_wrongly_is_an_answer_to_start() -> None:
         (lambda: Cnp(3), "an NP's answer is a Cnp"),
         (lambda: Cnp(Mark.CE, math.nan), "rec_rate_bps is nan"),
         (lambda: Cnp(Mark.CE, 1e300), "rec_rate_bps is 1e+300"),
-        (lambda: Cnp(Mark.CE, "fast"), "TypeError"),  # type: ignore[arg-type]
+        (lambda: Cnp(Mark.CE, "fast"), "TypeError"),
     ],
 )
 def test_np_that_fails_ends_its_own_cnps_alone(

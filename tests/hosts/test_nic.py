@@ -41,11 +41,11 @@ class Driver:
 
 
 def flow(rate: float = LINE, start: float = 0.0, **limits: float) -> NicFlow:
-    return NicFlow(ROCE, BITS, rate, start, **limits)  # type: ignore[arg-type]
+    return NicFlow(ROCE, BITS, rate, start, **limits)
 
 
 def make(*flows: NicFlow, **options: float) -> Driver:
-    nic = Nic(LINE, **options)  # type: ignore[arg-type]
+    nic = Nic(LINE, **options)
     for nic_flow in flows:
         nic.add(nic_flow, 0.0)
     return Driver(nic)

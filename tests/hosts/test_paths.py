@@ -101,7 +101,7 @@ def test_paths_take_ports_in_turn_and_leave_out_marked_ones(
 
 def test_port_names_its_place_and_draws_differ_by_flow() -> None:
     for ports in ("random", "counted"):
-        paths = Paths("packet", 256, ports=ports)  # type: ignore[arg-type]
+        paths = Paths("packet", 256, ports=ports)
         seen = paths.ports_of(1, 0x0A000001, 7)
         assert [port & 0xFF for port in seen] == list(range(256))
         assert min(seen) >= 0xC000
@@ -123,6 +123,6 @@ def test_paths_refuse_what_cannot_be() -> None:
         {"gap_s": 0.0},
     ):
         with pytest.raises(ValueError, match=next(iter(settings))):
-            Paths(**settings)  # type: ignore[arg-type]
+            Paths(**settings)
     assert not BY_FLOW.sprays
     assert not Paths("packet", 1).sprays

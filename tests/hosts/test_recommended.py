@@ -229,16 +229,16 @@ def test_facts_have_the_frames_of_the_scheme() -> None:
 
 def test_remarks_name_networks_that_a_scheme_is_not_made_for() -> None:
     facts = NetworkFacts(4, 20e-6, rate_bps=25e9)
-    (remark,) = find_scheme("dcqcn-ns3").unfit(facts)  # type: ignore[misc]
+    (remark,) = find_scheme("dcqcn-ns3").unfit(facts)
     assert "these have 25" in remark
-    assert not list(find_scheme("dcqcn-ns3").unfit(facts._replace(rate_bps=100e9)))  # type: ignore[misc]
-    (remark,) = find_scheme("rccc").unfit(facts)  # type: ignore[misc]
+    assert not list(find_scheme("dcqcn-ns3").unfit(facts._replace(rate_bps=100e9)))
+    (remark,) = find_scheme("rccc").unfit(facts)
     assert "switches that trim" in remark
-    assert not list(find_scheme("qcn").unfit(facts))  # type: ignore[misc]
+    assert not list(find_scheme("qcn").unfit(facts))
     longest = facts._replace(rate_bps=10e9, rtt_s=500e-6)
     for scheme in ("qcn", "qcn-t", "qcn-in", "qcn-out", "qcn-both"):
-        assert not list(find_scheme(scheme).unfit(longest))  # type: ignore[misc]
-        (remark,) = find_scheme(scheme).unfit(longest._replace(rate_bps=40e9))  # type: ignore[misc]
+        assert not list(find_scheme(scheme).unfit(longest))
+        (remark,) = find_scheme(scheme).unfit(longest._replace(rate_bps=40e9))
         assert "carries 20 Mbit" in remark
 
 

@@ -118,7 +118,7 @@ def test_rates_timers_and_segments(on_cnp: Callable[[Plain, Cnp, float], None], 
 @pytest.mark.parametrize("name", ["pcn", "pcn-time"])
 def test_check_finds_rp_that_takes_its_rate_from_cnps_without_one(name: str) -> None:
     ours = find_scheme(name)
-    bare = type("Bare", (ours.reaction_point,), {"needs_rec_rate": False})  # type: ignore[arg-type]
+    bare = type("Bare", (ours.reaction_point,), {"needs_rec_rate": False})
     finding = broken(replace(ours, reaction_point=bare))
     assert "rate_bps is 0.0 after event" in finding.seen
     assert "rec_rate_bps=0.0" in finding.seen
@@ -247,7 +247,7 @@ def test_a_bare_field() -> None:
 def test_check_finds_an_unknown_unit() -> None:
     @dataclass(frozen=True)
     class Wrong(Parameters):
-        period_s: float = parameter(1e-3, "seconds", "from CNP to CNP")  # type: ignore[arg-type]
+        period_s: float = parameter(1e-3, "seconds", "from CNP to CNP")
 
     assert broken(replace(PLAIN, parameters=Wrong)).seen.startswith(
         "period_s is a 'seconds': it has to be one of rate,"

@@ -43,7 +43,7 @@ class Bench:
         self.left: list[DataPacket] = []
 
     def start(self, flow: int = 1, now: float = 0.0, **limits: float) -> None:
-        request = FlowRequest(flow, "10.0.1.2", "00:00:00:00:00:02", now, **limits)  # type: ignore[arg-type]
+        request = FlowRequest(flow, "10.0.1.2", "00:00:00:00:00:02", now, **limits)
         self.sender.start(request, now)
 
     def run(self, begin: float, until: float) -> None:
@@ -261,7 +261,7 @@ def test_stop_and_states() -> None:
 )
 def test_bad_requests_are_named(limits: dict[str, float], message: str) -> None:
     with pytest.raises(FlowError, match=message):
-        Bench().start(**limits)  # type: ignore[arg-type]
+        Bench().start(**limits)
 
 
 def test_flows_that_run_or_are_not_there() -> None:

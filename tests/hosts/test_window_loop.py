@@ -32,7 +32,7 @@ def test_live_rp_gets_what_each_acknowledgement_acknowledges() -> None:
     seen = []
     flow = pair.start(size_bytes=9_001)
     on_ack = flow.rp.on_ack
-    flow.rp.on_ack = lambda ack, now_s: (seen.append(ack), on_ack(ack, now_s))  # type: ignore[assignment,func-returns-value]
+    flow.rp.on_ack = lambda ack, now_s: (seen.append(ack), on_ack(ack, now_s))
     pair.run(20 * RTT)
     assert [ack.psn for ack in seen] == list(range(len(seen)))
     assert {(ack.acked_bytes, ack.mark, ack.path, ack.telemetry) for ack in seen} == {

@@ -334,4 +334,4 @@ def test_ethernet_padding_is_not_payload() -> None:
 )
 def test_what_does_not_fit_is_named(make: object, message: str) -> None:
     with pytest.raises(WireError, match=message):
-        make()  # type: ignore[operator]
+        make()

@@ -42,7 +42,7 @@ class Taps:
     def __call__(self, stamps: list[int], incoming: bool = True, before_s: float = 0.0) -> Tap:
         kernel = Kernel(stamps)
         self.kernels.append(kernel)
-        return Tap(kernel, incoming, before_s)  # type: ignore[arg-type]
+        return Tap(kernel, incoming, before_s)
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_an_interface_that_goes_down_ends_no_capture() -> None:
             return super().recvmsg(size, space)
 
     kernel = Down([START + MS])
-    stream = merged([Tap(kernel, True, 0.0)], START + 10 * MS, [START + 400 * MS])  # type: ignore[arg-type]
+    stream = merged([Tap(kernel, True, 0.0)], START + 10 * MS, [START + 400 * MS])
     assert [at for at, _, _ in stream] == [START + MS]
 
 
@@ -188,7 +188,7 @@ def test_capture_refuses_a_clock_that_is_set_meanwhile(tap: Taps, jump: int, wor
     )
     frames = iter(stream)
     assert next(frames)[0] == START + 5 * MS
-    port_tap.connection.stamps.append(START + 6 * MS + jump)  # type: ignore[attr-defined]
+    port_tap.connection.stamps.append(START + 6 * MS + jump)
     with pytest.raises(CaptureError, match=words):
         next(frames)
 

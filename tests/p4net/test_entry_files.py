@@ -105,8 +105,8 @@ def test_files_of_a_network_have_equal_entries_once(tmp_path: Path) -> None:
         ]
         assert ports == [[3, 4], [4, 4]]
         before, after = (file.steps(first.schema) for file in files[:2])
-        assert before[1].entry is after[1].entry  # type: ignore[union-attr]
-        assert before[0].entry is not after[0].entry  # type: ignore[union-attr]
+        assert before[1].entry is after[1].entry
+        assert before[0].entry is not after[0].entry
         assert [step.place.path for step in after] == [files[1].path] * 2
         assert re.search(
             r"c/s1-runtime.json:\d+: '999' has more than 9 bits",
@@ -119,7 +119,7 @@ def test_files_of_a_network_have_equal_entries_once(tmp_path: Path) -> None:
 def test_nodes_of_equal_content_are_read_alike(values: list[Any]) -> None:
     texts = [json.dumps({"a": value}) for value in values]
     nodes = [
-        read_tree(Path("x.json"), compose(Path("x.json"), text), lambda node: node)  # type: ignore[arg-type]
+        read_tree(Path("x.json"), compose(Path("x.json"), text), lambda node: node)
         for text in texts
     ]
     assert (nodes[0].content == nodes[1].content) == (texts[0] == texts[1])
@@ -383,7 +383,7 @@ def test_forms_of_a_file_come_to_the_same_table(entries: list[Any]) -> None:
         with switch() as control:
             written(control, runtime(folder, table_entries=listed))
             assert control.read_table("acl") == by_commands
-        texts = [f"entities {{ {step.update.entity} }}" for step in steps]  # type: ignore[union-attr]
+        texts = [f"entities {{ {step.update.entity} }}" for step in steps]
         (folder / "text").write_text("\n".join(texts))
         with switch() as control:
             written(control, TextProto(folder / "text"))

@@ -111,7 +111,7 @@ def test_ping_that_can_not_be_sent_is_refused(
     network: P4Network, options: dict[str, float], message: str
 ) -> None:
     with VirtualP4(network) as simulation, pytest.raises(P4NetError, match=message):
-        ping(simulation, "h1", "h2", **options)  # type: ignore[arg-type]
+        ping(simulation, "h1", "h2", **options)
 
 
 def test_command_waits_for_pings_beyond_its_time(

@@ -77,7 +77,7 @@ def test_options_of_a_program_alone_exclude_each_other(
     options: dict[str, object], why: str
 ) -> None:
     with pytest.raises(P4NetError, match=why):
-        network_at(ROUTER, **options)  # type: ignore[arg-type]
+        network_at(ROUTER, **options)
 
 
 def test_network_takes_no_options_of_a_program_alone(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pcn.p4net.virtual import VirtualP4
 
 @pytest.mark.parametrize("queues", ["one", "nodes"])
 def test_each_host_reaches_each_other(queues: str) -> None:
-    with VirtualP4(read_exercise(EXAMPLE), queues=queues) as network:  # type: ignore[arg-type]
+    with VirtualP4(read_exercise(EXAMPLE), queues=queues) as network:
         sending.each_to_each(network)
         network.run(until_s=1.0)
         assert {host.name: len(network.arrived(host.name)) for host in network.topology.hosts} == {

@@ -193,7 +193,7 @@ def test_runs_are_equal_to_the_bit_in_either_order_of_events(network: P4Network)
     """Two runs of random traffic, and one by nodes; another seed gives others."""
 
     def run(queues: str, seed: int) -> tuple[int, list[object]]:
-        with VirtualP4(network, queues=queues) as simulation:  # type: ignore[arg-type]
+        with VirtualP4(network, queues=queues) as simulation:
             for number, host in enumerate(("h1", "h2")):
                 frame = udp(network, host, "h3", bytes(500), tos=number << 5)
                 simulation.send_all(host, poisson(900, 0.0, 0.5, seed + number), [frame])

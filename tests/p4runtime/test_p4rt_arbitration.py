@@ -95,7 +95,7 @@ def test_connection_is_a_primary_s_before_its_client_reads_so() -> None:
 
     primaries: list[set[int]] = []
     at_push: list[set[int]] = []
-    service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)  # type: ignore[arg-type]
+    service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)
     service.on_primaries = primaries.append
     service.hear(Session(Reading(7)), p4r.StreamMessageRequest(arbitration=claim(10)))
     assert at_push == [{7}]
@@ -104,7 +104,7 @@ def test_connection_is_a_primary_s_before_its_client_reads_so() -> None:
 def test_refused_claim_leaves_no_ended_primary() -> None:
     """Calls on a connection that had a primary aren't a primary's any longer."""
     primaries: list[set[int]] = []
-    service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)  # type: ignore[arg-type]
+    service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)
     service.on_primaries = primaries.append
     primary, stranger = Session(ListOutlet(1)), Session(ListOutlet(2))
     service.hear(primary, p4r.StreamMessageRequest(arbitration=claim(10)))

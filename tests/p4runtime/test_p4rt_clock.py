@@ -215,7 +215,7 @@ def record(program: Program) -> list[object]:
 def test_two_runs_are_the_same(program: Program) -> None:
     first, second = record(program), record(program)
     assert first == second
-    assert len(first[0]) == 160  # type: ignore[arg-type]
+    assert len(first[0]) == 160
 
 
 def test_the_packet_generator_of_the_command_line(program: Program) -> None:

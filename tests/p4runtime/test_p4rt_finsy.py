@@ -48,7 +48,7 @@ async def use(port: int, native: object, **settings: Any) -> None:
         with pytest.raises(fy.P4ClientError, match="key"):
             await switch.insert([entry])
         packets = switch.read_packets()
-        native.packet_out(3, bytes.fromhex("0000000000aa000000000001080000"))  # type: ignore[attr-defined]
+        native.packet_out(3, bytes.fromhex("0000000000aa000000000001080000"))
         packet = await anext(packets)
         assert packet["ingress_port"] == 3
         assert packet["reason"] == 5

@@ -100,7 +100,7 @@ def test_what_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
             return channel.unary_unary(
                 f"/gnmi.gNMI/{method}",
                 request_serializer=lambda message: message.SerializeToString(),
-                response_deserializer=answer.FromString,  # type: ignore[attr-defined]
+                response_deserializer=answer.FromString,
             )(request, timeout=60)
 
         path = gnmi.Path(elem=[gnmi.PathElem(name="interfaces")])
@@ -113,9 +113,9 @@ def test_what_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
         assert {json.loads(update.val.json_val) for update in answer.notification[0].update} >= {
             1,
             5,
-        }  # type: ignore[attr-defined]
+        }
         can = call("Capabilities", gnmi.CapabilityRequest(), gnmi.CapabilityResponse)
-        assert [model.name for model in can.supported_models] == ["openconfig-interfaces"]  # type: ignore[attr-defined]
+        assert [model.name for model in can.supported_models] == ["openconfig-interfaces"]
         with pytest.raises(grpc.RpcError) as written:
             call("Set", gnmi.SetRequest(), gnmi.SetResponse)
         assert written.value.code() is grpc.StatusCode.UNIMPLEMENTED

@@ -36,7 +36,7 @@ NO_WINDOW = frame(SETTINGS, 0, 0, struct.pack("!HI", INITIAL_WINDOW_SIZE, 0))
 
 
 def message(request: object) -> bytes:
-    data: bytes = request.SerializeToString()  # type: ignore[attr-defined]
+    data: bytes = request.SerializeToString()
     return b"\0" + struct.pack("!I", len(data)) + data
 
 

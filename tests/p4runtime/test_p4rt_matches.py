@@ -29,7 +29,7 @@ MIXED = table(
 
 
 def field(number: int, **kind: dict[str, bytes | int]) -> p4r.FieldMatch:
-    return p4r.FieldMatch(field_id=number, **kind)  # type: ignore[arg-type]
+    return p4r.FieldMatch(field_id=number, **kind)
 
 
 def test_layout_of_an_lpm_key() -> None:

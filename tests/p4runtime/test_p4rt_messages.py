@@ -382,5 +382,5 @@ def test_files_are_loaded_when_they_are_used() -> None:
 
 def test_unknown_message_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"p4/v1/p4runtime\.proto has no Nothing"):
-        _ = p4r.Nothing  # type: ignore[attr-defined]
+        _ = p4r.Nothing
     assert protos.load("p4/v1/p4runtime.proto") is p4r.DESCRIPTOR

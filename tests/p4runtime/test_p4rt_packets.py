@@ -93,7 +93,7 @@ def test_packet_out_that_is_too_long(client: Client) -> None:
 
 
 def test_without_a_cpu_port(library: object, program: Program) -> None:
-    with running_switch(library, cpu_port=0) as switch, Client(switch.port) as client:  # type: ignore[arg-type]
+    with running_switch(library, cpu_port=0) as switch, Client(switch.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
         client.send(packet=p4r.PacketOut(payload=FRAME, metadata=metadata(1, 1)))

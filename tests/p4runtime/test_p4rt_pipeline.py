@@ -26,7 +26,7 @@ def fresh(empty_switch: Switch) -> Client:
 
 def code_of(client: Client, *args: object, **kwargs: object) -> grpc.StatusCode:
     with pytest.raises(RefusedError) as failure:
-        client.set_pipeline(*args, **kwargs)  # type: ignore[arg-type]
+        client.set_pipeline(*args, **kwargs)
     return failure.value.code
 
 
@@ -153,7 +153,7 @@ def test_bad_configurations(fresh: Client, program: Program, action: str) -> Non
         foreign.meters,
         foreign.digests,
     ):
-        for thing in kind:  # type: ignore[attr-defined]
+        for thing in kind:
             thing.preamble.name = f"Elsewhere.{thing.preamble.name}"
     fewer_keys = p4i.P4Info()
     fewer_keys.CopyFrom(program.info)

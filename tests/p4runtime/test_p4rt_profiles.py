@@ -27,7 +27,7 @@ def p(empty_switch: Switch, indirect: Program) -> Iterator[Probes]:
 
 def refused(code: int, action: object, **entity: object) -> None:
     with pytest.raises(RefusedError) as failure:
-        action(**entity)  # type: ignore[operator]
+        action(**entity)
     assert failure.value.codes == [code], failure.value.outcomes
 
 

@@ -43,7 +43,7 @@ class Bench:
 
     def read(self, *queries: dict[str, Any]) -> Iterator[p4r.ReadResponse]:
         entities = [p4r.Entity(**query) for query in queries]
-        return self.embedded.service.Read(p4r.ReadRequest(device_id=1, entities=entities), None)  # type: ignore[no-any-return]
+        return self.embedded.service.Read(p4r.ReadRequest(device_id=1, entities=entities), None)
 
     def cells(self) -> dict[str, Any]:
         return {

@@ -11,7 +11,7 @@ from pcn.base.p4rt import p4r, rpc_code
 def refused(code: int, action: object, *args: object, **kwargs: object) -> str:
     """Calls; it has to fail in one update with this code. Returns its message."""
     with pytest.raises(RefusedError) as failure:
-        action(*args, **kwargs)  # type: ignore[operator]
+        action(*args, **kwargs)
     assert failure.value.codes == [code], failure.value.outcomes
     return failure.value.outcomes[0].message
 

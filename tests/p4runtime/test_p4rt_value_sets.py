@@ -58,7 +58,7 @@ def probe(client: Client, a: int = 0, b: int = 0, d: int = 0, e: int = 0) -> int
 
 def refused(code: int, action: object, entry: p4r.ValueSetEntry) -> None:
     with pytest.raises(RefusedError) as failure:
-        action(value_set_entry=entry)  # type: ignore[operator]
+        action(value_set_entry=entry)
     assert failure.value.codes == [code], failure.value.outcomes
 
 

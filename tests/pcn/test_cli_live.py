@@ -53,7 +53,7 @@ def ask(*arguments: str) -> object:
 
 
 def test_status_shows_every_program(network: str) -> None:
-    (status,) = [row for row in ask("status") if row["name"] == network]  # type: ignore[attr-defined]
+    (status,) = [row for row in ask("status") if row["name"] == network]
     assert status["state"] == "up"
     assert {node["name"]: node["runs"] for node in status["nodes"]} == {
         "h0": True,
@@ -129,7 +129,7 @@ def test_a_flow_is_stopped(network: str) -> None:
     assert isinstance(started, dict)
     (number,) = started["started"]
     assert f"flow {number}" in pcn("flow", "stop", str(number), "-n", network).stdout
-    (flow,) = [flow for flow in ask("flow", "list", "-n", network) if flow["id"] == number]  # type: ignore[attr-defined]
+    (flow,) = [flow for flow in ask("flow", "list", "-n", network) if flow["id"] == number]
     assert flow["state"] == "stopped"
     assert pcn("flow", "stop", "--all", "-n", network).stdout == "nothing was sending\n"
 
@@ -282,13 +282,13 @@ def test_what_died_is_named_and_removed(
         assert switch is not None
         os.kill(switch.pid, signal.SIGKILL)
         records.wait_gone([switch], LIMIT_S)
-        (status,) = [row for row in ask("status") if row["name"] == name]  # type: ignore[attr-defined]
+        (status,) = [row for row in ask("status") if row["name"] == name]
         assert {node["name"] for node in status["nodes"] if not node["runs"]} == ended
         assert "the program of s1 has ended" in pcn("tables", "s1", "-n", name).stderr
 
         os.kill(record.owner.pid, signal.SIGKILL)
         records.wait_gone([record.owner, *record.processes()], LIMIT_S)
-        (status,) = [row for row in ask("status") if row["name"] == name]  # type: ignore[attr-defined]
+        (status,) = [row for row in ask("status") if row["name"] == name]
         assert status["state"].startswith("dead")
         assert not any(node["runs"] for node in status["nodes"])
     finally:

@@ -48,7 +48,7 @@ def test_what_is_set_is_read_back_from_the_switch(dcqcn_lab: Lab) -> None:
     ]
     assert (
         entry.action.args["refresh_us"] == 1000 * entry.action.args["quantum_q16_us"] // 65536 // 2
-    )  # type: ignore[union-attr]
+    )
     now = settings.read(client)[2]
     assert (now["xoff"], now["xon"], now["quanta"], now["k_min"], now["k_max"]) == (
         128e3,

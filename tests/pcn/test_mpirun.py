@@ -115,5 +115,5 @@ def test_signal_to_any_ends_all_with_one_message(victim: str, tmp_path: Path) ->
     assert len(ours(err)) == 1, err
     assert any(word in ours(err)[0] for word in ("interrupted", "ended by SIGTERM")), err
     for pid in pids:
-        wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), "end")  # type: ignore[misc]
+        wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), "end")
     assert list(tmp_path.rglob("*")) == []

@@ -265,7 +265,7 @@ def test_dashboard_queries_existing_metrics() -> None:
     """With the labels that they have, in its queries and legends."""
     port = dict.fromkeys((field.name for field in fields(PortState)), 1)
     flow = dict.fromkeys((field.name for field in fields(FlowState)), 1)
-    now = Snapshot(1.0, 1.0, (PortState(**port),), (FlowState(**{**flow, "state": "sending"}),))  # type: ignore[arg-type]
+    now = Snapshot(1.0, 1.0, (PortState(**port),), (FlowState(**{**flow, "state": "sending"}),))
     labels = {
         name: {label for label, _ in pairs} for name, pairs in scraped(prometheus.text(now, "net"))
     }

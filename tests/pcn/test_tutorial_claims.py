@@ -40,7 +40,7 @@ class Log:
         self.cnps: dict[int, list[tuple[float, bool, float]]] = defaultdict(list)
         log = self
 
-        class Logs(scheme.reaction_point):  # type: ignore[misc, name-defined]
+        class Logs(scheme.reaction_point):
             def __init__(self, line_rate_bps: float, parameters: Any) -> None:
                 super().__init__(line_rate_bps, parameters)
                 self._place = len(log.points)

@@ -34,7 +34,7 @@ def port(switch: str, number: int, **values: object) -> PortState:
         **idle, "port": f"{switch}:{number}", "link": TOPOLOGY.link_name(switch, number),
         "paused": False, "pausing": False, "marked_share": None, "marked_ue_share": None, **values,
     }  # fmt: skip
-    return PortState(**state)  # type: ignore[arg-type]
+    return PortState(**state)
 
 
 def snapshot(flows: int) -> Snapshot:

@@ -129,8 +129,8 @@ class Driver:
         )
         cell = _library().driver_cell(self._handle, number, index)
         if value is not None:
-            ctypes.memmove(cell, value.to_bytes(size, order), size)  # type: ignore[arg-type]
-        return int.from_bytes(ctypes.string_at(cell, size), order)  # type: ignore[arg-type]
+            ctypes.memmove(cell, value.to_bytes(size, order), size)
+        return int.from_bytes(ctypes.string_at(cell, size), order)
 
     def counter(self, name: str, index: int) -> tuple[int, int]:
         number = next(i for i, c in enumerate(self.program.counters) if c.name == name)

@@ -80,7 +80,7 @@ def empty() -> Builder:
     return builder
 
 
-ACCESSED = op("access_field", {"type": "header", "value": "h"}, 1)  # type: ignore[arg-type]
+ACCESSED = op("access_field", {"type": "header", "value": "h"}, 1)
 
 STATEMENTS: list[tuple[list[Json], list[Json]]] = [
     ([assign(field("h", "a"), field("h", "none"))], [assign(field("h", "a"), value(0))]),

@@ -158,7 +158,7 @@ def test_stack_access_by_index() -> None:
     b = stack_builder()
 
     def element(index: Json) -> Json:
-        return op("access_field", op("dereference_header_stack", STACK, index), 0)  # type: ignore[arg-type]
+        return op("access_field", op("dereference_header_stack", STACK, index), 0)
 
     b.run([assign(element({"type": "stack_field", "value": ["s", "label"]}), value(0x55))])
     b.run([assign(field("meta", "seen"), op("last_stack_index", None, STACK))])

@@ -127,13 +127,13 @@ def test_data_without_its_action_is_read() -> None:
 def test_unknown_program_of_a_switch_is_one_line(name: str) -> None:
     switch = BfRuntimeSwitch(
         "tofino", 0, cast(Any, None), SimpleNamespace(**MESSAGES), lambda _text: None
-    )  # type: ignore[arg-type]
+    )
     driver = Driver()
     driver._clients[switch._client] = cast(Any, None)
     driver.loaded = MESSAGES["ForwardingPipelineConfig"](
         p4_name=name, bfruntime_info=_PACKAGE.bf_rt
     )
-    switch._call = lambda _method, request, *_rest: driver.describe(request)  # type: ignore[method-assign]
+    switch._call = lambda _method, request, *_rest: driver.describe(request)
     with pytest.raises(Exception, match="no program for Tofino") as failure:
         switch.tables()
     assert "\n" not in str(failure.value)

@@ -46,7 +46,7 @@ def test_program_and_entries_reach_the_switch(
     assert routes == {
         route.network: (int(route.mac.replace(":", ""), 16), route.port) for route in lab.routes
     }
-    info = stratum.service.loaded.config.p4info  # type: ignore[union-attr]
+    info = stratum.service.loaded.config.p4info
     names = {action.preamble.id: action.preamble.alias for action in info.actions}
     marking = {
         tuple(number(match.exact.value) for match in entry.match): (

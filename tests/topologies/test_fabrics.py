@@ -93,7 +93,7 @@ def test_a_pod_alone_with_other_links() -> None:
 @pytest.mark.parametrize("options", [{"strands": 0}, {"spines": 0}, {"spines": -1, "pods": 1}])
 def test_a_clos_that_is_not_joined_is_refused(options: dict[str, int]) -> None:
     with pytest.raises(TopologyError, match=r"links from a ToR to each leaf and .* spines join no"):
-        clos(**options)  # type: ignore[arg-type]
+        clos(**options)
 
 
 def test_links_that_are_not_there_cannot_be_left_out() -> None:

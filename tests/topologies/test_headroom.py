@@ -31,7 +31,7 @@ def buffered(
     return replace(
         topology,
         switches=tuple(replace(plain, buffer=buffer, **switch) for plain in topology.switches),
-    )  # type: ignore[arg-type]
+    )
 
 
 @pytest.mark.parametrize("rate_bps", [1e9, 40e9, 400e9])

@@ -275,7 +275,7 @@ def test_impossible_topologies_are_refused(changes: dict[str, object], message: 
         **changes,
     }
     with pytest.raises(TopologyError, match=message):
-        Topology(**parts)  # type: ignore[arg-type]
+        Topology(**parts)
 
 
 def test_hosts_do_not_forward() -> None:

@@ -53,7 +53,7 @@ def star(
         Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), rate_bps, delay_s) for i in range(senders)
     ]
     links.append(Link(Endpoint("r0", 0), Endpoint("s0", senders + 1), out_bps or rate_bps, delay_s))
-    return Topology("star", hosts, (Switch("s0", 1),), tuple(links), parameters=parameters(**pfc))  # type: ignore[arg-type]
+    return Topology("star", hosts, (Switch("s0", 1),), tuple(links), parameters=parameters(**pfc))
 
 
 def chain(
@@ -78,7 +78,7 @@ def chain(
         chain_switches,
         tuple(links),
         parameters=parameters(**pfc),
-    )  # type: ignore[arg-type]
+    )
 
 
 def tree(
@@ -94,7 +94,7 @@ def tree(
     links.append(Link(Endpoint("s1", 2), Endpoint("r0", 0), out_bps, delay_s))
     hosts = make_hosts([*(f"h{i}" for i in range(senders)), "r0"])
     switches = (Switch("s0", 1), Switch("s1", 2))
-    return Topology("tree", hosts, switches, tuple(links), parameters=parameters(**pfc))  # type: ignore[arg-type]
+    return Topology("tree", hosts, switches, tuple(links), parameters=parameters(**pfc))
 
 
 def mesh(
@@ -127,7 +127,7 @@ def mesh(
     mesh_switches = tuple(Switch(f"s{i}", i + 1) for i in range(switches))
     return Topology(
         "mesh", hosts, mesh_switches, tuple(links), parameters=parameters(xoff_bytes=40e3)
-    )  # type: ignore[arg-type]
+    )
 
 
 def with_flows(network: VirtualNetwork, flows: Iterable[FlowSpec]) -> VirtualNetwork:
@@ -172,7 +172,7 @@ def dumbbell_network(
     **topology: float,
 ) -> VirtualNetwork:
     """The paper's dumbbell with its four flows, under PCN."""
-    dumbbell_topology = dumbbell(**topology)  # type: ignore[arg-type]
+    dumbbell_topology = dumbbell(**topology)
     scheme = find_scheme("pcn").configure({"period_s": 500e-6, "w_min": w_min})
-    network = VirtualNetwork(dumbbell_topology, scheme, seed=seed, queues=queues, inplace=inplace)  # type: ignore[arg-type]
+    network = VirtualNetwork(dumbbell_topology, scheme, seed=seed, queues=queues, inplace=inplace)
     return with_flows(network, dumbbell_topology.flows)

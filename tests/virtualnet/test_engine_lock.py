@@ -85,6 +85,6 @@ def test_thread_takes_the_lock_again_and_leaves_it_once_for_each() -> None:
 
 
 def _in_thread(function: object) -> None:
-    thread = threading.Thread(target=function)  # type: ignore[arg-type]
+    thread = threading.Thread(target=function)
     thread.start()
     thread.join()

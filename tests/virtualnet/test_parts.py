@@ -262,9 +262,9 @@ def test_frames_cross_a_cut_as_they_are(
 
     arrived, digest, events = run(None)
     first, second = in_threads(2, run)
-    assert {**first[0], **second[0]} == arrived  # type: ignore[dict-item]
+    assert {**first[0], **second[0]} == arrived
     assert (first[1], first[2]) == (digest, events)
-    assert len(arrived["h1"]) == len(here)  # type: ignore[index]
+    assert len(arrived["h1"]) == len(here)
 
 
 # ---- failures and refusals ----
@@ -360,7 +360,7 @@ def test_part_whose_transport_breaks_exchanges_no_more() -> None:
     exchanges = in_threads(2, lambda transport: run(transport, None))[0]
     for n in range(1, exchanges + 1):
         with pytest.raises(OtherProcessError, match="broken"):
-            in_threads(2, lambda transport, n=n: run(transport, n))  # type: ignore[misc]
+            in_threads(2, lambda transport, n=n: run(transport, n))
 
 
 def test_parts_of_different_networks_are_refused() -> None:
@@ -381,7 +381,7 @@ def test_parts_of_different_networks_are_refused() -> None:
         lambda network: with_flows(network, [FlowSpec(i, "h1", "h14") for i in range(3, 80)]),
         lambda network: network.at(1e-6, lambda: None),
     ):
-        texts = in_threads(2, lambda transport, divergence=divergence: run(transport, divergence))  # type: ignore[misc]
+        texts = in_threads(2, lambda transport, divergence=divergence: run(transport, divergence))
         assert any("at another step of the run" in text for text in texts), texts
 
 
@@ -464,7 +464,7 @@ def test_networks_that_cannot_be_split_are_refused(topology: Topology, n: int, m
             self.n = n
 
     with pytest.raises(VirtualError, match=match):
-        Part.of(topology, Alone(), library)  # type: ignore[arg-type]
+        Part.of(topology, Alone(), library)
 
 
 def test_engine_is_split_before_its_first_node() -> None:

@@ -66,7 +66,7 @@ def test_network_runs_on_to_the_present_time_and_later(network: VirtualNetwork) 
 )
 def test_flow_names_the_field_that_is_no_number(fields: dict[str, object], message: str) -> None:
     with pytest.raises(LabError) as caught:
-        FlowSpec(1, "h0", "r0", **fields)  # type: ignore[arg-type]
+        FlowSpec(1, "h0", "r0", **fields)
     assert str(caught.value) == message
 
 
@@ -75,7 +75,7 @@ def test_link_names_the_field_that_is_no_number() -> None:
     with pytest.raises(
         LabError, match=r"^link h0:0 - s0:1: rate_bps '10G' is no number: write 1e\+10$"
     ):
-        Link(*ends, "10G", 1e-6)  # type: ignore[arg-type]
+        Link(*ends, "10G", 1e-6)
     assert Link(*ends, math.inf, -math.inf).rate_bps == math.inf  # the topology refuses it
 
 

@@ -132,7 +132,7 @@ def test_two_threads_give_the_run_of_one() -> None:
 
     single = seen(1)
     assert single == seen(2)
-    assert sum(stats.headroom_max_bytes > 0 for stats in single[1]) > 1  # type: ignore[attr-defined]
+    assert sum(stats.headroom_max_bytes > 0 for stats in single[1]) > 1
 
 
 def two_outputs() -> Topology:

@@ -66,7 +66,7 @@ def switches() -> Iterator[dict[str, NativeSwitch]]:
 def test_two_programs_carry_plain_frames_at_given_times(
     switches: dict[str, NativeSwitch], queues: str
 ) -> None:
-    with TimedNetwork(line(), switches, queues=queues) as network:  # type: ignore[arg-type]
+    with TimedNetwork(line(), switches, queues=queues) as network:
         network.send("h0", 1e-6, FRAME, length=1000)  # s1 has no entry yet
         network.at(
             10e-6, lambda: switches["s1"].table_add(0, b"\x88\xb5", None, 0, 0, 0, [2]) and None

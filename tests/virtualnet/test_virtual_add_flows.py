@@ -154,7 +154,7 @@ def test_flows_added_together_run_as_ones_added_in_turn(
     ids=lambda wrong: " ".join(f"{name}={value}" for name, value in wrong.items()),
 )
 def test_flow_is_refused_alike_by_itself_and_among_others(wrong: dict[str, object]) -> None:
-    spec = replace(FlowSpec(1, "h0", "r0", size_bytes=10_000, group="a"), **wrong)  # type: ignore[arg-type]
+    spec = replace(FlowSpec(1, "h0", "r0", size_bytes=10_000, group="a"), **wrong)
     texts = []
     for together in (False, True):
         with VirtualNetwork(star(2), find_scheme("pcn").configure()) as network:

@@ -109,7 +109,7 @@ def test_algorithms_get_values_of_their_types() -> None:
     assert ("timer", 200e-6) in rp.events
     byte_events = [event for event in rp.events if event[0] == "bytes"]
     assert byte_events
-    assert 40_000 <= byte_events[0][2] < 40_000 + 1058  # type: ignore[operator]
+    assert 40_000 <= byte_events[0][2] < 40_000 + 1058
 
 
 class Overdue(Rp):
@@ -166,7 +166,7 @@ def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one
         (Rp({"rate_bps": LookupError("own")}), Np(Cnp(Mark.NONE)), "RP of flow 7", LookupError),
         (Rp(), Np(5), "NP of flow 7", TypeError),
         (Rp(), Np((True, 1e9)), "NP of flow 7", TypeError),
-        (Rp(), Np(Cnp(Mark.CE, "fast")), "NP of flow 7", TypeError),  # type: ignore[arg-type]
+        (Rp(), Np(Cnp(Mark.CE, "fast")), "NP of flow 7", TypeError),
         (Rp({"rate_bps": None}), Np(Cnp(Mark.NONE)), "RP of flow 7", TypeError),
         (Rp({"timer_s": "soon"}), Np(Cnp(Mark.NONE)), "RP of flow 7", TypeError),
         (Rp({"timer_s": math.inf}), Np(Cnp(Mark.NONE)), "RP of flow 7", OverflowError),
@@ -211,8 +211,8 @@ def test_network_that_survives_ends_what_raised_alone(ends: str) -> None:
         rps = iter([Late(None), Late(KeyError("own") if ends == "RP" else None), Late(None)])
         second = KeyError("own") if ends == "NP" else Cnp(Mark.CE)
         nps = iter([Np(Cnp(Mark.CE)), Np(second), Np(Cnp(Mark.CE))])
-        scheme = scheme_of(lambda rps=rps: next(rps), lambda nps=nps: next(nps))  # type: ignore[misc]
-        with VirtualNetwork(star(3), scheme, **options) as network:  # type: ignore[arg-type]
+        scheme = scheme_of(lambda rps=rps: next(rps), lambda nps=nps: next(nps))
+        with VirtualNetwork(star(3), scheme, **options) as network:
             network.survive()
             for number in range(3):
                 network.add_flow(FlowSpec(number, f"h{number}", "r0", size_bytes=200_000))
@@ -342,7 +342,7 @@ def test_no_rate_stays_none_and_others_are_whole_megabits() -> None:
         rp = Rp()
         with network_of(rp, Np(Cnp(Mark.CE, sent))) as network:
             network.run(until_s=3 * PERIOD_S)
-        assert {event[0].rec_rate_bps for event in rp.events} == {received}  # type: ignore[attr-defined]
+        assert {event[0].rec_rate_bps for event in rp.events} == {received}
 
 
 def test_an_error_comes_from_another_process_as_its_text() -> None:

@@ -26,7 +26,7 @@ DURATION_S = 4e-3
 
 
 def digest(**options: float | str) -> Totals:
-    with dumbbell_network(**options) as network:  # type: ignore[arg-type]
+    with dumbbell_network(**options) as network:
         network.run(until_s=DURATION_S)
         return network.totals()
 
@@ -132,7 +132,7 @@ def test_many_flows_on_one_nic_in_both_queues() -> None:
     seen = []
     for queues in ("nodes", "one"):
         scheme = find_scheme("pcn").configure({"period_s": 50e-6})
-        with VirtualNetwork(star(3), scheme, queues=queues) as network:  # type: ignore[arg-type]
+        with VirtualNetwork(star(3), scheme, queues=queues) as network:
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
             seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
     assert seen[0] == seen[1]
@@ -148,7 +148,7 @@ def test_more_packets_than_caches_hold() -> None:
     seen = []
     for options in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}):
         topology = star(4, rate_bps=40e9, delay_s=500e-6, xoff_bytes=10e6)
-        with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:  # type: ignore[arg-type]
+        with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
             seen.append(network.totals())
     assert seen[0].packets_most > 2**20 // 128
@@ -195,7 +195,7 @@ def test_calls_and_samples_find_all_nodes_at_their_time(delay_s: float) -> None:
     seen = []
     for queues in ("nodes", "one"):
         topology = star(3, delay_s=delay_s, xoff_bytes=50e3)
-        with VirtualNetwork(topology, find_scheme("pcn").configure(), queues=queues) as network:  # type: ignore[arg-type]
+        with VirtualNetwork(topology, find_scheme("pcn").configure(), queues=queues) as network:
             sources = [network.queue_bytes("s0", port + 1) for port in range(4)]
             sources += [
                 network.register("s0", "waiting_bytes", 8 * (port + 1) + 3) for port in range(4)
@@ -208,7 +208,7 @@ def test_calls_and_samples_find_all_nodes_at_their_time(delay_s: float) -> None:
                 partial(
                     with_flows, network, [FlowSpec(9, "h1", "h2", start_s=91e-6, size_bytes=50_000)]
                 ),
-            )  # type: ignore[arg-type]
+            )
             network.run(until_s=300e-6)
             seen.append((network.totals(), samples.values.tolist()))
     assert seen[0] == seen[1]
@@ -261,7 +261,7 @@ def test_any_network_in_both_queues(
     for queues, events in (("nodes", chunk), ("one", 10**9)):
         with (
             mock.patch.object(virtual_network, "_CHUNK", events),
-            VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues) as network,  # type: ignore[arg-type]
+            VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues) as network,
         ):
             with_flows(network, flows).run(until_s=1.0 if finish else 200e-6, finish=finish)
             seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
@@ -307,7 +307,7 @@ def test_short_flows_leave_nodes_their_turns(flows: list[FlowSpec]) -> None:
     delay_s, seen = 5e-6, []
     for options in ({}, {"queues": "one"}, {"threads": 2}):
         topology = star(8, delay_s=delay_s)
-        with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:  # type: ignore[arg-type]
+        with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
             seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
             if not options:

@@ -205,7 +205,7 @@ def test_cnps_are_lost_and_come_twice(how: Literal["lose", "repeat"]) -> None:
             flows = [
                 network.add_flow(FlowSpec(i, f"h{i}", "r0", size_bytes=2_000_000)) for i in range(2)
             ]
-            network.disturb("s0", 1, "notifications", **{how: every})  # type: ignore[arg-type]
+            network.disturb("s0", 1, "notifications", **{how: every})
             network.run(until_s=0.1, finish=True)
             network.run(until_s=network.now_s + 1e-3)
             stats, link = flows[0].stats(), network.link_stats("s0", 1)
@@ -246,7 +246,7 @@ def test_credits_lost_late_or_twice_lose_nothing(how: dict[str, float]) -> None:
         with VirtualNetwork(topology, PFC_ONLY) as network:
             flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=2_000_000))
             for node, port in (("s0", 1), ("s1", 1)) if disturbed else ():
-                network.disturb(node, port, "flow control", **how)  # type: ignore[arg-type]
+                network.disturb(node, port, "flow control", **how)
             assert network.run(until_s=0.1, finish=True)
             assert (flow.stats().received_packets, flow.stats().out_of_order) == (2000, 0)
             assert network.link_stats("h0", 0).held_max <= 20_000
@@ -264,7 +264,7 @@ def test_both_queues_and_both_forms_agree_about_faults() -> None:
         topology = star(3, xoff_bytes=40e3)
         with VirtualNetwork(
             topology, find_scheme("qcn").configure(), response_s=1e-6, **options
-        ) as network:  # type: ignore[arg-type]
+        ) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=500_000) for i in range(3)])
             for i in range(3):
                 network.disturb("s0", i + 1, "flow control", lose=5, repeat=3, late=4, late_s=7e-6)
@@ -313,4 +313,4 @@ def test_faults_that_can_not_be() -> None:
         with pytest.raises(
             VirtualError, match="frames 'cnp': choose from flow control, notifications and data"
         ):
-            network.disturb("h0", 0, "cnp", lose=1)  # type: ignore[arg-type]
+            network.disturb("h0", 0, "cnp", lose=1)

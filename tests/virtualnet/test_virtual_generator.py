@@ -151,9 +151,9 @@ def test_a_batch_comes_first(queues: Any) -> None:
 def test_samples_and_calls_come_after_a_batch() -> None:
     """In both orders of events."""
     for queues in ("nodes", "one"):
-        with generating(VirtualNetwork(star(1), PFC_ONLY, queues=queues)) as network:  # type: ignore[arg-type]
+        with generating(VirtualNetwork(star(1), PFC_ONLY, queues=queues)) as network:
             drops: list[int] = []
-            network.at(PERIOD_NS * 1e-9, lambda seen=drops, of=network: seen.append(dropped(of)))  # type: ignore[misc]
+            network.at(PERIOD_NS * 1e-9, lambda seen=drops, of=network: seen.append(dropped(of)))
             counter = network.counter_packets("s0", "dropped", UNKNOWN_ETHERTYPE)
             samples = network.sample(PERIOD_NS * 1e-9, [counter])
             network.run(until_s=3 * PERIOD_NS * 1e-9)

@@ -62,7 +62,7 @@ def racks(
     flow_control = (
         {"flow_control": "credits"} if credits_ else {"parameters": {"xoff_bytes": xoff_bytes}}
     )
-    return Topology("racks", hosts, switches, tuple(links), **flow_control)  # type: ignore[arg-type]
+    return Topology("racks", hosts, switches, tuple(links), **flow_control)
 
 
 def flows(count: int = 60, size: int = 200_000) -> list[FlowSpec]:
@@ -83,7 +83,7 @@ def topology() -> Topology:
 
 
 def run(topology: Topology, scheme: Configured, **options: object) -> tuple[int, list[object]]:
-    with VirtualNetwork(topology, scheme, **options) as network:  # type: ignore[arg-type]
+    with VirtualNetwork(topology, scheme, **options) as network:
         for spec in flows():
             network.add_flow(spec)
         assert network.run(until_s=0.1, finish=True)

@@ -127,7 +127,7 @@ def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool) -> No
     )
 
     def run(**options: object) -> object:
-        with VirtualNetwork(topology, find_scheme(name).configure(), **options) as network:  # type: ignore[arg-type]
+        with VirtualNetwork(topology, find_scheme(name).configure(), **options) as network:
             for number in range(40):
                 network.add_flow(FlowSpec(number, f"h{number % 15}", "h15", size_bytes=60_000))
             assert network.run(until_s=0.1, finish=True)
@@ -145,7 +145,7 @@ def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool) -> No
     first = run()
     for options in ({"queues": "one"}, {"threads": 2}, {"inplace": False}):
         assert run(**options) == first
-    assert first[1] > 0 or name == "hpcc"  # type: ignore[index]
+    assert first[1] > 0 or name == "hpcc"
 
 
 def test_live_network_and_impossible_switches_are_refused() -> None:
@@ -167,7 +167,7 @@ def test_live_network_and_impossible_switches_are_refused() -> None:
     ):
         plain = chain([1e9] * 2)
         with pytest.raises(TopologyError, match=f"s0: .*{message}"):
-            replace(plain, switches=(replace(plain.switches[0], **changes),))  # type: ignore[arg-type]
+            replace(plain, switches=(replace(plain.switches[0], **changes),))
     with pytest.raises(TopologyError, match="with PFC, without output buffers"):
         replace(chain([1e9] * 2, 1e-6), flow_control="credits")
     with VirtualNetwork(chain([1e9] * 2), PFC_ONLY) as network:
@@ -204,7 +204,7 @@ def test_cnp_arrives_later_by_the_time_that_it_takes() -> None:
 def test_run_with_late_cnps_is_equal_in_any_order_of_events() -> None:
     def run(**options: object) -> object:
         scheme = find_scheme("dcqcn").configure()
-        with VirtualNetwork(fat_tree(k=4), scheme, cnp_delay_s=20e-6, **options) as network:  # type: ignore[arg-type]
+        with VirtualNetwork(fat_tree(k=4), scheme, cnp_delay_s=20e-6, **options) as network:
             for number in range(60):
                 network.add_flow(
                     FlowSpec(number, f"h{number % 14}", f"h{14 + number % 2}", size_bytes=60_000)

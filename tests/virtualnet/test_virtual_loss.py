@@ -202,7 +202,7 @@ def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path: Path) -
         isinstance(packet, wire.DataPacket) and packet.reliable and packet.asks for packet in sent
     )
     assert all(isinstance(packet, wire.AckPacket) for packet in answers)
-    first = [(packet.psn, packet.in_order, packet.nak) for packet in answers[:6]]  # type: ignore[union-attr]
+    first = [(packet.psn, packet.in_order, packet.nak) for packet in answers[:6]]
     assert first == [*((psn, psn + 1, False) for psn in range(5)), (5, 5, True)]
 
 

@@ -63,7 +63,7 @@ def permutation(**options: object) -> tuple[Totals, list[int]]:
         for i in range(16)
         for j in range(10)
     ]
-    with with_flows(VirtualNetwork(TOPOLOGY, PFC_ONLY, **options), flows) as network:  # type: ignore[arg-type]
+    with with_flows(VirtualNetwork(TOPOLOGY, PFC_ONLY, **options), flows) as network:
         assert network.run(until_s=5e-3, finish=True)
         assert all(flow.stats().out_of_order == 0 for flow in network.flows.values())
         ups = [network.link_stats(f"a{i}", port).packets for i in range(8) for port in (3, 4)]

@@ -98,9 +98,9 @@ def test_the_nic_of_the_agents(seed: int, tmp_path: Path) -> None:
     for time, kind, change in sorted(events, key=lambda event: event[0]):
         until(time)
         if kind == "pfc":
-            nic.pfc(change, time)  # type: ignore[arg-type]
+            nic.pfc(change, time)
         else:
-            number, rate = change  # type: ignore[misc]
+            number, rate = change
             if flows[number] in nic.flows:
                 nic.set_rate(flows[number], rate, time)
     until(500e-6)
@@ -133,9 +133,9 @@ def test_frames_of_a_run_are_whole_and_sound(tmp_path: Path) -> None:
     assert [packet.psn for packet in data if isinstance(packet, wire.DataPacket)] == list(
         range(101)
     )
-    assert sum(packet.ecn == wire.ECN_CE for packet in data) == received.marked_ce > 50  # type: ignore[union-attr]
-    assert data[-1].payload == bytes(1)  # type: ignore[union-attr]
-    assert data[-1].last  # type: ignore[union-attr]
+    assert sum(packet.ecn == wire.ECN_CE for packet in data) == received.marked_ce > 50
+    assert data[-1].payload == bytes(1)
+    assert data[-1].last
     # TTL, after two switches
     assert {frame[0][22] for frame in [read_pcap(tmp_path / "data.pcap")[0][1:]]} == {62}
     cnps = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "cnps.pcap")]

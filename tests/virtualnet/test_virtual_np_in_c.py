@@ -100,7 +100,7 @@ def with_c(scheme: Scheme, folder: Path, text: str) -> Scheme:
     file.write_text(text)
     return replace(
         scheme, notification_point=type("Other", (scheme.notification_point,), {"in_c": str(file)})
-    )  # type: ignore[arg-type]
+    )
 
 
 def outcome(scheme: Scheme, watched: bool, **more: Any) -> tuple[object, ...]:
@@ -135,7 +135,7 @@ def test_np_in_c_gives_the_same_run_to_the_bit(name: str, both: Scheme) -> None:
         expected = outcome(scheme, watched, in_c=False)
         for threads in (1, 2):
             assert outcome(scheme, watched, threads=threads) == expected
-    assert sum(stats.cnps_sent for stats in expected[1]) > 3  # type: ignore[attr-defined]
+    assert sum(stats.cnps_sent for stats in expected[1]) > 3
 
 
 def test_run_with_both_ends_in_c_calls_no_python() -> None:
@@ -202,7 +202,7 @@ def test_file_without_an_np_is_refused(
 
 
 def test_class_that_is_derived_from_one_in_c_runs_in_python(both: Scheme) -> None:
-    derived = type("Derived", (both.notification_point,), {})  # type: ignore[arg-type]
+    derived = type("Derived", (both.notification_point,), {})
     assert type(Ends(replace(both, notification_point=derived).configure()).new_np()) is derived
 
 

@@ -135,7 +135,7 @@ def test_run_is_the_same_with_either_queue_and_form() -> None:
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}, {"threads": 2}):
         network = VirtualNetwork(
             TREE, windowed(of="dctcp"), reliability=SELECTIVE, paths=PACKET, **more
-        )  # type: ignore[arg-type]
+        )
         with with_flows(network, permutation()):
             network.run(until_s=1e-3)
             digests.add(

@@ -196,7 +196,7 @@ def test_np_that_fails_in_its_turn_leaves_it_to_others(queues: Any) -> None:
         with_flows(network, [FlowSpec(i, f"h{i}", "r0") for i in range(3)])
         network.run(until_s=1e-4)
         assert list(network.failures) == [(1, "NP")]
-        granted = [flow.np.granted for flow in network.flows.values()]  # type: ignore[attr-defined]
+        granted = [flow.np.granted for flow in network.flows.values()]
         assert granted[1] == 0
         assert min(granted[0], granted[2]) > 50 * 1024
 

@@ -110,7 +110,7 @@ def test_all_arrives_after_a_link_has_failed_for_good(name: str, end: tuple[str,
         with VirtualNetwork(dual(), scheme, reroute_s=reroute_s, reliability=LOSSY) as network:
             for number in range(10):
                 network.add_flow(FlowSpec(number, f"h{number % 2}", "h2", size_bytes=400_000))
-            network.at(100e-6, lambda network=network: network.set_link(*end, up=False))  # type: ignore[misc]
+            network.at(100e-6, lambda network=network: network.set_link(*end, up=False))
             assert network.run(until_s=0.02, finish=True) == (reroute_s is not None)
             network.run(until_s=network.now_s + 1e-4)
             assert network.totals().stray_frames == 0
@@ -193,7 +193,7 @@ def test_packets_to_a_host_that_is_cut_off_are_lost_and_counted() -> None:
 def test_run_with_failures_is_equal_in_any_order_of_events(name: str) -> None:
     def run(**options: object) -> object:
         scheme = find_scheme(name).configure()
-        with VirtualNetwork(fat_tree(k=4), scheme, reroute_s=30e-6, **options) as network:  # type: ignore[arg-type]
+        with VirtualNetwork(fat_tree(k=4), scheme, reroute_s=30e-6, **options) as network:
             for number in range(48):
                 network.add_flow(
                     FlowSpec(
@@ -207,7 +207,7 @@ def test_run_with_failures_is_equal_in_any_order_of_events(name: str) -> None:
                 (210e-6, 20, False),
             ):
                 end = network.topology.links[link].a
-                network.at(at_s, lambda end=end, up=up: network.set_link(end.node, end.port, up=up))  # type: ignore[misc]
+                network.at(at_s, lambda end=end, up=up: network.set_link(end.node, end.port, up=up))
             network.run(until_s=2e-3)
             return network.totals().digest, [flow.stats() for flow in network.flows.values()]
 

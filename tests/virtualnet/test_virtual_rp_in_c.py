@@ -184,7 +184,7 @@ def with_c(scheme: Scheme, folder: Path, text: str) -> Scheme:
 
 def rp_class_with(scheme: Scheme, file: str) -> Any:
     """Returns the RP's class with another C file."""
-    return type("Other", (scheme.reaction_point,), {"in_c": file})  # type: ignore[arg-type]
+    return type("Other", (scheme.reaction_point,), {"in_c": file})
 
 
 @pytest.fixture(autouse=True)
@@ -216,7 +216,7 @@ def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program: str
         with VirtualNetwork(star(3), configured, in_c=in_c) as network:
             network.on_rate = lambda flow, now_s, to=log: to.append(
                 (flow.spec.id, now_s, decided(flow.rp))
-            )  # type: ignore[misc]
+            )
             with_flows(network, FLOWS).run(until_s=3e-3)
             assert all(
                 isinstance(flow.rp, CompiledReactionPoint) == in_c
@@ -303,7 +303,7 @@ def test_impossible_decision_of_an_rp_in_c_ends_the_run(
 
 
 def test_class_that_is_derived_from_one_in_c_runs_in_python(every_event: Scheme) -> None:
-    derived = type("Derived", (every_event.reaction_point,), {})  # type: ignore[arg-type]
+    derived = type("Derived", (every_event.reaction_point,), {})
     configured = replace(every_event, reaction_point=derived).configure()
     assert type(Ends(configured).new_rp(10e9)) is derived
 

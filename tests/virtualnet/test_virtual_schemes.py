@@ -135,7 +135,7 @@ def test_every_message_of_a_switch_reaches_its_rp() -> None:
                 assert callable(on_cnm)
                 on_cnm(cnm, now_s)
 
-            flow.rp.on_cnm = note  # type: ignore[method-assign]
+            flow.rp.on_cnm = note
         network.run(20e-3)
         marked = network.switches["s0"].read_counter("marked", port * 8 + 3).packets
         received = sum(flow.stats().cnps_received for flow in flows)

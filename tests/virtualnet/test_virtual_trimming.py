@@ -258,7 +258,7 @@ def test_trimming_refuses_what_cannot_be() -> None:
         {"tail_percent": -1},
     ):
         with pytest.raises(ValueError, match=next(iter(settings))):
-            Trimming(**settings)  # type: ignore[arg-type]
+            Trimming(**settings)
     with trimming_network() as network:
         for classes in ([8], [-1]):
             with pytest.raises((VirtualError, ValueError)):

@@ -262,7 +262,7 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     console = Console(file=io.StringIO(), width=200)
     for table in tables.all_tables(run_groups):
         show_table(table, console)
-    assert "[bold]" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "[bold]" in console.file.getvalue()
     names = write(run_groups, tmp_path / "out")
     assert {"slowdown.pdf", "comparison.html"} <= set(names)
     assert "<i>" not in (tmp_path / "out/comparison.html").read_text().split("<body>")[1]

@@ -111,7 +111,7 @@ def test_complete_takes_defaults_and_checks_what_is_given() -> None:
     ],
 )
 def test_values_are_written_with_units(kind: str, value: float | None, text: str) -> None:
-    assert format_value(kind, value) == text  # type: ignore[arg-type]
+    assert format_value(kind, value) == text
 
 
 def test_every_default_is_an_allowed_value() -> None:

@@ -134,7 +134,7 @@ def test_report_of_traffic_shows_network_and_flows_by_size(
         for ports, stroke, text in lines:
             share = max(loads.get(port, 0.0) for port in ports)
             assert stroke in {load.colour(share - 1e-3), load.colour(share + 1e-3)}
-            assert abs(int(re.search(r"(\d+)% used", text)[1]) - share * 100) <= 1  # type: ignore[index]
+            assert abs(int(re.search(r"(\d+)% used", text)[1]) - share * 100) <= 1
 
 
 def test_page_of_50000_flows_stays_small(chromium: Browser, tmp_path: Path) -> None:

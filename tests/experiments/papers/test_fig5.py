@@ -30,7 +30,7 @@ def test_f1_s_share_is_where_the_pauses_begin() -> None:
     assert [check.verdict for check in checks] == ["met"] * len(checks)
     places = {
         place for place, _ in [*FIG5.page.about(plan), *FIG5.page.story(plan, recording, None)]
-    }  # type: ignore[arg-type]
+    }
     assert places <= {draw(plan, recording).name for draw in FIG5.page.charts} | {
         "topology",
         "checks",

@@ -142,11 +142,11 @@ def test_loss_counts_against_what_a_limiter_allows(runs: Runs) -> None:
         [20, 2.667], abs=1e-3
     )
     assert attainable_bps(plan("pcn")) == ideal_bps(plan("pcn"))
-    lines = headlines(*runs("pfc"), None)  # type: ignore[arg-type]
+    lines = headlines(*runs("pfc"), None)
     shown = {line.label: (line.value, line.beside) for line in lines}
     assert shown["F0 during the bursts"][1] == "its limiter: 20 Gbit/s"
     assert shown["F0 lost, of what it could have had"] == ("6.7 MB", "its limiter: 20 Gbit/s")
-    lines = headlines(*runs("pcn"), None)  # type: ignore[arg-type]
+    lines = headlines(*runs("pcn"), None)
     (beside,) = (line.beside for line in lines if line.label.startswith("F0 lost"))
     assert beside == "ideal: 37.3 Gbit/s", "each row has what its loss counts against"
 
@@ -211,7 +211,7 @@ def test_story_names_every_figure_and_every_measure_is_a_number(runs: Runs) -> N
         places = {
             place
             for place, _ in [*VICTIM.page.about(plan), *VICTIM.page.story(plan, recording, None)]
-        }  # type: ignore[arg-type]
+        }
         charts = {draw(plan, recording).name for draw in VICTIM.page.charts}
         assert places <= charts | {"topology", "checks"}
         assert charts - {"queues"} <= places

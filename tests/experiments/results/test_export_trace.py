@@ -62,7 +62,7 @@ class Trace:
                     else (event["pid"], event["tid"])
                 )
                 assert key not in names
-                names[key] = event["args"]["name"]  # type: ignore[index]
+                names[key] = event["args"]["name"]
         for event in events:
             assert event["name"]
             assert event["pid"] in self.processes
@@ -121,7 +121,7 @@ def test_tracks_of_ports_are_their_pauses(export_folder: Path, trace: Trace) -> 
             of.append([row["time_s"]])
         elif row["event"] in ("resumed", "expired") and of and len(of[-1]) == 1:
             of[-1].append(row["time_s"])
-    stops = {name: spans for name, spans in stops.items() if spans}  # type: ignore[assignment]
+    stops = {name: spans for name, spans in stops.items() if spans}
     assert trace.processes == {1: "ports", 2: "flows"}
     assert set(stops) == {name for (process, _), name in trace.tracks.items() if process == 1}
     assert sum(map(len, stops.values())) > 10

@@ -49,11 +49,11 @@ PUNCTUAL = AgentStats(
         "lag_real_s": 0.0,
     },
     **{"late_real_s": 0.0, "cpu_s": 1.0, "realtime": True, "elapsed_real_s": 9.0},
-)  # type: ignore[arg-type]
+)
 
 
 def how(**changes: float) -> str | None:
-    return how_it_fell_behind("h0", dataclasses.replace(PUNCTUAL, **changes), PLAN, K)  # type: ignore[arg-type]
+    return how_it_fell_behind("h0", dataclasses.replace(PUNCTUAL, **changes), PLAN, K)
 
 
 def test_lateness_is_judged_in_nominal_time() -> None:
@@ -151,7 +151,7 @@ def test_host_reports_what_it_dropped_and_forgot() -> None:
     )
     assert list(PUNCTUAL.refused()) == []
     for number, name in enumerate(names, 1):
-        (line,) = dataclasses.replace(PUNCTUAL, **{name: number}).refused()  # type: ignore[arg-type]
+        (line,) = dataclasses.replace(PUNCTUAL, **{name: number}).refused()
         assert line.startswith("h0 ")
         assert f" {number} " in line
     (line,) = dataclasses.replace(PUNCTUAL, log_errno=27, log_lost=3).refused()

@@ -150,7 +150,7 @@ def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
         console = Console(file=io.StringIO(), width=80)
         for table in by_size.tables({name: Measured(numbers, samples) for name in names}):
             show_table(table, console)
-        printed = console.file.getvalue()  # type: ignore[attr-defined]
+        printed = console.file.getvalue()
         assert "\N{HORIZONTAL ELLIPSIS}" not in printed
         assert all(label(name) in printed for name in names)
 

@@ -211,7 +211,7 @@ def test_flows_start_when_their_nodes_are_ready(
             read_flows(file)
         return
     flows = read_flows(file)
-    lasts = {flow.id: any_.choice([1e-6, 3e-6, 50e-6]) for flow in flows}  # type: ignore[attr-defined]
+    lasts = {flow.id: any_.choice([1e-6, 3e-6, 50e-6]) for flow in flows}
     start_times = starts(flows, lasts)
     expected = by_node(of, lasts)
     assert start_times.keys() == expected.keys()

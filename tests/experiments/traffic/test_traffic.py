@@ -443,12 +443,12 @@ def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
     assert len(table["fct_s"]) == numbers["flows all"]
     chart = page.slowdown(plan, recording)
     assert min(float(line.y[-1]) for line in chart.lines) < 100 - 1e-9
-    texts = " ".join(text for _, text in page.story(plan, recording, None))  # type: ignore[arg-type]
+    texts = " ".join(text for _, text in page.story(plan, recording, None))
     assert (
         f"{numbers['unfinished all']:.0f} of {numbers['flows all']:.0f} flows unfinished, so "
         "no mean" in texts
     )
-    tile = page.headlines(plan, recording, None)[0]  # type: ignore[arg-type]
+    tile = page.headlines(plan, recording, None)[0]
     assert (tile.value, "unfinished" in tile.beside) == ("–", True)
 
 
