@@ -8,14 +8,14 @@ from pathlib import Path
 class Corpus:
     """The inputs that a judge keeps in `folder`: NAME.hex.xz has one a line, in hexadecimal."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path):
         self._folder = folder
 
     def inputs(self, name: str) -> list[bytes]:
         with lzma.open(self._folder / f"{name}.hex.xz", "rt") as lines:
             return [bytes.fromhex(line) for line in lines]
 
-    def write(self, name: str, inputs: Iterable[bytes]) -> None:
+    def write(self, name: str, inputs: Iterable[bytes]):
         self._folder.mkdir(exist_ok=True)
         with lzma.open(self._folder / f"{name}.hex.xz", "wt") as lines:
             lines.writelines(data.hex() + "\n" for data in inputs)

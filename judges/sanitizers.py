@@ -67,7 +67,7 @@ def _library(name: str) -> str:
     return path if Path(path).is_absolute() else ""
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str]):
     if not arguments or arguments[0] == "--help":
         print(__doc__)
         sys.exit(0 if arguments else 2)

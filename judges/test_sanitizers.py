@@ -42,20 +42,18 @@ def output(sanitized: Mapping[str, str], *words: str | Path) -> str:
 
 
 @pytest.mark.parametrize("seed", [1])
-def test_hostile_packets_and_programs_under_the_sanitizers(
-    sanitized: Mapping[str, str], seed: int
-) -> None:
+def test_hostile_packets_and_programs_under_the_sanitizers(sanitized: Mapping[str, str], seed: int):
     output(sanitized, HERE / "fuzz/hostile.py", str(seed), "20")
 
 
 @pytest.mark.parametrize("script", ["fuzz/fuzz_packets.py", "p4runtime/fuzz_messages.py"])
-def test_what_fuzzing_kept_under_the_sanitizers(sanitized: Mapping[str, str], script: str) -> None:
+def test_what_fuzzing_kept_under_the_sanitizers(sanitized: Mapping[str, str], script: str):
     """The inputs that coverage-guided fuzzing of packets and of P4Runtime messages found worth
     keeping."""
     assert " inputs" in output(sanitized, HERE / script, "replay")
 
 
-def test_threads_of_virtual_time_under_the_sanitizer_of_threads() -> None:
+def test_threads_of_virtual_time_under_the_sanitizer_of_threads():
     variables = sanitizers.environment(threads=True) or needs.missing(needs.SANITIZERS)
     options = ["-x", "-s", "-p", "no:cacheprovider", "-k", THREADED]
     assert "9 passed" in output(
@@ -68,7 +66,7 @@ def test_threads_of_virtual_time_under_the_sanitizer_of_threads() -> None:
 
 
 @pytest.mark.root
-def test_everything_under_the_sanitizers(sanitized: Mapping[str, str]) -> None:
+def test_everything_under_the_sanitizers(sanitized: Mapping[str, str]):
     tests = [
         "test_runtime_live.py",
         "test_runtime_ports.py",

@@ -33,7 +33,7 @@ class Browser:
     """A context manager with a page. `complaints` are the page's errors, `addresses` those it
     loads."""
 
-    def __init__(self, program: str, profile: Path) -> None:
+    def __init__(self, program: str, profile: Path):
         self.complaints: list[str] = []
         self.addresses: list[str] = []
         self._ids = itertools.count(1)
@@ -74,7 +74,7 @@ class Browser:
     def __enter__(self) -> Browser:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self._close()
 
     @contextlib.contextmanager
@@ -94,7 +94,7 @@ class Browser:
             self._session = None
             self.call("Target.closeTarget", targetId=target)
 
-    def _close(self) -> None:
+    def _close(self):
         self._process.terminate()
         try:
             self._process.wait(LIMIT_S)
@@ -104,7 +104,7 @@ class Browser:
         os.close(self._read_fd)
         os.close(self._write_fd)
 
-    def open(self, page: Path | str, width: int, height: int = 900, dark: bool = False) -> None:
+    def open(self, page: Path | str, width: int, height: int = 900, dark: bool = False):
         """Loads a file, or an address, in a window of this size; what was noted of the page before
         is forgotten."""
         self.complaints.clear()
@@ -130,7 +130,7 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def key(self, name: str) -> None:
+    def key(self, name: str):
         # Enter presses a button by its character alone
         text = {"text": "\r"} if name == "Enter" else {}
         for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
@@ -139,18 +139,18 @@ class Browser:
                 windowsVirtualKeyCode=_KEYS[name],
             )  # fmt: skip
 
-    def move_to(self, x: float, y: float) -> None:
+    def move_to(self, x: float, y: float):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def click(self, x: float, y: float) -> None:
+    def click(self, x: float, y: float):
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def wheel(self, x: float, y: float, delta: float) -> None:
+    def wheel(self, x: float, y: float, delta: float):
         """Turns the wheel there; a `delta` above 0 goes down the page."""
         self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta)
 
-    def picture(self, path: Path) -> None:
+    def picture(self, path: Path):
         """Writes what the window shows, all of the page, as PNG."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
@@ -173,7 +173,7 @@ class Browser:
         result: dict[str, Any] = answer["result"]
         return result
 
-    def _take(self, end: float) -> None:
+    def _take(self, end: float):
         """One message."""
         while b"\0" not in self._received:
             ready = select.select([self._read_fd], [], [], max(0.0, end - time.monotonic()))[0]
@@ -188,7 +188,7 @@ class Browser:
         else:
             self._note(message["method"], message.get("params", {}))
 
-    def _note(self, event: str, about: Mapping[str, Any]) -> None:
+    def _note(self, event: str, about: Mapping[str, Any]):
         if event == "Page.loadEventFired":
             self._loaded = True
         elif event == "Runtime.exceptionThrown":

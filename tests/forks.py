@@ -31,7 +31,7 @@ LIMIT_S = 120
 class Forked:
     """A command that runs: what `finish` uses of a Popen."""
 
-    def __init__(self, requests: socket.socket, request: object, errors: IO[str] | None) -> None:
+    def __init__(self, requests: socket.socket, request: object, errors: IO[str] | None):
         (output, theirs), (status, theirs_too) = os.pipe(), os.pipe()
         try:
             passed = [theirs, errors.fileno() if errors else theirs, theirs_too]
@@ -47,7 +47,7 @@ class Forked:
     def __enter__(self) -> Forked:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self.stdout.close()
         self._status.close()
 
@@ -61,7 +61,7 @@ class Forked:
 class Forks:
     """The process that forks, as `forks` starts it; `pid`: its own, in its namespaces."""
 
-    def __init__(self, requests: socket.socket, environment: Mapping[str, str], pid: int) -> None:
+    def __init__(self, requests: socket.socket, environment: Mapping[str, str], pid: int):
         self._requests, self._environment, self.pid = requests, environment, pid
 
     def begin(
@@ -191,14 +191,14 @@ def _serve(imported: Path) -> tuple[list[str], str, dict[str, str]]:
     return words, directory, environment
 
 
-def main() -> None:
+def main():
     imported = Path(sys.argv[1])
     words, directory, environment = _serve(imported)
     os.environ.clear()
     os.environ.update(environment)
     process, code = os.getpid(), list[int]()
 
-    def end() -> None:
+    def end():
         """As the last one of what is to be done at the end: Python would take apart all that the
         server imported."""
         if os.getpid() == process:  # no fork of its own

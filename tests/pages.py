@@ -19,7 +19,7 @@ def chromium() -> Iterator[Browser]:
         yield running
 
 
-def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool = False) -> None:
+def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool = False):
     chromium.open(url, width, dark=dark)
     wait_until(lambda: chromium.ask(COUNT) == str(frames - 1), "all frames")
     wait_until(
@@ -30,14 +30,14 @@ def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool
 
 def load_saved(
     chromium: Browser, page: Path, width: int = 1400, height: int = 900, dark: bool = False
-) -> None:
+):
     chromium.open(page, width, height, dark)
     over = "document.getElementById('state').dataset.over || ''"
     wait_until(lambda: chromium.ask(over).startswith("the end"), "all frames")
     drawn(chromium)
 
 
-def go(chromium: Browser, frame: int) -> None:
+def go(chromium: Browser, frame: int):
     chromium.ask(
         f"(s => {{ s.value = {frame}; s.dispatchEvent(new Event('input')); "
         f"}})(document.getElementById('slider'))"
@@ -45,7 +45,7 @@ def go(chromium: Browser, frame: int) -> None:
     drawn(chromium)
 
 
-def drawn(chromium: Browser) -> None:
+def drawn(chromium: Browser):
     """Until what was changed is shown."""
     chromium.ask(
         "window.drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { "
@@ -54,7 +54,7 @@ def drawn(chromium: Browser) -> None:
     wait_until(lambda: chromium.ask("window.drawn"), "the drawing")
 
 
-def command(chromium: Browser, words: str) -> None:
+def command(chromium: Browser, words: str):
     chromium.ask(f"document.getElementById('words').value = {words!r}")
     chromium.ask("document.querySelector('#command button').click()")
 

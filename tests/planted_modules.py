@@ -19,14 +19,14 @@ _OTHERS = (
 )
 
 
-def plant(folder: Path) -> None:
+def plant(folder: Path):
     """Python's own modules, ours and some of others; each notes that it ran."""
     ran = repr(str(folder / "ran"))
     for name in {*sys.stdlib_module_names, *PACKAGES, "pcn", *_OTHERS} - {"__main__"}:
         (folder / f"{name}.py").write_text(f"open({ran}, 'a').write({name + ' '!r})\n")
 
 
-def check(folder: Path) -> None:
+def check(folder: Path):
     """Fails if one of them was imported."""
     assert (folder / "signal.py").exists(), "they were there"
     ran = folder / "ran"

@@ -17,9 +17,7 @@ TOGETHER = "softswitch, both switches in one process"
 
 
 @pytest.fixture(scope="module", params=[*needs.TARGETS, TOGETHER])
-def dcqcn_lab(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Lab]:
+def dcqcn_lab(request, tmp_path_factory) -> Iterator[Lab]:
     """h0 - s0 - s1 - r0, of each target: s0:1 is h0's, s1:1 r0's, s0:2 and s1:2 the link
     between."""
     with Lab(

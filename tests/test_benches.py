@@ -32,7 +32,7 @@ def benches() -> dict[str, Path]:
     return files | {file.parent.name: file for file in BENCH.glob("*/__main__.py")}
 
 
-def test_no_bench_is_left_out() -> None:
+def test_no_bench_is_left_out():
     assert benches().keys() == SHORTEST.keys()
 
 
@@ -40,7 +40,7 @@ def test_no_bench_is_left_out() -> None:
     "name",
     [pytest.param(name, marks=[pytest.mark.root] * (name in NEEDS_ROOT)) for name in SHORTEST],
 )
-def test_bench_prints_figures(name: str) -> None:
+def test_bench_prints_figures(name: str):
     command = ["-m", f"bench.{name}"] if name in MODULES else [str(benches()[name])]
     done = forks.run(*command, *SHORTEST[name].split(), cwd=BENCH.parent)
     assert done.returncode == 0, done.stderr

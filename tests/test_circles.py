@@ -60,11 +60,11 @@ def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
     return sorted(list(group) for group in groups if len(group) > 1)
 
 
-def test_no_module_is_in_a_circle() -> None:
+def test_no_module_is_in_a_circle():
     known = modules()
     assert circles({name: needs(name, path, set(known)) for name, path in known.items()}) == []
 
 
-def test_a_circle_is_found_through_others() -> None:
+def test_a_circle_is_found_through_others():
     arrows = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"f"}, "f": {"e"}}
     assert circles(arrows) == [["a", "b", "c"], ["e", "f"]]

@@ -16,11 +16,11 @@ from lint import code_size
         ("a(b,\n  c)\n", 6),
     ],
 )
-def test_words_of_python_leave_out_texts(text: str, count: int) -> None:
+def test_words_of_python_leave_out_texts(text: str, count: int):
     assert code_size.of_python(text) == count
 
 
-def test_c_that_python_writes_is_code() -> None:
+def test_c_that_python_writes_is_code():
     text = '"""Writes `x;`."""\nline = "x += 1;"\n'
     assert code_size.of_python(text) == 2
     assert code_size.of_python(text, writes_c=True) == 2 + 4
@@ -34,7 +34,7 @@ def test_c_that_python_writes_is_code() -> None:
         ("char c = '\\'';", 4),
     ],
 )
-def test_words_of_c_leave_out_texts(text: str, count: int) -> None:
+def test_words_of_c_leave_out_texts(text: str, count: int):
     assert code_size.of_c(text) == count
 
 

@@ -43,7 +43,7 @@ LEFT_OUT = tuple(f"{folder}/" for folder in ({*STAYS_HERE} - {"docs", "release"}
 
 
 @pytest.fixture(scope="module")
-def commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def commit(tmp_path_factory) -> Path:
     """A repository with this checkout's files as they are, committed. It lacks what runs here don't
     need: LEFT_OUT, and programs, each of which takes a second to compile."""
     folder = tmp_path_factory.mktemp("commit")
@@ -128,7 +128,7 @@ def dist(
 
 
 @pytest.fixture(scope="module")
-def release(commit: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def release(commit: Path, tmp_path_factory) -> list[Path]:
     """With programs, RPs and NPs that the machine's compiler made, with less work than for a
     release, and this user's libraries, which take longest: that a wheel's sources compile is
     `test_installed`'s."""
@@ -155,22 +155,22 @@ def foreign_compiler(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def clone(commit: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clone(commit: Path, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("elsewhere") / "clone"
     git(commit, "clone", "-q", ".", str(folder))
     return folder
 
 
 def test_dist_builds_equal_bytes_from_an_equal_commit_and_its_source_archive(
-    clone: Path, release: list[Path], tmp_path: Path
-) -> None:
+    clone: Path, release: list[Path], tmp_path
+):
     *same, source = (path for path in release if "manylinux" not in path.name)
     again = dist(clone, tmp_path / "again", source, OF_ARCHIVE, mask=0o077, TZ="Asia/Tokyo")
     assert [path.name for path in again] == [path.name for path in (*same, source)]
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in (*same, source)]
 
 
-def test_wheels_have_the_manual_page(release: list[Path]) -> None:
+def test_wheels_have_the_manual_page(release: list[Path]):
     for wheel in release[:-1]:
         with zipfile.ZipFile(wheel) as archive:
             (name,) = (
@@ -181,7 +181,7 @@ def test_wheels_have_the_manual_page(release: list[Path]) -> None:
             assert '.SS "pcn run"' in archive.read(name).decode()
 
 
-def test_source_archive_has_the_commit(commit: Path, release: list[Path]) -> None:
+def test_source_archive_has_the_commit(commit: Path, release: list[Path]):
     source = release[-1]
     with tarfile.open(source) as archive:
         names = archive.getnames()
@@ -192,9 +192,7 @@ def test_source_archive_has_the_commit(commit: Path, release: list[Path]) -> Non
     )
 
 
-def test_release_has_figures_once_all_are_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_release_has_figures_once_all_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(release_files, "ROOT", tmp_path)
     folder = tmp_path / "docs/figures"
     folder.mkdir(parents=True)
@@ -208,7 +206,7 @@ def test_release_has_figures_once_all_are_drawn(
         assert archive.read("a.json") == b"a"
 
 
-def test_dist_refuses_a_file_that_is_not_committed(clone: Path, tmp_path: Path) -> None:
+def test_dist_refuses_a_file_that_is_not_committed(clone: Path, tmp_path):
     (clone / "note.txt").write_text("mine\n")
     command = [sys.executable, str(clone / "release/dist.py"), str(tmp_path / "out")]
     done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False)
@@ -234,7 +232,7 @@ def objects(wheel: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def installed(release: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(release: list[Path], tmp_path_factory) -> Path:
     """The files of this machine's wheel with objects."""
     folder = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(wheel_for(release, HERE)) as archive:
@@ -243,14 +241,14 @@ def installed(release: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize("machine", [HERE, FOREIGN])
-def test_wheel_with_objects_names_its_platform(release: list[Path], machine: str) -> None:
+def test_wheel_with_objects_names_its_platform(release: list[Path], machine: str):
     with zipfile.ZipFile(wheel_for(release, machine)) as archive:
         (tags,) = (name for name in archive.namelist() if name.endswith("/WHEEL"))
         text = archive.read(tags).decode()
     assert f"Root-Is-Purelib: false\nTag: py3-none-manylinux_2_28_{machine}\n" in text
 
 
-def test_wheel_for_another_processor_has_objects_of_the_same_names(release: list[Path]) -> None:
+def test_wheel_for_another_processor_has_objects_of_the_same_names(release: list[Path]):
     """An installation finds them by name; and none was loaded, as this machine can't."""
     native, foreign = (objects(wheel_for(release, machine)) for machine in (HERE, FOREIGN))
     assert native.keys() == foreign.keys()
@@ -266,8 +264,8 @@ def test_wheel_for_another_processor_has_objects_of_the_same_names(release: list
 
 
 def test_zig_compiles_the_objects_of_aarch64_on_any_machine(
-    commit: Path, release: list[Path], tmp_path: Path
-) -> None:
+    commit: Path, release: list[Path], tmp_path
+):
     if not ZIG.exists():
         needs.missing(needs.ZIG)
     artifacts = dist(commit, tmp_path / "out", f"{ZIG} -m ziglang cc", MAKE_WITH_ZIG)
@@ -298,8 +296,8 @@ RUN = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "--out"
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_wheel_with_objects_runs_without_a_compiler(
-    installed: Path, commit: Path, tmp_path: Path, scheme: str
-) -> None:
+    installed: Path, commit: Path, tmp_path, scheme: str
+):
     done = pcn(installed, tmp_path, *RUN, "--scheme", scheme)
     assert done.returncode == 0, done.stderr
     provenance = json.loads((tmp_path / "mine/summary.json").read_text())["provenance"]
@@ -311,7 +309,7 @@ def test_wheel_with_objects_runs_without_a_compiler(
     assert list(tmp_path.rglob("*.so")) == []
 
 
-def test_wheel_with_objects_builds_a_damaged_program_again(installed: Path, tmp_path: Path) -> None:
+def test_wheel_with_objects_builds_a_damaged_program_again(installed: Path, tmp_path):
     before = {
         path: path.read_bytes()
         for path in (installed / "pcn/softswitch/cache/shipped").glob("json-*.so")
@@ -333,15 +331,13 @@ def test_wheel_with_objects_builds_a_damaged_program_again(installed: Path, tmp_
             program.write_bytes(content)
 
 
-def test_own_compiler_is_used_in_place_of_the_wheels_objects(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_own_compiler_is_used_in_place_of_the_wheels_objects(installed: Path, tmp_path):
     done = pcn(installed, tmp_path, *RUN, CC="nosuch-cc")
     assert done.returncode == 1
     assert "nosuch-cc" in done.stderr
 
 
-def test_doctor_needs_no_compiler_beside_a_wheels_objects(installed: Path, tmp_path: Path) -> None:
+def test_doctor_needs_no_compiler_beside_a_wheels_objects(installed: Path, tmp_path):
     script = (
         "import pcn.doctor as d; print(*[(c.name, c.needed, c.present) for c in d.checks()], "
         "sep='\\n')"

@@ -20,7 +20,7 @@ FOLDERS = (*PACKAGES, "pcn", "p4src", "docs", "tests", "judges", "ptf-tests", "e
 
 
 @pytest.fixture(params=PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def page(request: pytest.FixtureRequest) -> Path:
+def page(request) -> Path:
     path: Path = request.param
     return path
 
@@ -29,7 +29,7 @@ def running_text(page: Path) -> str:
     return re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-def test_links_go_somewhere(page: Path) -> None:
+def test_links_go_somewhere(page: Path):
     for link in re.findall(r"\]\(([^()\s]+)\)", running_text(page)):
         if re.match(r"\w+:", link):
             continue
@@ -41,7 +41,7 @@ def test_links_go_somewhere(page: Path) -> None:
             assert place in {anchor(heading) for heading in headings}, link
 
 
-def test_lines_are_short(page: Path) -> None:
+def test_lines_are_short(page: Path):
     long = [
         line
         for line in page.read_text().splitlines()
@@ -50,7 +50,7 @@ def test_lines_are_short(page: Path) -> None:
     assert not long, long
 
 
-def test_files_that_it_names_are_there(page: Path) -> None:
+def test_files_that_it_names_are_there(page: Path):
     """Of full paths: X, PAPER, NAME and the like stand for names; the notebook may name files that
     are gone."""
     if page.parent.name != "notebook":
@@ -61,7 +61,7 @@ def test_files_that_it_names_are_there(page: Path) -> None:
 @pytest.mark.parametrize(
     ("page_name", "folder"), [("switch", "softswitch"), ("virtualnet", "virtualnet")]
 )
-def test_maps_have_every_file(page_name: str, folder: str) -> None:
+def test_maps_have_every_file(page_name: str, folder: str):
     text = (ROOT / f"docs/{page_name}.md").read_text()
     inside = text[text.index("## Inside") :].split("\n## ")[0]
     files = {
@@ -71,7 +71,7 @@ def test_maps_have_every_file(page_name: str, folder: str) -> None:
     assert files <= set(re.findall(r"\w+\.c\b", inside))
 
 
-def test_walks_go_through_functions_that_are_there() -> None:
+def test_walks_go_through_functions_that_are_there():
     """Each row of ARCHITECTURE.md's walks names a file, and a function or class in it."""
     rows = re.findall(
         r"^\| `([\w./]+)`: `(\w+)` \|", (ROOT / "docs/ARCHITECTURE.md").read_text(), re.M

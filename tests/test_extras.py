@@ -72,7 +72,7 @@ def imports(node: ast.AST) -> Iterator[str]:
             yield from imports(inner)
 
 
-def test_every_import_is_of_the_base_or_of_an_extra() -> None:
+def test_every_import_is_of_the_base_or_of_an_extra():
     known = {"pcn"} | sys.stdlib_module_names
     known |= {module for extra in ("", *extras.MODULES) for module in brought()[extra]}
     files = [path for package in OURS for path in (ROOT / package).rglob("*.py")]
@@ -90,15 +90,15 @@ def _imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("extra", extras.MODULES)
-def test_extra_brings_its_module(extra: str) -> None:
+def test_extra_brings_its_module(extra: str):
     assert extras.MODULES[extra] in brought()[extra]
 
 
-def test_extras_are_those_of_pyproject() -> None:
+def test_extras_are_those_of_pyproject():
     assert {*extras.MODULES, "dev", "docs", ""} == brought().keys()
 
 
-def test_modules_import_without_extras() -> None:
+def test_modules_import_without_extras():
     """All but those that are named above; and each of these fails by its own extra."""
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRAS, "pcn"],
@@ -111,7 +111,7 @@ def test_modules_import_without_extras() -> None:
     assert json.loads(done.stdout) == WITH_AN_EXTRA
 
 
-def test_lists_of_experiments_load_no_p4runtime() -> None:
+def test_lists_of_experiments_load_no_p4runtime():
     """A command that lists or completes them starts in two thirds of the time."""
     script = (
         "import sys, pcn.experiments.runner, pcn.experiments.papers\n"

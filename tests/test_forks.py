@@ -2,12 +2,11 @@
 
 import multiprocessing
 import os
-from pathlib import Path
 
 import forks
 
 
-def test_fork_of_multiprocessing_leaves_commands_their_folder(tmp_path: Path) -> None:
+def test_fork_of_multiprocessing_leaves_commands_their_folder(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("print('here')\n")
     for _ in range(2):

@@ -53,7 +53,7 @@ def tracked() -> list[str]:
     return [name for name in names if (CHECKOUT / name).is_file() or (CHECKOUT / name).is_symlink()]
 
 
-def copy_tracked(folder: Path, names: Iterable[str]) -> None:
+def copy_tracked(folder: Path, names: Iterable[str]):
     """Copies files of the checkout, links as links."""
     for name in names:
         copy = folder / name
@@ -62,7 +62,7 @@ def copy_tracked(folder: Path, names: Iterable[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory) -> Path:
     """From a copy, as a build leaves its own folders; by what pip calls for one."""
     folder = tmp_path_factory.mktemp("wheel")
     copy_tracked(folder / "clone", tracked())
@@ -133,7 +133,7 @@ Make = Callable[..., Environment]
 
 
 @pytest.fixture(scope="module")
-def environment_with(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
+def environment_with(wheel: Path, tmp_path_factory) -> Make:
     """Makes an environment with the base and these extras. pip installs the wheel once: the others
     have the first one's files by links, as they have the dependencies."""
     home = tmp_path_factory.mktemp("home")
@@ -200,7 +200,7 @@ def packed_name(name: str) -> str:
     return name if name.startswith("pcn/") else f"pcn/{name}"
 
 
-def test_it_has_every_file_but_those_for_work_on_the_project(wheel: Path) -> None:
+def test_it_has_every_file_but_those_for_work_on_the_project(wheel: Path):
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     inner = [name for name in tracked() if "/" in name and not (CHECKOUT / name).is_symlink()]
     pages = {name for name in inner if Path(name).parent == Path("docs") and name.endswith(".md")}
@@ -214,7 +214,7 @@ def test_it_has_every_file_but_those_for_work_on_the_project(wheel: Path) -> Non
     assert folders == {"pcn"}
 
 
-def test_what_is_imported_is_the_wheels(installed: Environment) -> None:
+def test_what_is_imported_is_the_wheels(installed: Environment):
     script = (
         "import importlib, sys; [print(importlib.import_module(name).__file__) for name in "
         "sys.argv[1:]]"
@@ -225,7 +225,7 @@ def test_what_is_imported_is_the_wheels(installed: Environment) -> None:
     assert paths == [str(installed.package / name / "__init__.py") for name in ("", *PACKAGES)]
 
 
-def test_project_with_packages_of_such_names_runs_an_experiment(installed: Environment) -> None:
+def test_project_with_packages_of_such_names_runs_an_experiment(installed: Environment):
     """Its folder comes first on Python's path, and has packages that are called as our folders
     are."""
     project = installed.here / "project"
@@ -257,13 +257,13 @@ def doctor(installed: Environment) -> dict[str, dict[str, object]]:
 OURS = ("cache", "C libraries", "files", "P4 programs")
 
 
-def test_doctor_finds_all_of_it(installed: Environment) -> None:
+def test_doctor_finds_all_of_it(installed: Environment):
     checks = doctor(installed)
     assert [(name, checks[name]["found"]) for name in OURS if not checks[name]["present"]] == []
     assert checks["files"]["found"] == str(installed.package)
 
 
-def test_doctor_finds_a_file_that_is_gone(installed: Environment, tmp_path: Path) -> None:
+def test_doctor_finds_a_file_that_is_gone(installed: Environment, tmp_path):
     source = installed.package / "hosts" / "csrc" / "nic.c"
     moved = shutil.move(source, tmp_path)
     try:
@@ -275,7 +275,7 @@ def test_doctor_finds_a_file_that_is_gone(installed: Environment, tmp_path: Path
 
 
 @pytest.mark.root
-def test_a_network(installed: Environment) -> None:
+def test_a_network(installed: Environment):
     name = f"i{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
         installed.pcn("up", "dumbbell", "--set", "pairs=1", "-n", name)
@@ -294,7 +294,7 @@ def files(environment: Environment, folder: str) -> set[str]:
     return {path.name for path in (environment.here / folder).iterdir()}
 
 
-def test_base_runs_and_reports(environment_with: Make) -> None:
+def test_base_runs_and_reports(environment_with: Make):
     base = environment_with()
     out = base.all_of_pcn(*RUN, "--pictures", "--out", "run")
     assert (
@@ -336,7 +336,7 @@ with subprocess.Popen([*command, "--grpc-server-addr", sys.argv[1]], stderr=subp
 """  # noqa: E501
 
 
-def test_base_serves_p4runtime_and_reflection(environment_with: Make) -> None:
+def test_base_serves_p4runtime_and_reflection(environment_with: Make):
     base = environment_with()
     assert "p4.v1.P4Runtime" in base.python("-c", SERVED, f"unix:{base.here}/switch.sock").split()
 
@@ -364,7 +364,7 @@ def test_base_serves_p4runtime_and_reflection(environment_with: Make) -> None:
 )
 def test_command_names_the_extra_that_it_lacks(
     environment_with: Make, extra: str, line: tuple[str, ...]
-) -> None:
+):
     base = environment_with()
     (base.here / "ports.yaml").touch()
     refusal = base.refusal(*line)
@@ -376,7 +376,7 @@ def test_command_names_the_extra_that_it_lacks(
 
 
 @pytest.mark.root
-def test_live_extra_runs_a_network_and_names_bmv2(environment_with: Make) -> None:
+def test_live_extra_runs_a_network_and_names_bmv2(environment_with: Make):
     live, name = environment_with("live"), f"i{os.getpid()}-{uuid.uuid4().hex[:8]}"
     refusal = live.refusal("up", "dumbbell", "--target", "bmv2", "-n", name)
     assert refusal == "pcn: thriftpy2 is missing: pip install 'pcn-lab[bmv2]' installs it"
@@ -386,12 +386,12 @@ def test_live_extra_runs_a_network_and_names_bmv2(environment_with: Make) -> Non
         supervisor.down(name)
 
 
-def test_bmv2_extra_reads_the_interface_file(environment_with: Make) -> None:
+def test_bmv2_extra_reads_the_interface_file(environment_with: Make):
     script = "import pcn.lab.thrift as t; print(t.idl.load().Standard.__name__)"
     assert environment_with("bmv2").python("-c", script) == "Standard\n"
 
 
-def test_figures_extra_draws(environment_with: Make) -> None:
+def test_figures_extra_draws(environment_with: Make):
     figures = environment_with("figures")
     assert "pip install 'pcn-lab[parquet]' adds" in figures.all_of_pcn(
         *RUN, "--pictures", "--out", "run"
@@ -399,19 +399,19 @@ def test_figures_extra_draws(environment_with: Make) -> None:
     assert {"queue.png", "queue.svg"} <= files(figures, "run")
 
 
-def test_parquet_extra_writes_what_pyarrow_reads(environment_with: Make) -> None:
+def test_parquet_extra_writes_what_pyarrow_reads(environment_with: Make):
     parquet = environment_with("parquet")
     assert "pip install" not in parquet.all_of_pcn(*RUN, "--out", "run")
     assert pq.read_table(parquet.here / "run/series.parquet").num_rows > 100
 
 
-def test_yaml_extra_reads_a_lab(environment_with: Make) -> None:
+def test_yaml_extra_reads_a_lab(environment_with: Make):
     yaml = environment_with("yaml")
     (yaml.here / "ports.yaml").write_text(yaml.pcn("deploy", "--sample"))
     assert "Nothing was sent" in yaml.pcn("deploy", "--ports", "ports.yaml", "--check")
 
 
-def test_cluster_extra_loads_dask(environment_with: Make) -> None:
+def test_cluster_extra_loads_dask(environment_with: Make):
     """Up to where it reads the certificates, which aren't any."""
     cluster, tls = environment_with("cluster"), []
     for name in ("ca", "cert", "key"):
@@ -444,9 +444,7 @@ Found 1 error in 1 file (checked 1 source file)
 """
 
 
-def test_mypy_checks_a_user_s_program_against_the_package(
-    installed: Environment, tmp_path: Path
-) -> None:
+def test_mypy_checks_a_user_s_program_against_the_package(installed: Environment, tmp_path):
     (tmp_path / "user.py").write_text(USER)
     command = [sys.executable, "-m", "mypy", "--strict", "--no-color-output", "user.py"]
     command += [
@@ -459,7 +457,7 @@ def test_mypy_checks_a_user_s_program_against_the_package(
     assert (done.stdout, done.stderr) == (CHECKED, "")
 
 
-def test_base_is_small() -> None:
+def test_base_is_small():
     """As CONTRIBUTING.md bounds it: packages and their bytes, without the project's own."""
     base = closure(())
     assert len(base) <= 15

@@ -129,7 +129,7 @@ def arrows() -> dict[str, set[str]]:
     return by_file
 
 
-def test_packages_import_from_below_alone() -> None:
+def test_packages_import_from_below_alone():
     assert arrows() == {}
 
 
@@ -150,7 +150,7 @@ def of_the_switch(path: Path) -> Iterator[str]:
             yield name
 
 
-def test_switch_declares_what_others_use_of_it() -> None:
+def test_switch_declares_what_others_use_of_it():
     declared, used = (*embed.MODULES, *embed.HEADERS), set[str]()
     for path in (path for path in sources() if path.relative_to(ROOT).parts[0] != "softswitch"):
         for name in of_the_switch(path):
@@ -169,7 +169,7 @@ def test_switch_declares_what_others_use_of_it() -> None:
 
 
 @pytest.mark.parametrize("package", ROOMS)
-def test_rooms_of_package_import_as_in_the_table(package: str) -> None:
+def test_rooms_of_package_import_as_in_the_table(package: str):
     table = {room: set(others.split()) for room, others in ROOMS[package].items()}
     assert room_arrows(package) == table
     rooms = list(table)
@@ -189,17 +189,17 @@ def test_rooms_of_package_import_as_in_the_table(package: str) -> None:
         "if x:\n    import os, pcn",
     ],
 )
-def test_imports_are_found_wherever_they_are(text: str) -> None:
+def test_imports_are_found_wherever_they_are(text: str):
     assert "pcn" in set(tops(text))
 
 
-def test_every_package_has_a_row() -> None:
+def test_every_package_has_a_row():
     outside = {"tests", "docs", "examples", "judges", "ptf-tests", "bench", "lint", "release"}
     packages = {path.parent.name for path in ROOT.glob("*/*.py")} - outside
     assert packages == rows().keys()
 
 
-def test_packages_are_imported_as_of_pcn() -> None:
+def test_packages_are_imported_as_of_pcn():
     """By another name a module would be loaded twice. (ruff's TID251 takes relative imports for
     such.)"""
     listed = subprocess.run(

@@ -25,7 +25,7 @@ print(json.dumps({name: owners.get(name, []) for name in loaded}))
 """  # noqa: E501
 
 
-def test_product_loads_nothing_that_only_tests_need() -> None:
+def test_product_loads_nothing_that_only_tests_need():
     words = [sys.executable, "-c", LOAD, "pcn"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -37,7 +37,7 @@ def test_product_loads_nothing_that_only_tests_need() -> None:
     assert owners - by_anyio <= {PROJECT, *closure(extras.MODULES)}
 
 
-def test_page_lists_licences_of_all_that_is_installed() -> None:
+def test_page_lists_licences_of_all_that_is_installed():
     page = (ROOT / "docs/choices.md").read_text()
     rows = re.findall(
         r"^\| ([^|]+) \| ([^|]+) \|$",

@@ -1,7 +1,6 @@
 """lint/names.py counts names that don't name what they hold."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ class Told: ...
 VAGUE = {"made", "one", "other", "found", "each", "_kept", "who", "asked", "Told"}
 
 
-def test_names_counts_what_is_bound(tmp_path: Path) -> None:
+def test_names_counts_what_is_bound(tmp_path):
     path = tmp_path / "file.py"
     path.write_text(TEXT)
     total, which = names.share([path])
@@ -44,23 +43,21 @@ def test_names_counts_what_is_bound(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_names_reads_c_javascript_and_templates(
-    tmp_path: Path, name: str, text: str, expected: list[tuple[int, str]]
-) -> None:
+    tmp_path, name: str, text: str, expected: list[tuple[int, str]]
+):
     path = tmp_path / name
     path.write_text(text)
     assert [(line, word) for word, line in names.vague(path)] == expected
 
 
-def test_names_prints_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_prints_where_they_are(tmp_path, capsys):
     path = tmp_path / "file.py"
     path.write_text("port = 1\nfound = port\n")
     assert names.main([str(path)]) == 0
     assert capsys.readouterr().out == f"{path}:2: found\n"
 
 
-def test_names_fails_at_a_vague_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_fails_at_a_vague_name(tmp_path, monkeypatch, capsys):
     assert names.main([]) == 0
     path = tmp_path / "file.py"
     path.write_text("found = 1\n")

@@ -28,7 +28,7 @@ def commands(context: click.Context) -> Iterator[click.Context]:
             yield from commands(click.Context(command, parent=context, info_name=name))
 
 
-def test_page_has_each_command_with_its_options_and_examples(page: str) -> None:
+def test_page_has_each_command_with_its_options_and_examples(page: str):
     assert page.startswith('.TH PCN 1 "2026-01-02" "PCN Lab 1.2.3"\n.SH NAME\npcn \\- ')
     sections = dict(re.findall(r'^\.SS "(.*)"\n((?:(?!\.S[SH] ).*\n)*)', page, re.MULTILINE))
     contexts = list(commands(click.Context(pcn, info_name="pcn", **pcn.context_settings)))[1:]
@@ -46,7 +46,7 @@ def test_page_has_each_command_with_its_options_and_examples(page: str) -> None:
     assert "dumbbell" in sections["pcn run"].partition("Scenarios")[2]
 
 
-def test_groff_finds_no_fault_in_the_page(page: str) -> None:
+def test_groff_finds_no_fault_in_the_page(page: str):
     groff = needs.program("groff", GROFF)
     done = subprocess.run(
         [groff, "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=True
@@ -55,6 +55,6 @@ def test_groff_finds_no_fault_in_the_page(page: str) -> None:
     assert "Exit code 3 where a check isn't met" in " ".join(done.stdout.split())
 
 
-def test_line_that_begins_as_a_request_is_text() -> None:
+def test_line_that_begins_as_a_request_is_text():
     assert man._text(".venv 'a' \\b -c") == "\\&.venv 'a' \\eb \\-c"
     assert man._text("'a") == "\\&'a"

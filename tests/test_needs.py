@@ -13,7 +13,7 @@ ROOT = FOLDER.parent
 pytest_plugins = ["pytester"]
 
 
-def test_every_skip_names_the_command_that_runs_the_test() -> None:
+def test_every_skip_names_the_command_that_runs_the_test():
     paths = (
         path for folder in ("tests", "judges", "examples") for path in (ROOT / folder).rglob("*.py")
     )
@@ -26,14 +26,14 @@ def test_every_skip_names_the_command_that_runs_the_test() -> None:
     assert skipping == []
 
 
-def test_lack_of_a_debian_package_fails_and_of_others_skips() -> None:
+def test_lack_of_a_debian_package_fails_and_of_others_skips():
     with pytest.raises(pytest.fail.Exception, match="no nosuch: make test installs it"):
         needs.program("nosuch", needs.Need("no nosuch", "make test installs it"))
     with pytest.raises(pytest.skip.Exception):
         needs.program("nosuch", needs.BMV2)
 
 
-def test_nothing_depends_on_ci() -> None:
+def test_nothing_depends_on_ci():
     """A newcomer's run is CI's."""
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -54,8 +54,8 @@ def test_nothing_depends_on_ci() -> None:
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_the_end_names_what_was_skipped_by_reason(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: int
-) -> None:
+    pytester: pytest.Pytester, monkeypatch, workers: int
+):
     pytester.makeconftest((ROOT / "conftest.py").read_text())
     monkeypatch.setenv("PYTHONPATH", str(FOLDER))
     pytester.makepyfile(

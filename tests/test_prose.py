@@ -1,7 +1,5 @@
 """lint/prose.py finds listed words where a reader meets them."""
 
-from pathlib import Path
-
 import pytest
 
 from lint import prose
@@ -33,15 +31,13 @@ from lint import prose
 )
 def test_prose_finds_listed_words_at_their_lines(
     name: str, text: str, expected: list[tuple[int, str]]
-) -> None:
+):
     assert [
         (finding.line, finding.text) for finding in prose.findings(name, text, prose.words())
     ] == expected
 
 
-def test_command_refuses_a_file_with_listed_words(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_refuses_a_file_with_listed_words(tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text("The port hears a PAUSE.\n")
     assert prose.main([str(page)]) == 1

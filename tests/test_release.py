@@ -37,7 +37,7 @@ def links() -> str:
 
 
 @pytest.mark.root
-def test_action_runs_tests_of_users_in_an_empty_folder(tmp_path: Path) -> None:
+def test_action_runs_tests_of_users_in_an_empty_folder(tmp_path):
     before = links()
     done = act(tmp_path, ROUTER, ROOT / "examples/ptf", 4, "")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -47,7 +47,7 @@ def test_action_runs_tests_of_users_in_an_empty_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-def test_action_fails_where_a_test_does(tmp_path: Path) -> None:
+def test_action_fails_where_a_test_does(tmp_path):
     text = (ROOT / "examples/ptf/router.py").read_text().replace('"10.0.3.0/24"', '"10.0.4.0/24"')
     adapted = text.replace(
         "Path(__file__).resolve().parents[1]", f"Path({str(ROOT / 'examples')!r})"
@@ -61,14 +61,14 @@ def test_action_fails_where_a_test_does(tmp_path: Path) -> None:
 
 @pytest.mark.root
 @pytest.mark.parametrize(("program", "tests"), [("no.json", "."), (ROUTER, "nosuch")])
-def test_action_names_what_is_missing(tmp_path: Path, program: object, tests: str) -> None:
+def test_action_names_what_is_missing(tmp_path, program: object, tests: str):
     done = act(tmp_path, program, tests, 1, "")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(r"action\.sh: there is no (program no\.json|folder nosuch)", line)
 
 
-def test_action_gives_its_script_all_inputs() -> None:
+def test_action_gives_its_script_all_inputs():
     action = read("action.yml")
     steps = action["runs"]["steps"]
     used = set(re.findall(r"inputs\.([\w-]+)", str(steps)))
@@ -88,7 +88,7 @@ def test_action_gives_its_script_all_inputs() -> None:
 
 
 @pytest.mark.root
-def test_action_keeps_logs_in_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_action_keeps_logs_in_its_output(tmp_path, monkeypatch):
     monkeypatch.setenv("LOGS", str(tmp_path))
     assert act(tmp_path, ROUTER, ROOT / "examples/ptf", 4, "").returncode == 0
     assert "listening" in (tmp_path / "switch.log").read_text()
@@ -98,9 +98,7 @@ def test_action_keeps_logs_in_its_output(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.root
-def test_action_leaves_out_proxies_that_its_namespace_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_action_leaves_out_proxies_that_its_namespace_lacks(tmp_path, monkeypatch):
     """gRPC would go by them, also to the switch."""
     monkeypatch.delenv("no_grpc_proxy", raising=False)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
@@ -115,7 +113,7 @@ def test_action_leaves_out_proxies_that_its_namespace_lacks(
 
 
 @pytest.mark.parametrize("name", ["action.yml", ".github/workflows/ci.yml"])
-def test_actions_of_others_are_named_by_their_commits(name: str) -> None:
+def test_actions_of_others_are_named_by_their_commits(name: str):
     """A tag can be moved."""
     used = re.findall(r"uses: (\S+)(.*)", (ROOT / name).read_text())
     assert used
@@ -125,7 +123,7 @@ def test_actions_of_others_are_named_by_their_commits(name: str) -> None:
         ), action
 
 
-def test_workflow_runs_readme_s_commands_on_every_supported_python() -> None:
+def test_workflow_runs_readme_s_commands_on_every_supported_python():
     jobs = read(".github/workflows/ci.yml")["jobs"]
     supported = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
     assert jobs["python"]["strategy"]["matrix"]["python"] == supported
@@ -139,7 +137,7 @@ def test_workflow_runs_readme_s_commands_on_every_supported_python() -> None:
     assert all((ROOT / inputs[name]).exists() for name in ("program", "tests"))
 
 
-def test_container_is_built_of_locked_packages_and_has_no_sources() -> None:
+def test_container_is_built_of_locked_packages_and_has_no_sources():
     text = (ROOT / "Containerfile").read_text().replace("\\\n", " ")
     build, final = re.split(r"^FROM ", text, flags=re.M)[1:]
     installs = re.findall(r"pip install [^&\n]*", text)
@@ -158,14 +156,14 @@ def test_container_is_built_of_locked_packages_and_has_no_sources() -> None:
     assert set(re.findall(r"--extra (\w+)", chosen)) <= set(extras.MODULES)
 
 
-def test_container_takes_no_history_and_no_environment() -> None:
+def test_container_takes_no_history_and_no_environment():
     """Docker and Podman both read this file; Docker reads no .containerignore, which Podman
     prefers."""
     assert not (ROOT / ".containerignore").exists()
     assert {".git", ".venv", "results"} <= set((ROOT / ".dockerignore").read_text().split())
 
 
-def test_hooks_run_what_lint_runs() -> None:
+def test_hooks_run_what_lint_runs():
     lint = (ROOT / "Makefile").read_text().split("\nlint:")[1].split("\n\n")[0]
     for hook in read(".pre-commit-config.yaml")["repos"][0]["hooks"]:
         program = hook["entry"].split()[0]

@@ -25,7 +25,7 @@ def installs() -> list[str]:
     return [*lines, *re.findall(r"\S*pip -q install .*", MAKEFILE)]
 
 
-def test_setup_builds_sources_by_locked_tools_alone() -> None:
+def test_setup_builds_sources_by_locked_tools_alone():
     """pip fetches build tools without a hash, unless it takes what is there or builds nothing."""
     commands = installs()
     assert len(commands) == 4
@@ -38,7 +38,7 @@ def test_setup_builds_sources_by_locked_tools_alone() -> None:
     assert len(others) == 2, "the others' start, and tools.lock's"
 
 
-def test_setup_takes_setuptools_from_the_lock_first() -> None:
+def test_setup_takes_setuptools_from_the_lock_first():
     (select,) = re.findall(r"-r <\((.*)\)$", SETUP, re.MULTILINE)
     chosen = subprocess.run(
         ["bash", "-c", select],
@@ -53,7 +53,7 @@ def test_setup_takes_setuptools_from_the_lock_first() -> None:
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "lowest.lock", "tools.lock"])
-def test_lock_has_hashes_of_everything(name: str) -> None:
+def test_lock_has_hashes_of_everything(name: str):
     entries = re.split(r"\n(?=\S)", (ROOT / name).read_text().strip())
     assert len(entries) > (20 if name in ("requirements.lock", "lowest.lock") else 0)
     assert not [
@@ -62,7 +62,7 @@ def test_lock_has_hashes_of_everything(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["image", "action"])
-def test_part_of_the_lock_has_its_entries_whole(name: str, tmp_path: Path) -> None:
+def test_part_of_the_lock_has_its_entries_whole(name: str, tmp_path):
     names = (ROOT / f"release/{name}.txt").read_text().split()
     command = ["sh", "release/part.sh", "requirements.lock", *names]
     (tmp_path / "part").write_bytes(subprocess.run(command, cwd=ROOT, check=True, stdout=-1).stdout)
@@ -100,7 +100,7 @@ HASHES = {
 }
 
 
-def test_lock_keeps_hashes_of_sources_and_of_wheels_for_linux() -> None:
+def test_lock_keeps_hashes_of_sources_and_of_wheels_for_linux():
     text = lock.lock(PACKAGES.format(**HASHES, b="py3-none-any"), ["cp310"])
     assert text == (
         "a==1 ; python_full_version < '3.11' \\\n"
@@ -132,12 +132,12 @@ def test_lock_keeps_hashes_of_sources_and_of_wheels_for_linux() -> None:
         ("a-1-cp310-cp310-macosx_11_0_arm64.whl", False),
     ],
 )
-def test_lock_takes_files_that_setup_can_install(name: str, expected: bool) -> None:
+def test_lock_takes_files_that_setup_can_install(name: str, expected: bool):
     assert lock.installable(name, lock.supported()) == expected
 
 
 @pytest.mark.parametrize(("name", "pythons"), [("requirements.lock", 5), ("lowest.lock", 1)])
-def test_lock_is_no_larger_than_its_pythons_need(name: str, pythons: int) -> None:
+def test_lock_is_no_larger_than_its_pythons_need(name: str, pythons: int):
     """A wheel for each Python and processor, and sources."""
     most = len(lock.MACHINES) * pythons
     entries = dict(_entries(ROOT / name))

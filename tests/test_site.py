@@ -31,7 +31,7 @@ def site() -> Iterator[ModuleType]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("site") / "docs"
     done = subprocess.run(
         [sys.executable, ROOT / "docs/site.py", out], capture_output=True, text=True, check=False
@@ -40,7 +40,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out / "site"
 
 
-def test_site_has_every_page_and_command(built: Path, site: ModuleType) -> None:
+def test_site_has_every_page_and_command(built: Path, site: ModuleType):
     pages = [path.relative_to(ROOT) for path in site.pages() if path.suffix == ".md"]
     assert len(pages) > 40
     for page in pages:
@@ -56,9 +56,7 @@ def test_site_has_every_page_and_command(built: Path, site: ModuleType) -> None:
     assert "Looks at a network" in text
 
 
-def test_results_have_an_index_with_the_pictures_that_are_drawn(
-    site: ModuleType, tmp_path: Path
-) -> None:
+def test_results_have_an_index_with_the_pictures_that_are_drawn(site: ModuleType, tmp_path):
     results = tmp_path / "docs/results.md"
     (results.parent / "figures").mkdir(parents=True)
     (results.parent / "figures/a.png").touch()
@@ -81,11 +79,11 @@ def test_results_have_an_index_with_the_pictures_that_are_drawn(
         ("other-results.md#b", "other-results.md#b"),
     ],
 )
-def test_a_link_to_a_figure_leads_to_its_page(link: str, page: str, site: ModuleType) -> None:
+def test_a_link_to_a_figure_leads_to_its_page(link: str, page: str, site: ModuleType):
     assert site.linked(f"[b]({link})") == f"[b]({page})"
 
 
-def test_site_loads_nothing_from_elsewhere(built: Path) -> None:
+def test_site_loads_nothing_from_elsewhere(built: Path):
     """Of what a page loads by itself: links may go anywhere."""
     for page in built.rglob("*.html"):
         matches = re.findall(
@@ -94,7 +92,7 @@ def test_site_loads_nothing_from_elsewhere(built: Path) -> None:
         assert not matches, page
 
 
-def test_site_opens_and_searches_on_a_file_system(built: Path) -> None:
+def test_site_opens_and_searches_on_a_file_system(built: Path):
     with browser.page() as chromium:
         for page, width in (
             ("index.html", 400),
@@ -118,7 +116,7 @@ def test_site_opens_and_searches_on_a_file_system(built: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_site_has_no_violation_of_axe(built: Path, width: int) -> None:
+def test_site_has_no_violation_of_axe(built: Path, width: int):
     with browser.page() as chromium:
         for name in (
             "index",
@@ -131,7 +129,7 @@ def test_site_has_no_violation_of_axe(built: Path, width: int) -> None:
             assert violations(chromium) == [], name
 
 
-def test_search_finds_an_option_as_it_is_typed(built: Path) -> None:
+def test_search_finds_an_option_as_it_is_typed(built: Path):
     with browser.page() as chromium:
         chromium.open(built / "index.html", 1280)
         chromium.ask(
@@ -150,7 +148,7 @@ def test_search_finds_an_option_as_it_is_typed(built: Path) -> None:
         assert chromium.ask("document.documentElement.scrollHeight") < 8000
 
 
-def test_site_with_dead_links_and_orphans_is_refused(site: ModuleType, tmp_path: Path) -> None:
+def test_site_with_dead_links_and_orphans_is_refused(site: ModuleType, tmp_path):
     site.stage(tmp_path)
     page = tmp_path / "pages/docs/glossary.md"
     for source in (tmp_path / "pages").rglob("*.md"):  # to build them all takes seconds

@@ -27,14 +27,14 @@ def program() -> ModuleType:
     return module
 
 
-def test_picture_is_that_of_the_runs(program: ModuleType) -> None:
+def test_picture_is_that_of_the_runs(program: ModuleType):
     drawn = program.picture(program.results())
     assert drawn == PICTURE.read_text(), "run: .venv/bin/python docs/picture.py docs/tree.svg"
     assert len(drawn) < MOST_BYTES
     ElementTree.fromstring(drawn)
 
 
-def test_picture_moves_and_has_the_tree_where_it_stands() -> None:
+def test_picture_moves_and_has_the_tree_where_it_stands():
     """Under PFC alone h0 and h1 are held at some moment, under PCN they never are."""
     held = """
     (time => {

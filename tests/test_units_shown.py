@@ -29,7 +29,7 @@ def shown_files() -> list[str]:
     ]
 
 
-def test_rates_and_times_have_one_spelling() -> None:
+def test_rates_and_times_have_one_spelling():
     names = shown_files()
     assert len(names) > 300
     others = []
@@ -45,5 +45,5 @@ def test_rates_and_times_have_one_spelling() -> None:
     ("text", "refused"),
     [("40 Gb/s", True), ("3.5 Mb/s", True), ("40 Gbit/s", False), ("10 us", False)],
 )
-def test_search_separates_spellings(text: str, refused: bool) -> None:
+def test_search_separates_spellings(text: str, refused: bool):
     assert bool(OTHER_RATE.search(text)) is refused

@@ -10,7 +10,7 @@ LIMIT_S = 120.0
 """For a single wait or a program that must end. pytest's own time limit for a test is above it."""
 
 
-def wait_until(condition: Callable[[], object], awaited: str = "what the test waits for") -> None:
+def wait_until(condition: Callable[[], object], awaited: str = "what the test waits for"):
     """Returns as soon as the condition holds."""
     began = time.monotonic()
     while not condition():

@@ -49,7 +49,7 @@ def same_as_ours() -> list[Bmv2Command]:
     return [*commands, *(Bmv2Command(name, "", None, None) for name in LEFT_OUT)]
 
 
-def test_judge_names_each_kind_of_difference() -> None:
+def test_judge_names_each_kind_of_difference():
     known = same_as_ours()
     assert not list(differences(known))
     changed = [
@@ -72,7 +72,7 @@ def test_judge_names_each_kind_of_difference() -> None:
     assert list(differences(without)) == ["table_dump: BMv2 has none such"]
 
 
-def test_judge_finds_another_value() -> None:
+def test_judge_finds_another_value():
     assert (
         value_difference(lambda _text, _width: 7, "8", 8)
         == "'8' of 8 bits: BMv2 has 7, here it is 8"
@@ -80,13 +80,13 @@ def test_judge_finds_another_value() -> None:
     assert not value_difference(lambda _text, _width: 0, "-1", 8)  # explained
 
 
-def test_commands_are_those_of_simple_switch_cli(clone: Path) -> None:
+def test_commands_are_those_of_simple_switch_cli(clone: Path):
     known = commands(clone)
     assert len(known) > 80
     assert not list(differences(known))
 
 
-def test_values_are_read_as_by_runtime_cli(clone: Path) -> None:
+def test_values_are_read_as_by_runtime_cli(clone: Path):
     read = parser(clone)
     assert read("10.0.0.1", 32) == 0x0A000001
     assert not list(

@@ -106,11 +106,11 @@ class _Node:
     coming: list[tuple[int, int, int, bytes]] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
 
-    def advance(self, until_ns: int) -> None:
+    def advance(self, until_ns: int):
         while not self.native.advance(until_ns):
             self.hear()
 
-    def hear(self) -> None:
+    def hear(self):
         while (event := self.native.next_event(0)) is not None:
             self.messages.append(Message(event.now_ns, self.number, event.kind, event.data))
 
@@ -118,7 +118,7 @@ class _Node:
 class _Play:
     """One play. `made` switches are closed by the stack."""
 
-    def __init__(self, network: Network, make: Make, stack: ExitStack) -> None:
+    def __init__(self, network: Network, make: Make, stack: ExitStack):
         self._network = network
         self._topology = network.topology() if network.program != HOPS else None
         self._nodes: list[_Node] = []
@@ -144,7 +144,7 @@ class _Play:
             return None
         return program_scheme(network, self._topology, number, native)
 
-    def run(self) -> None:
+    def run(self):
         network = self._network
         window_ns = min((cable.delay_ns for cable in network.cables), default=network.until_ns)
         steps = iter(network.steps)
@@ -162,7 +162,7 @@ class _Play:
             for node in self._nodes:
                 self._run(node, now_ns)
 
-    def _run(self, node: _Node, until_ns: int) -> None:
+    def _run(self, node: _Node, until_ns: int):
         while node.coming and node.coming[0][0] <= until_ns:
             at_ns, port, _, frame = heapq.heappop(node.coming)
             if not self._up[self._ends[Place(node.number, port)][0]]:
@@ -172,7 +172,7 @@ class _Play:
         node.advance(until_ns)
         self._collect(node)
 
-    def _collect(self, node: _Node) -> None:
+    def _collect(self, node: _Node):
         node.hear()
         for port, at_ns, frame in node.native.departed():
             place = Place(node.number, port)
@@ -184,7 +184,7 @@ class _Play:
             self._sent += 1
             heapq.heappush(self._nodes[far.switch].coming, (due_ns, far.port, self._sent, frame))
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: Step):
         if isinstance(step, CableSet):
             self._up[step.cable] = step.up
             return
@@ -223,13 +223,13 @@ def _switch(network: Network, make: Make) -> NativeSwitch:
     return make(queue_depth=queues.depth, priorities=queues.priorities, seed=network.seed, **ours)
 
 
-def program_hops(network: Network, number: int, native: NativeSwitch) -> None:
+def program_hops(network: Network, number: int, native: NativeSwitch):
     """Loads hops.c into a switch of the network, and its entries."""
     load_hops(network, number, native)
     _set_up(network, native)
 
 
-def load_hops(network: Network, number: int, native: NativeSwitch) -> None:
+def load_hops(network: Network, number: int, native: NativeSwitch):
     """Does so in a switch whose queues are an engine's."""
     native.load(_hops())
     for label, port in enumerate(network.entries.ways[number]):
@@ -256,7 +256,7 @@ def program_scheme(
     return plane
 
 
-def _set_up(network: Network, native: NativeSwitch) -> None:
+def _set_up(network: Network, native: NativeSwitch):
     native.set_reentry(network.queues.reentry_ns)
     if network.queues.trimming:
         queues = network.queues
@@ -264,9 +264,7 @@ def _set_up(network: Network, native: NativeSwitch) -> None:
         native.set_trimming(queues.trimming, trimming)
 
 
-def change(
-    network: Network, native: NativeSwitch, plane: InProcessSwitch | None, step: Step
-) -> None:
+def change(network: Network, native: NativeSwitch, plane: InProcessSwitch | None, step: Step):
     """Does in a switch what is neither a frame's nor a link's step."""
     if isinstance(step, Shape):
         native.port_shape(step.place.port, rate_bps=step.to.rate_bps, delay_ns=step.to.delay_ns)

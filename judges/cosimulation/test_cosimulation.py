@@ -36,14 +36,14 @@ SEEDS = (
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_network_does_the_same_by_queues_and_by_the_engine(seed: int) -> None:
+def test_network_does_the_same_by_queues_and_by_the_engine(seed: int):
     frames, different, _ = cosimulate.compared(draw(seed))
     assert frames > 0
     assert different == []
 
 
 @pytest.mark.parametrize("seed", [590, 621])
-def test_queue_that_is_not_there_trims_nothing(seed: int) -> None:
+def test_queue_that_is_not_there_trims_nothing(seed: int):
     """Queue 7 is to trim, and ports have seven queues, from 0."""
     network = draw(seed)
     assert 7 in network.queues.trimming
@@ -52,14 +52,14 @@ def test_queue_that_is_not_there_trims_nothing(seed: int) -> None:
     assert cosimulate.compared(seven)[1] == []
 
 
-def test_networks_have_every_kind_of_program_and_step() -> None:
+def test_networks_have_every_kind_of_program_and_step():
     networks = [draw(seed) for seed in range(1, 200)]
     assert {network.program for network in networks} == {HOPS, *SCHEMES}
     assert {len(network.ports) for network in networks} == {2, 3, 4, 5}
     assert len({type(step) for network in networks for step in network.steps}) == 8
 
 
-def test_network_is_its_seed_s() -> None:
+def test_network_is_its_seed_s():
     assert draw(7) == draw(7)
     assert len({repr(draw(seed)) for seed in range(20)}) == 20
 
@@ -85,7 +85,7 @@ FRAME = hop_frame(((FORWARD, 0, 0, 3), (FORWARD, 0, 0, 3)), 1000)
 
 
 @pytest.mark.parametrize("way", playing.WAYS)
-def test_frame_comes_in_when_its_link_s_delay_is_over(way: str) -> None:
+def test_frame_comes_in_when_its_link_s_delay_is_over(way: str):
     outcome = play(pair(Arrival(5, Place(0, 1), FRAME)), way)
     times = [(left.at_ns, left.place) for left in outcome.departures]
     assert times == [(8_005, Place(0, 2)), (26_005, Place(1, 1))]
@@ -98,14 +98,14 @@ def test_frame_comes_in_when_its_link_s_delay_is_over(way: str) -> None:
 )
 def test_frame_that_arrives_by_a_link_that_is_down_is_lost(
     way: str, down_ns: int, up_ns: int, arrives: int
-) -> None:
+):
     steps = Arrival(5, Place(0, 1), FRAME), CableSet(down_ns, 0, False), CableSet(up_ns, 0, True)
     outcome = play(pair(*steps), way)
     assert outcome.state["s1:2"].rx_packets == arrives
     assert len(outcome.departures) == 1 + arrives
 
 
-def test_network_that_differs_is_shrunk_to_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_network_that_differs_is_shrunk_to_what_it_needs(monkeypatch):
     def shallow(queue_depth: int, **options: Any) -> Any:
         return playing.by_engine(queue_depth=1, **options)
 
@@ -119,7 +119,7 @@ def test_network_that_differs_is_shrunk_to_what_it_needs(monkeypatch: pytest.Mon
     assert cosimulate.compared(small)[1]
 
 
-def test_differences_are_frames_then_state() -> None:
+def test_differences_are_frames_then_state():
     ours = play(pair(Arrival(5, Place(0, 1), FRAME)), "queues")
     assert list(cosimulate.differences(ours, ours)) == []
     later = [Departure(8_006, *ours.departures[0][1:]), *ours.departures[1:]]
@@ -129,7 +129,7 @@ def test_differences_are_frames_then_state() -> None:
     assert last.startswith("s0 held: [0, 0")
 
 
-def test_report_names_the_seed_that_differs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_names_the_seed_that_differs(capsys):
     judged = [
         cosimulate.Judged(3, HOPS, 2, 40, "", True),
         cosimulate.Judged(4, "pcn", 3, 2, "a port", False),
@@ -149,7 +149,7 @@ def at_hosts_both(network: Network) -> tuple[list[Departure], list[Departure]]:
     return list(by_queues.departures), list(in_virtual_time.timed(network).departures)
 
 
-def test_what_is_exact_in_virtual_time_has_no_copies_unless_they_are_wanted() -> None:
+def test_what_is_exact_in_virtual_time_has_no_copies_unless_they_are_wanted():
     copying = hop_frame(((MULTICAST, 1, 0, 3), (CLONE, 1, 0, 3)), 500)
     network = pair(Arrival(5, Place(0, 1), copying), Arrival(5, Place(0, 1), FRAME))
     first, second = in_virtual_time.exact(network, copies=False).steps
@@ -159,7 +159,7 @@ def test_what_is_exact_in_virtual_time_has_no_copies_unless_they_are_wanted() ->
     assert in_virtual_time.exact(network, copies=True).steps[0] == first._replace(frame=copying)
 
 
-def test_clone_overtakes_in_virtual_time_alone() -> None:
+def test_clone_overtakes_in_virtual_time_alone():
     """The difference that docs/trust.md names: there a copy is at an idle port before the packet
     that it is a copy of, and has started; on the manual clock both are in their queues first."""
     frame = hop_frame(((FORWARD, 0, 0, 3), (CLONE, 1, 0, 3)), 1000)
@@ -173,7 +173,7 @@ def test_clone_overtakes_in_virtual_time_alone() -> None:
     assert [left.frame[kind] for left in virtual] == [1, 0]
 
 
-def test_frame_that_comes_as_its_class_may_go_on_is_first_in_virtual_time_alone() -> None:
+def test_frame_that_comes_as_its_class_may_go_on_is_first_in_virtual_time_alone():
     """A frame goes round at the second switch each 8 us, from 26,005 ns on; another one comes in at
     34,005 ns."""
     round_and_round = hop_frame(((FORWARD, 0, 0, 3), (RECIRCULATE, 2, 0, 3)), 1000)
@@ -185,7 +185,7 @@ def test_frame_that_comes_as_its_class_may_go_on_is_first_in_virtual_time_alone(
     assert by_queues != virtual
 
 
-def test_network_that_differs_in_virtual_time_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_network_that_differs_in_virtual_time_is_noticed(monkeypatch):
     monkeypatch.setattr(in_virtual_time, "NO_QUEUE", 5)
     steps = QueueSet(0, Place(0, 2), 3, 0, 0), Arrival(5, Place(0, 1), FRAME)
     _, different, _ = cosimulate.compared(pair(*steps))

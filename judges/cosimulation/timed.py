@@ -109,7 +109,7 @@ def _without_copies(frame: bytes) -> bytes:
 class _Run:
     """A network of hops.c, as `exact` makes it, in virtual time."""
 
-    def __init__(self, network: Network, stack: ExitStack) -> None:
+    def __init__(self, network: Network, stack: ExitStack):
         self._network = network
         self._topology = network.topology()
         self._natives = [
@@ -134,16 +134,16 @@ class _Run:
         for host in self._hosts.values():
             self._timed.call("vn_set_link", self._timed.link(host, 0), _HOST_BPS, True)
 
-    def _set_rate(self, place: Place, rate_bps: int) -> None:
+    def _set_rate(self, place: Place, rate_bps: int):
         link = self._timed.link(f"s{place.switch}", place.port)
         self._timed.call("vn_set_link", link, rate_bps, True)
 
-    def _set_depth(self, place: Place, queue: int, depth: int) -> None:
+    def _set_depth(self, place: Place, queue: int, depth: int):
         if queue >= self._network.queues.priorities:
             depth = 0
         self._timed.set_queue(f"s{place.switch}", place.port, queue, depth=depth or NO_QUEUE)
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: Step):
         if isinstance(step, CableSet):
             cable = self._network.cables[step.cable]
             for end in (cable.a, cable.b):

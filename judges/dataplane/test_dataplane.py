@@ -18,7 +18,7 @@ CASES = (
 moment at which a class that is held is due."""
 
 
-def test_engine_s_queues_do_what_the_switch_s_do_to_the_bit() -> None:
+def test_engine_s_queues_do_what_the_switch_s_do_to_the_bit():
     words = [sys.executable, compare.__file__, *CASES]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (
@@ -27,7 +27,7 @@ def test_engine_s_queues_do_what_the_switch_s_do_to_the_bit() -> None:
     ), done.stderr
 
 
-def test_case_that_differs_is_shown() -> None:
+def test_case_that_differs_is_shown():
     case = Case(("0.1 into 1: 00", "0.2 out of 2: 00"), {"marked": {35: 1}})
     later = replace(case, frames=(case.frames[0], "0.3 out of 2: 00"))
     assert judge({"a.B": case}, {"a.B": case}) == (["1 cases, 1 equal to the bit"], True)

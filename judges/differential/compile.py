@@ -13,7 +13,7 @@ from pcn.base.packed import pack
 PROGRAMS = Path(__file__).resolve().with_name("programs")
 
 
-def compile_program(source: Path, into: Path) -> None:
+def compile_program(source: Path, into: Path):
     """Writes NAME.json and NAME.p4info.txtpb."""
     raw, info = into / "raw.json", into / f"{source.stem}.p4info.txtpb"
     command = [

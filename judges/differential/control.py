@@ -30,7 +30,7 @@ def _meter(committed: int, peak: int) -> p4r.MeterConfig:
     return p4r.MeterConfig(cir=0, cburst=committed, pir=0, pburst=peak)
 
 
-def prepare(client: Client, names: Names, setup: Setup) -> None:
+def prepare(client: Client, names: Names, setup: Setup):
     """Everything that the control plane does before the packets."""
     for entry in setup.entries:
         action = names.action(entry.action, **entry.params)
@@ -75,12 +75,12 @@ def prepare(client: Client, names: Names, setup: Setup) -> None:
 class Digests:
     """Collects and acknowledges what the switch learns, in a thread, as the stream only blocks."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client):
         self._client = client
         self._seen: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
 
-    def _read(self) -> None:
+    def _read(self):
         with contextlib.suppress(RefusedError, ValueError):
             while True:
                 message = self._client.receive()
@@ -109,7 +109,7 @@ class Digests:
         return sorted(digests)
 
 
-def change(client: Client, names: Names, setup: Setup) -> None:
+def change(client: Client, names: Names, setup: Setup):
     """What the control plane does after half of the packets."""
     for kind, number, params in setup.changes:
         entry = setup.entries[number]

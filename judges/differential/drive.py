@@ -45,7 +45,7 @@ SOL_PACKET, PACKET_IGNORE_OUTGOING, SO_RCVBUFFORCE = 263, 23, 33
 class Ports:
     """Our ends of the veth pairs; the switch's are veth1, veth2, ..."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._sockets = {}
         for port in PORTS:
             near, far = f"veth{port}", f"far{port}"
@@ -82,7 +82,7 @@ class Ports:
                     frames.setdefault(str(port), []).append(sock.recv(16384).hex())
 
 
-def _run(*command: str) -> None:
+def _run(*command: str):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -143,9 +143,7 @@ COUNTED = ("exact_keys", "masks", "ranges")
 def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
     entries: dict[tuple[Any, ...], Entry] = {}
 
-    def add(
-        table: str, keys: dict[str, Any], action: str, priority: int = 0, **params: int
-    ) -> None:
+    def add(table: str, keys: dict[str, Any], action: str, priority: int = 0, **params: int):
         # An entry with no key that matters must have a match on some targets' tables; and the same
         # twice is an error.
         entries.setdefault(

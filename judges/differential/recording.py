@@ -20,7 +20,7 @@ def _dictionary(case: Case) -> bytes:
     return json.dumps([asdict(setup), frames]).encode()
 
 
-def write(path: Path, recording: dict[str, Any]) -> None:
+def write(path: Path, recording: dict[str, Any]):
     case = generate(recording["program"], recording["seed"], recording["packets"])
     packer = zlib.compressobj(9, zdict=_dictionary(case))
     answers = json.dumps({key: recording[key] for key in ANSWERS}).encode()

@@ -20,7 +20,7 @@ SEED = os.environ.get("PCN_DIFFERENTIAL_SEED")
 RECORDINGS = sorted((HERE / "recordings").glob("*.recording"))
 
 
-def compare(path: Path) -> None:
+def compare(path: Path):
     known, case = read(path)
     replayed = replay(known, case)
     for number, (packet, expected, got) in enumerate(
@@ -34,13 +34,13 @@ def compare(path: Path) -> None:
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.name.partition(".")[0])
-def test_as_bmv2_did(recording: Path) -> None:
+def test_as_bmv2_did(recording: Path):
     compare(recording)
 
 
 @pytest.mark.root
 @pytest.mark.parametrize("program", sorted({path.stem.partition("-")[0] for path in RECORDINGS}))
-def test_as_bmv2_does(program: str, tmp_path: Path) -> None:
+def test_as_bmv2_does(program: str, tmp_path):
     if SEED is None:
         needs.missing(needs.NEW_CASES)
     assert shutil.which("simple_switch_grpc"), "BMv2 is not installed, or not on PATH"

@@ -47,7 +47,7 @@ class Root:
 class InMemory(KeptResult):
     """A run that no folder keeps."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan):
         self.plan = plan
         self.place = Path("run")
         self.digest = run_virtual(plan, Silent()).digest

@@ -11,7 +11,7 @@ SHARES = st.lists(st.tuples(st.integers(0, 9), st.integers(-9, 9)), min_size=3, 
 
 
 @given(SHARES)
-def test_correlation_is_spearmans(shares: list[tuple[int, int]]) -> None:
+def test_correlation_is_spearmans(shares: list[tuple[int, int]]):
     stats = importlib.import_module("scipy.stats")
     # Equal ranks have no correlation.
     assume(all(len(set(column)) > 1 for column in zip(*shares, strict=True)))
@@ -20,13 +20,13 @@ def test_correlation_is_spearmans(shares: list[tuple[int, int]]) -> None:
     assert savings.correlation([roots[:1], roots[1:]]) == pytest.approx(expected)
 
 
-def test_root_that_is_blamed_alone_is_not_counted() -> None:
+def test_root_that_is_blamed_alone_is_not_counted():
     first, second = Root("a", 0.5, 0.4), Root("b", 0.2, 0.1)
     swapped = [Root("a", 0.5, 0.1), Root("b", 0.2, 0.4)]
     assert savings.first_saves_most([[first, second], [first], swapped]) == (1, 2)
 
 
-def test_roots_of_an_in_cast_are_blamed_for_what_pause_took() -> None:
+def test_roots_of_an_in_cast_are_blamed_for_what_pause_took():
     roots = savings.roots(1)
     assert len(roots) > 1
     blame = [root.blame for root in roots]

@@ -147,7 +147,7 @@ def bridge(number: int, mac: str | None = None) -> TableEntry:
     return TableEntry("bridging", match=match, action=action, priority=10 if mac is not None else 1)
 
 
-def next_output(plane: ControlPlane, number: int, port: int) -> None:
+def next_output(plane: ControlPlane, number: int, port: int):
     """Writes a next id: frames leave by a port as they are."""
     member = ProfileMember(
         SELECTOR, member_id=number, action=TableAction("output_hashed", port_num=port)
@@ -162,7 +162,7 @@ def next_group(
     vlan: int,
     hops: list[tuple[int, str, str]],
     label: int | None = None,
-) -> None:
+):
     """Writes a next id: a group of ports, each with the MACs of its frames, and the label that they
     get."""
     members = [1000 * number + port for port, _, _ in hops]
@@ -196,7 +196,7 @@ def group(number: int, members: list[int]) -> ProfileGroup:
     )
 
 
-def program_leaf(network: VirtualP4, leaf: str) -> None:
+def program_leaf(network: VirtualP4, leaf: str):
     """Routes to the leaf's hosts and to the other leaf; ARP to all hosts, and to the controller."""
     plane, mac = network.switches[leaf], MACS[leaf]
     (far_leaf,) = set(LEAVES) - {leaf}
@@ -233,7 +233,7 @@ def program_leaf(network: VirtualP4, leaf: str) -> None:
     plane.insert([TableEntry("fwd_classifier", match=match, action=action, priority=10)])
 
 
-def program_spine(network: VirtualP4, spine: str) -> None:
+def program_spine(network: VirtualP4, spine: str):
     plane, mac = network.switches[spine], MACS[spine]
     for port, leaf in enumerate(LEAVES, 1):
         plane.insert([*port_entries(port, UNTAGGED, INFRA), classify(port, mac, MPLS)])
@@ -437,7 +437,7 @@ def failure(value: P4Network, scratch: Path) -> str:
         network.capture("leaf1", UPLINKS["spine1"], first)
         network.at(FAILED_S, lambda: network.set_link("leaf1", UPLINKS["spine1"], up=False))
 
-        def reroute() -> None:
+        def reroute():
             for leaf in LEAVES:
                 network.switches[leaf].modify([group(SPINES, [1000 * SPINES + UPLINKS["spine2"]])])
 

@@ -23,7 +23,7 @@ ONOS = needs.Need(
 )
 
 
-def test_network_has_two_leaves_and_two_spines(tmp_path: Path) -> None:
+def test_network_has_two_leaves_and_two_spines(tmp_path):
     value = network(tmp_path)
     assert [value.topology.peer("leaf1", port).node for port in (4, 5)] == ["spine1", "spine2"]
     frame = udp(value, "h1", "h4", b"x")
@@ -31,7 +31,7 @@ def test_network_has_two_leaves_and_two_spines(tmp_path: Path) -> None:
     assert udp(value, "h1", "h2", b"x")[:6] == bytes.fromhex("000000000002")
 
 
-def test_expected_frames_have_a_lower_ttl_or_a_label(tmp_path: Path) -> None:
+def test_expected_frames_have_a_lower_ttl_or_a_label(tmp_path):
     value = network(tmp_path)
     frame = udp(value, "h1", "h4", b"x", ttl=64)
     assert (
@@ -42,7 +42,7 @@ def test_expected_frames_have_a_lower_ttl_or_a_label(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_fabric_gives_the_packets_of_its_ptf(name: str, tmp_path: Path) -> None:
+def test_fabric_gives_the_packets_of_its_ptf(name: str, tmp_path):
     folder = os.environ.get(COMPILED)
     if folder is None:
         needs.missing(ONOS)

@@ -198,7 +198,7 @@ def _paths(path: Path) -> str:
     return "read"
 
 
-def _one_line(text: str, path: Path) -> None:
+def _one_line(text: str, path: Path):
     assert text.startswith(str(path)), text
     assert len(text.splitlines()) == 1, text
 

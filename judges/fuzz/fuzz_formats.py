@@ -170,7 +170,7 @@ def of_tree(value: Any, draw: random.Random, as_json: bool) -> str:
     return str(yaml.safe_dump(value, default_flow_style=draw.choice((None, True, False))))
 
 
-def _change(value: Any, draw: random.Random) -> None:
+def _change(value: Any, draw: random.Random):
     """In place, somewhere inside."""
     inside = list(_containers(value))
     inner = draw.choice(inside)
@@ -288,7 +288,7 @@ def _alike(again: Topology, topology: Topology, name: str) -> bool:
 def limited() -> Iterator[None]:
     """Bounds the processor time of what is inside: only a hang reaches the limit."""
 
-    def late(_number: int, _frame: object) -> None:
+    def late(_number: int, _frame: object):
         raise TimeoutError(f"a case takes more than {LIMIT_S} s of the processor")
 
     before = signal.signal(signal.SIGPROF, late)

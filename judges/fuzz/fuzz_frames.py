@@ -168,7 +168,7 @@ KINDS: dict[str, Callable[[Hostile], bytes]] = {
 class Attack:
     """A pair of agents of a scheme, one of which is sent rounds of frames."""
 
-    def __init__(self, scheme: str, folder: Path) -> None:
+    def __init__(self, scheme: str, folder: Path):
         self.pair = Pair(folder)
         self.scheme = scheme
         self.frames = 0
@@ -198,7 +198,7 @@ class Attack:
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self._out.close()
         self.pair.down()
 
@@ -207,7 +207,7 @@ class Attack:
         out.bind((self.pair.interfaces[ATTACKER], 0))
         return out
 
-    def cycle(self, seed: int, frames: int = FRAMES) -> None:
+    def cycle(self, seed: int, frames: int = FRAMES):
         """A round of each kind. Fails by `pytest.fail`."""
         had_kb = [self._round(kind, frames, f"{seed}-{kind}") for kind in KINDS]
         self._most_kb = min(self._most_kb, max(had_kb) + GROWN_KB)
@@ -246,7 +246,7 @@ class Attack:
             pytest.fail(f"{where}: a log of {self.log_bytes()} bytes")
         return has_kb
 
-    def _send(self, kind: str, frames: int, seed: str) -> None:
+    def _send(self, kind: str, frames: int, seed: str):
         hostile = Hostile(random.Random(seed), *self._ends)
         for _ in range(frames):
             self._out.send(KINDS[kind](hostile))

@@ -115,7 +115,7 @@ def frame(rng: random.Random) -> bytes:
     return bytes(data)
 
 
-def prepare(native: NativeSwitch, program: Program, rng: random.Random) -> None:
+def prepare(native: NativeSwitch, program: Program, rng: random.Random):
     """Ports, sessions, groups, and some entries; what the switch refuses by an error is refused."""
     for port in PORTS:
         native.port_add(port, None)

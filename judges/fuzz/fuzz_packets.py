@@ -94,7 +94,7 @@ def starts(name: str) -> list[bytes]:
     return [b"".join(packed[i : i + 3]) for i in range(0, len(packed), 3)]
 
 
-def replay() -> None:
+def replay():
     """Each kept input."""
     with tempfile.TemporaryDirectory() as folder:
         target = build_target(Path(folder))
@@ -151,7 +151,7 @@ def fuzz(name: str, options: list[str]) -> int:
         ).returncode
 
 
-def inside(name: str, target: Path, options: list[str]) -> None:
+def inside(name: str, target: Path, options: list[str]):
     """Never returns: libFuzzer ends the process. The first of the options is its own name."""
     native, functions = target_of(name, target)
     arguments = [option.encode() for option in options]

@@ -123,7 +123,7 @@ def judge(name: str, case: str | bytes) -> str:
     return outcome
 
 
-def _compare(place: Path, drawn: bool) -> None:
+def _compare(place: Path, drawn: bool):
     groups = grouped(read(place))
     for table in tables.all_tables(groups):
         show_table(table, Console(file=io.StringIO()))
@@ -134,11 +134,11 @@ def _compare(place: Path, drawn: bool) -> None:
     render(groups, charts)
 
 
-def _view(place: Path, _drawn: bool) -> None:
+def _view(place: Path, _drawn: bool):
     one_file(recorded(place))
 
 
-def _continue(place: Path, _drawn: bool) -> None:
+def _continue(place: Path, _drawn: bool):
     store = Store(place)
     for task in _TASKS:
         done = store.done.get(task.identity)
@@ -146,7 +146,7 @@ def _continue(place: Path, _drawn: bool) -> None:
             Outcome.from_json(done.value)
 
 
-def _redraw(place: Path, _drawn: bool) -> None:
+def _redraw(place: Path, _drawn: bool):
     kept_figures.stored_outcomes(place)
 
 

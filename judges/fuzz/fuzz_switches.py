@@ -93,7 +93,7 @@ def _text_proto() -> str:
 def _steps() -> str:
     step_lines: list[str] = []
 
-    def take(switch: str, step: Step) -> None:
+    def take(switch: str, step: Step):
         step_lines.append(json_lines.line(switch, step))
 
     with VirtualP4(read_exercise(EXAMPLE), trace=take) as network:
@@ -155,13 +155,13 @@ def judge(name: str, case: str | bytes) -> str:
     return "read"
 
 
-def _network(place: Path) -> None:
+def _network(place: Path):
     with VirtualP4(read_exercise(place)) as network:
         sending.each_to_each(network)
         network.run(until_s=0.02)
 
 
-def _commands(path: Path) -> None:
+def _commands(path: Path):
     native = NativeSwitch(load_library(build_runtime()), manual=True)
     queues: list[Queue] = []
     with InProcessSwitch("s0", EmbeddedSwitch(native, 0)) as control:
@@ -171,19 +171,19 @@ def _commands(path: Path) -> None:
         carry_out(control, Commands(path).steps(control.schema), queues.append)
 
 
-def _ways(path: Path) -> None:
+def _ways(path: Path):
     topology = read_exercise(EXAMPLE).topology
     for number, way in enumerate(packet_paths.read([path], {}).all(topology), start=1):
         for steps in (False, True):
             assert all(isinstance(line, str) for line in lines(number, way, topology, steps=steps))
 
 
-def _capture(path: Path) -> None:
+def _capture(path: Path):
     capture = traffic.capture(path)
     assert len(capture.times_s) == len(capture.frames)
 
 
-def _sonic(path: Path) -> None:
+def _sonic(path: Path):
     topology = sonic.apply(star(3, 1, rate_bps=10e9), {"s0": sonic.read(path)})
     again: Topology = FORMATS["pcn"].read(
         Source(Path(f"{topology.name}.yaml"), FORMATS["pcn"].write(topology))
@@ -191,7 +191,7 @@ def _sonic(path: Path) -> None:
     assert again == topology
 
 
-def _tofino(path: Path) -> None:
+def _tofino(path: Path):
     lab = lab_file.read(path)
     for program in ("pcn", "tcd", "qcn_in"):
         deploy.check(lab, Package.compiled(program, lab.chip))

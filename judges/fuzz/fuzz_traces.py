@@ -134,7 +134,7 @@ def cases(name: str, draw: random.Random) -> bytes:
     return of_bytes(trace, draw) if kind > 0.7 else trace
 
 
-def _change(nodes: list[_Changed], draw: random.Random) -> None:
+def _change(nodes: list[_Changed], draw: random.Random):
     """In place, somewhere inside."""
     if not nodes:
         return

@@ -43,13 +43,13 @@ BURST = 64
 class Direct:
     """What `prepare` needs of a client, without a server."""
 
-    def __init__(self, forwarding: Forwarding) -> None:
+    def __init__(self, forwarding: Forwarding):
         self._forwarding = forwarding
 
-    def insert(self, **entity: Any) -> None:
+    def insert(self, **entity: Any):
         self._forwarding.apply(update("INSERT", **entity))
 
-    def modify(self, **entity: Any) -> None:
+    def modify(self, **entity: Any):
         self._forwarding.apply(update("MODIFY", **entity))
 
 

@@ -262,7 +262,7 @@ def copied(node: Json) -> Json:
     return json.loads(json.dumps(node))
 
 
-def mutate(document: Json, rng: random.Random) -> None:
+def mutate(document: Json, rng: random.Random):
     """Changes one place. The kinds of place are drawn first: there are thousands of values and one
     deparser."""
     known = places(document)

@@ -1,8 +1,6 @@
 """Hostile frames at live agents, a cycle each; docs/trust.md has the command for an hour of
 them."""
 
-from pathlib import Path
-
 import fuzz_frames
 import pytest
 
@@ -10,13 +8,13 @@ pytestmark = [pytest.mark.root, pytest.mark.long]
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "qcn", "timely", "ibcc"])
-def test_agent_outlives_hostile_frames(scheme: str) -> None:
+def test_agent_outlives_hostile_frames(scheme: str):
     assert fuzz_frames.attack(scheme, 0, 1, frames=200).startswith(
         f"{scheme}: 1 cycles, 1000 frames, "
     )
 
 
-def test_attack_reports_memory_beyond_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attack_reports_memory_beyond_its_bound(monkeypatch):
     monkeypatch.setattr(fuzz_frames, "ROOM_KB", -1)
     with pytest.raises(
         pytest.fail.Exception,
@@ -25,7 +23,7 @@ def test_attack_reports_memory_beyond_its_bound(monkeypatch: pytest.MonkeyPatch)
         fuzz_frames.attack("pcn", 0, 1, frames=10)
 
 
-def test_attack_reports_agent_that_ends(tmp_path: Path) -> None:
+def test_attack_reports_agent_that_ends(tmp_path):
     with fuzz_frames.Attack("pcn", tmp_path) as attack:
         attack.pair.processes[fuzz_frames.VICTIM].kill()
         with pytest.raises(

@@ -17,7 +17,7 @@ import sanitizers
 pytestmark = pytest.mark.long
 
 
-def test_mutated_document_has_each_node_once() -> None:
+def test_mutated_document_has_each_node_once():
     """Else places that stand in one another multiply, and one mutant changes the next."""
     for seed in range(50):
         document = json.loads(json_mutants.bases()[0])
@@ -39,7 +39,7 @@ def test_mutated_document_has_each_node_once() -> None:
                 todo += node.values() if isinstance(node, dict) else node
 
 
-def test_mutant_is_refused_by_a_line_or_becomes_c() -> None:
+def test_mutant_is_refused_by_a_line_or_becomes_c():
     results = Counter(
         fuzz_json.check(json_mutants.mutant(seed), random.Random(seed), run=False)
         for seed in range(1, 21)
@@ -47,7 +47,7 @@ def test_mutant_is_refused_by_a_line_or_becomes_c() -> None:
     assert min(results["refused"], results["generated"]) > 3, results
 
 
-def test_mutant_that_is_not_refused_runs() -> None:
+def test_mutant_that_is_not_refused_runs():
     """Under the sanitizers: it is compiled and loaded, takes entries and forwards frames."""
     environment = sanitizers.environment() or needs.missing(needs.SANITIZERS)
     words = [sys.executable, Path(fuzz_json.__file__), "run", "1", str(fuzz_json.MUTANTS)]
@@ -56,7 +56,7 @@ def test_mutant_that_is_not_refused_runs() -> None:
     assert "'ran'" in done.stdout
 
 
-def test_program_to_start_from_runs() -> None:
+def test_program_to_start_from_runs():
     """Else the fuzzing would look at nothing but refusals."""
     for text in json_mutants.bases():
         assert fuzz_json.check(text, random.Random(1)) == "ran"

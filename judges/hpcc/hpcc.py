@@ -88,7 +88,7 @@ def network(file: Path, buffer_bytes: float = 32 * 2**20) -> Topology:
 
 def draw_flows(
     file: Path, out: Path, workload: str, load: float, duration_s: float, incast: int, seed: int
-) -> None:
+):
     """HPCC's flow.txt of Poisson arrivals until `duration_s`, with three in-casts of `incast`
     senders, 500 KB each."""
     topology = find_topology(str(file)).build({})
@@ -141,7 +141,7 @@ def written(flows_file: Path) -> list[Written]:
 class Trail:
     """The links between two hosts: rates and delays."""
 
-    def __init__(self, topology: Topology, src: str, dst: str) -> None:
+    def __init__(self, topology: Topology, src: str, dst: str):
         self.links = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
 
     def back_s(self, telemetry: bool) -> float:
@@ -169,7 +169,7 @@ class Trail:
 
 
 class Trails:
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self, topology: Topology):
         self._topology = topology
         self._found: dict[tuple[str, str], Trail] = {}
 

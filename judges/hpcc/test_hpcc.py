@@ -42,12 +42,12 @@ NETWORK = """8 4 8
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Path:
+def network(tmp_path) -> Path:
     (tmp_path / "small.txt").write_text(NETWORK)
     return tmp_path / "small.txt"
 
 
-def test_network_has_hpccs_buffers_and_thresholds(network: Path) -> None:
+def test_network_has_hpccs_buffers_and_thresholds(network: Path):
     tor = hpcc.network(network).switch("s4")
     assert tor.buffer is not None
     assert [(share.alpha, share.headroom_bytes) for share in tor.buffer.shares[:4]] == [
@@ -62,7 +62,7 @@ def test_network_has_hpccs_buffers_and_thresholds(network: Path) -> None:
     ]
 
 
-def test_run_writes_each_flows_time_and_path(network: Path, tmp_path: Path) -> None:
+def test_run_writes_each_flows_time_and_path(network: Path, tmp_path):
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     assert (
         hpcc.main(["draw", str(network), str(flows), "--duration", "200us", "--incast", "3"]) == 0
@@ -85,7 +85,7 @@ def test_run_writes_each_flows_time_and_path(network: Path, tmp_path: Path) -> N
     assert not rows[2].endswith("+0.0 / +0.0 / +0.0 |")  # frames here have ten bytes more
 
 
-def test_paths_of_acks_are_those_that_acks_take(network: Path) -> None:
+def test_paths_of_acks_are_those_that_acks_take(network: Path):
     """Data leaves the first ToR alone, so what leaves the second one towards a spine are ACKs."""
     topology = find_topology(str(network)).build({})
     flows = [
@@ -114,7 +114,7 @@ def test_paths_of_acks_are_those_that_acks_take(network: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", [[], HPCC])
-def test_frames_are_as_long_as_in_ns3(network: Path, tmp_path: Path, scheme: list[str]) -> None:
+def test_frames_are_as_long_as_in_ns3(network: Path, tmp_path, scheme: list[str]):
     """The bytes on the wire, and so a flow's time in the empty network; a last packet of few bytes
     is longer."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
@@ -129,7 +129,7 @@ def test_frames_are_as_long_as_in_ns3(network: Path, tmp_path: Path, scheme: lis
     assert [hpcc._shorter(size, 10) for size in (1000, 2500, 2005, 1)] == [990, 2470, 1981, 1]
 
 
-def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> None:
+def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path):
     """Of a line as ns-3 writes it, with an ACK's way back, and of a run here."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
@@ -148,9 +148,7 @@ def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("scheme", [["--scheme", "hpcc"], HPCC])
-def test_slowdown_of_hpcc_in_the_empty_network_is_one(
-    network: Path, tmp_path: Path, scheme: list[str]
-) -> None:
+def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path, scheme: list[str]):
     """Telemetry's bytes count, ours and ns-3's."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
@@ -175,9 +173,7 @@ def times(file: Path) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("scheme", [["--scheme", "dcqcn-ns3"], HPCC])
-def test_run_has_completion_at_the_senders_last_ack(
-    network: Path, tmp_path: Path, scheme: list[str]
-) -> None:
+def test_run_has_completion_at_the_senders_last_ack(network: Path, tmp_path, scheme: list[str]):
     """In the empty network it is what fct.txt has: the arrival of the last byte, and the ACK's way
     back."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
@@ -190,7 +186,7 @@ def test_run_has_completion_at_the_senders_last_ack(
     assert (tmp_path / "other" / "fct.txt").read_text() == (out / "fct.txt").read_text()
 
 
-def test_acks_among_data_wait_on_their_way_back(network: Path, tmp_path: Path) -> None:
+def test_acks_among_data_wait_on_their_way_back(network: Path, tmp_path):
     """Behind an in-cast's queue, which ACKs of the highest class pass: they wait for one packet a
     link at most."""
     flows = tmp_path / "flow.txt"
@@ -208,8 +204,6 @@ def test_acks_among_data_wait_on_their_way_back(network: Path, tmp_path: Path) -
     assert waits[1].min() > 10_000
 
 
-def test_file_that_is_missing_is_reported_in_a_line(
-    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_file_that_is_missing_is_reported_in_a_line(network: Path, tmp_path, capsys):
     assert hpcc.main(["run", str(network), str(tmp_path / "none.txt"), str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err.count("\n") == 1

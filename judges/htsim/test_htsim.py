@@ -29,7 +29,7 @@ def runs(name: str, scheme: str = "nscc", queues: str = "trim") -> list[Result]:
 @pytest.mark.parametrize(
     ("name", "mean_bound"), [("permutation", MEAN_BOUND), ("incast", INCAST_BOUND)]
 )
-def test_nscc_takes_the_time_that_htsim_has(name: str, mean_bound: float) -> None:
+def test_nscc_takes_the_time_that_htsim_has(name: str, mean_bound: float):
     results = runs(name)
     assert mean(result.mean_us for result in results) == pytest.approx(
         HTSIM[name][0], rel=mean_bound
@@ -39,7 +39,7 @@ def test_nscc_takes_the_time_that_htsim_has(name: str, mean_bound: float) -> Non
 
 
 @pytest.mark.parametrize("name", HTSIM_RCCC)
-def test_rccc_takes_the_time_that_htsim_has(name: str) -> None:
+def test_rccc_takes_the_time_that_htsim_has(name: str):
     results = runs(name, "rccc")
     assert mean(result.mean_us for result in results) == pytest.approx(
         HTSIM_RCCC[name][0], rel=MEAN_BOUND
@@ -51,7 +51,7 @@ def test_rccc_takes_the_time_that_htsim_has(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HTSIM_ALL_TO_ALL)
-def test_all_to_all_by_triggers_takes_the_time_that_htsim_has(name: str) -> None:
+def test_all_to_all_by_triggers_takes_the_time_that_htsim_has(name: str):
     result = ours(name, None)
     mean_us, p99_us = HTSIM_ALL_TO_ALL[name]
     assert result.flows == 32 * 31
@@ -59,14 +59,14 @@ def test_all_to_all_by_triggers_takes_the_time_that_htsim_has(name: str) -> None
     assert result.p99_us == pytest.approx(p99_us, rel=P99_BOUND)
 
 
-def test_all_to_all_at_once_takes_the_time_that_htsim_has() -> None:
+def test_all_to_all_at_once_takes_the_time_that_htsim_has():
     """And trims next to nothing, as there, where an acknowledgement is one of each packet."""
     result = ours("alltoall-64", None)
     assert (result.mean_us, result.p99_us, result.max_us) == pytest.approx(HTSIM_AT_ONCE, rel=0.01)
     assert result.trimmed < 100
 
 
-def test_incast_of_short_messages_takes_the_time_that_htsim_has_with_its_choices() -> None:
+def test_incast_of_short_messages_takes_the_time_that_htsim_has_with_its_choices():
     """31 to 1 at 800 Gbit/s, where trimming decides: seeds 1 to 3, and all ten of uet-htsim."""
     name, theirs = "incast-200KB-800G", (60.5, 76.4)
     default, same = (
@@ -78,7 +78,7 @@ def test_incast_of_short_messages_takes_the_time_that_htsim_has_with_its_choices
     assert mean(result.p99_us for result in default) > (1 + P99_BOUND) * theirs[1]
 
 
-def test_nscc_needs_trimming_for_it() -> None:
+def test_nscc_needs_trimming_for_it():
     """Without, what a queue drops is found by the timer."""
     dropped = runs("incast", queues="drop")
     assert sum(result.timeouts for result in dropped) > 0

@@ -18,7 +18,7 @@ class Frames:
 
     def __init__(
         self, program: Path, known: dict[int, list[int]], seed: int, *, whole: bool = False
-    ) -> None:
+    ):
         document: Json = json.loads(program.read_text())
         self._fields = {
             header_type["name"]: header_type["fields"] for header_type in document["header_types"]

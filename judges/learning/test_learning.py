@@ -31,7 +31,7 @@ def folder(root: Path) -> Path:
     return root
 
 
-def test_cases_are_programs_with_other_commands(tmp_path: Path) -> None:
+def test_cases_are_programs_with_other_commands(tmp_path):
     listed = cases(folder(tmp_path))
     assert [(case.name, case.commands) for case in listed] == [
         (". s1 router.p4", tmp_path / "s1-commands.txt"),
@@ -39,7 +39,7 @@ def test_cases_are_programs_with_other_commands(tmp_path: Path) -> None:
     ]
 
 
-def test_values_are_read_by_width() -> None:
+def test_values_are_read_by_width():
     by_width = known_values(COMMANDS + "table_add t a 0x0a010101&&&0xff 1:2:3:4:5:6 => 300")
     assert {1, 3, 300, 0x0A000101, 0x0A000300, 0x0A010101} <= set(by_width[32])
     assert by_width[48] == [0x010203040506, 0x080000000111, 0x080000000311]
@@ -48,7 +48,7 @@ def test_values_are_read_by_width() -> None:
 
 
 @given(st.integers(0, 2**32))
-def test_whole_frames_pass_the_longest_way_of_the_parser(seed: int) -> None:
+def test_whole_frames_pass_the_longest_way_of_the_parser(seed: int):
     """The router's: Ethernet, IPv4, UDP."""
     frame = Frames(ROUTER / "router.json", known_values(COMMANDS), seed, whole=True).frame()
     assert (frame[12:14], frame[14] & 15, frame[23]) == (b"\x08\x00", 5, 17)
@@ -56,14 +56,14 @@ def test_whole_frames_pass_the_longest_way_of_the_parser(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32))
-def test_frames_are_the_same_from_the_same_seed(seed: int) -> None:
+def test_frames_are_the_same_from_the_same_seed(seed: int):
     first, second = (Frames(ROUTER / "router.json", {}, seed) for _ in range(2))
     frames = [first.frame() for _ in range(5)]
     assert frames == [second.frame() for _ in range(5)]
     assert all(len(frame) >= 15 for frame in frames)
 
 
-def test_state_of_all_tables_and_arrays_is_read() -> None:
+def test_state_of_all_tables_and_arrays_is_read():
     document = json.loads((ROUTER / "router.json").read_text())
     commands = state_commands(document).splitlines()
     assert f"table_dump {document['pipelines'][0]['tables'][0]['name']}" in commands
@@ -72,11 +72,11 @@ def test_state_of_all_tables_and_arrays_is_read() -> None:
     )
 
 
-def test_lines_that_bmv2_repeats_are_kept() -> None:
+def test_lines_that_bmv2_repeats_are_kept():
     assert settled(["a", "b 1", "c"], ["a", "b 2", "c"]) == (["a", "", "c"], ["b 1"])
 
 
-def test_groups_are_compared_in_order() -> None:
+def test_groups_are_compared_in_order():
     dump = [
         "==",
         "mgrp(2)",
@@ -95,7 +95,7 @@ def test_groups_are_compared_in_order() -> None:
     ]  # fmt: skip
 
 
-def test_router_is_equal_beside_bmv2(tmp_path: Path) -> None:
+def test_router_is_equal_beside_bmv2(tmp_path):
     needs.target("bmv2")
     cli = needs.program("simple_switch_CLI", needs.BMV2)
     needs.program(p4c.COMPILER, needs.P4C)

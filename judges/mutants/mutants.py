@@ -146,7 +146,7 @@ def environment(place: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def hearing() -> None:
+def hearing():
     """A sweep's workers have signals blocked, which their children inherit; some tests send
     them."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.SIGNALS)
@@ -292,7 +292,7 @@ def tried(
     return sweep(tasks, store, means, progress)
 
 
-def report(done: list[Done]) -> None:
+def report(done: list[Done]):
     by_file: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for outcome in done:
         if outcome.error:

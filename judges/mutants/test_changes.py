@@ -34,7 +34,7 @@ def edits(path: str, text: str) -> set[str]:
     }
 
 
-def test_changes_of_c() -> None:
+def test_changes_of_c():
     mutations = changes("a.c", C_TEXT)
     assert edits("a.c", C_TEXT) == {
         (
@@ -46,7 +46,7 @@ def test_changes_of_c() -> None:
     assert all(change.applied(C_TEXT).count("\n") == C_TEXT.count("\n") for change in mutations)
 
 
-def test_changes_of_python() -> None:
+def test_changes_of_python():
     assert edits("a.py", PYTHON_TEXT) == {
         (
             "< -> <=]"
@@ -54,21 +54,21 @@ def test_changes_of_python() -> None:
     }  # fmt: skip
 
 
-def test_change_names_its_place() -> None:
+def test_change_names_its_place():
     change = next(change for change in changes("a.c", C_TEXT) if change.old == " < ")
     assert change.described(C_TEXT) == "a.c:3:11: if (a < b && c != 0) call(x, 1); // one [< -> <=]"
     assert "if (a <= b && c" in change.applied(C_TEXT)
 
 
 @pytest.mark.parametrize("path", mutants.files())
-def test_every_change_of_ours_fits_its_file(path: str) -> None:
+def test_every_change_of_ours_fits_its_file(path: str):
     text = (mutants.ROOT / path).read_text()
     mutations = changes(path, text)
     assert len(mutations) == len(set(mutations))
     assert all(text[change.offset :].startswith(change.old) for change in mutations)
 
 
-def test_changes_are_drawn_the_same_each_time_and_of_all_files() -> None:
+def test_changes_are_drawn_the_same_each_time_and_of_all_files():
     paths = ["hosts/algorithms/pcn.py", "virtualnet/csrc/links/pfc.c"]
     mutations = mutants.drawn("HEAD", paths, 5, 1)
     assert [change.path for change in mutations] == paths * 5
@@ -89,8 +89,8 @@ def test_changes_are_drawn_the_same_each_time_and_of_all_files() -> None:
     ],
 )
 def test_mutants_distinguish_equal_code_from_other_code(
-    tmp_path: Path, first: str, second: str, alike: bool
-) -> None:
+    tmp_path, first: str, second: str, alike: bool
+):
     (tmp_path / "a.py").write_text(first)
     before = code(tmp_path, "a.py")
     (tmp_path / "a.py").write_text(second)
@@ -100,12 +100,12 @@ def test_mutants_distinguish_equal_code_from_other_code(
     assert same(before, after) == alike
 
 
-def test_what_does_not_compile_is_no_code(tmp_path: Path) -> None:
+def test_what_does_not_compile_is_no_code(tmp_path):
     (tmp_path / "a.py").write_text("x = \n")
     assert code(tmp_path, "a.py") is None
 
 
-def test_compiled_p4_is_the_same_wherever_its_lines_are() -> None:
+def test_compiled_p4_is_the_same_wherever_its_lines_are():
     place = Path("a.json")
     compiled = {
         place: (
@@ -119,11 +119,11 @@ def test_compiled_p4_is_the_same_wherever_its_lines_are() -> None:
     )
 
 
-def test_files_are_as_they_were_afterwards(tmp_path: Path) -> None:
+def test_files_are_as_they_were_afterwards(tmp_path):
     file = tmp_path / "a"
     file.write_text("before")
 
-    def interrupted() -> None:
+    def interrupted():
         with mutants.replaced({file: "after"}):
             assert file.read_text() == "after"
             raise KeyboardInterrupt

@@ -69,7 +69,7 @@ KINDS: tuple[type[Message], ...] = (
 class Target:
     """A service whose state is that of a fresh pipeline at the start of each input."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str):
         config = PROGRAMS[name].config
         self.info = config.p4info
         self._library = load_library(build_runtime())
@@ -79,7 +79,7 @@ class Target:
         self._native.start()
         self._inputs = 0
 
-    def run(self, data: bytes) -> None:
+    def run(self, data: bytes):
         """Raises whatever is no refusal."""
         self._pipeline.commit(self._verified)
         service = Service(self._native, self._pipeline, 1, CPU_PORT)
@@ -97,7 +97,7 @@ class Target:
         if self._inputs % REPLAYED == 0:
             self._write_elsewhere(state)
 
-    def _call(self, service: Service, hear: Any, message: Message) -> None:
+    def _call(self, service: Service, hear: Any, message: Message):
         if isinstance(message, p4r.WriteRequest):
             message.device_id, message.role = 1, ""
             message.election_id.CopyFrom(ELECTION)
@@ -124,7 +124,7 @@ class Target:
             first = p4r.MasterArbitrationUpdate(device_id=1, election_id=ELECTION)
             service.hear(session, p4r.StreamMessageRequest(arbitration=first))
 
-            def hear(message: p4r.StreamMessageRequest) -> None:
+            def hear(message: p4r.StreamMessageRequest):
                 with suppress(RpcError):  # ends a stream; here it goes on
                     service.hear(session, message)
 
@@ -132,7 +132,7 @@ class Target:
 
         return opened()
 
-    def _write_elsewhere(self, state: Forwarding) -> None:
+    def _write_elsewhere(self, state: Forwarding):
         """RECONCILE_AND_COMMIT relies on it: a snapshot is accepted, and gives the same
         snapshot."""
         with NativeSwitch(self._library) as native:
@@ -175,7 +175,7 @@ class Mutator:
     """Changes messages where bytes alone would break them: fields that exist, ids that the program
     has."""
 
-    def __init__(self, info: p4i.P4Info) -> None:
+    def __init__(self, info: p4i.P4Info):
         things: list[Any] = [
             *info.tables,
             *info.actions,
@@ -192,7 +192,7 @@ class Mutator:
         ]
         self._ids = [thing.preamble.id for thing in things]
 
-    def change(self, message: Message, rng: random.Random, depth: int = 0) -> None:
+    def change(self, message: Message, rng: random.Random, depth: int = 0):
         """One field of the message, or of a message in it."""
         if not message.DESCRIPTOR.fields:
             return
@@ -405,7 +405,7 @@ def fuzz(name: str, options: list[str]) -> int:
     ).returncode
 
 
-def inside(name: str, options: list[str]) -> None:
+def inside(name: str, options: list[str]):
     """Never returns: libFuzzer ends the process."""
     del os.environ["LD_PRELOAD"]  # not for the compiler
     target = Target(name)
@@ -420,7 +420,7 @@ def run(name: str, seconds: str, folder: Path) -> int:
     return fuzz(name, CORPUS.begin(name, first, folder, seconds, 4000))
 
 
-def keep(name: str, folder: Path) -> None:
+def keep(name: str, folder: Path):
     """Of FOLDER's inputs, the shortest first, those that go from a line to a line as none before
     them did."""
     target = Target(name)

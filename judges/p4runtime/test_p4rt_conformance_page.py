@@ -15,7 +15,7 @@ RULE = re.compile(r"`oracle:([\w-]+)`")
 TEST = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 
 
-def test_there_are_rows() -> None:
+def test_there_are_rows():
     assert len(ROWS) > 100
     assert all(len(row) == 3 for row in ROWS)
     numbers = [row[0] for row in ROWS]
@@ -31,7 +31,7 @@ def test_there_are_rows() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
-def test_a_row_shows_something(row: list[str]) -> None:
+def test_a_row_shows_something(row: list[str]):
     shown = row[2]
     rules, tests = RULE.findall(shown), TEST.findall(shown)
     assert rules or tests or re.search(r"(refused|not tested): \w", shown)
@@ -43,5 +43,5 @@ def test_a_row_shows_something(row: list[str]) -> None:
         assert f"\ndef {name}(" in path.read_text(), name
 
 
-def test_every_rule_has_a_row() -> None:
+def test_every_rule_has_a_row():
     assert {name for row in ROWS for name in RULE.findall(row[2])} == RULES.keys()

@@ -31,7 +31,7 @@ SCALARS: dict[int, Any] = {
 
 
 @pytest.fixture(scope="module", params=["bench", "indirect", "valuesets", "idle"])
-def program(request: pytest.FixtureRequest) -> Program:
+def program(request) -> Program:
     return load(PROGRAMS / request.param)
 
 
@@ -85,7 +85,7 @@ def scalar(field: FieldDescriptor, ids: list[int]) -> st.SearchStrategy[Any]:
 @settings(suppress_health_check=list(HealthCheck))
 def test_any_entity_is_carried_out_or_refused(
     state: Forwarding, program: Program, data: st.DataObject
-) -> None:
+):
     info = program.info
     things: list[Any] = [
         *info.tables,
@@ -114,7 +114,7 @@ def test_any_entity_is_carried_out_or_refused(
 
 
 @pytest.mark.parametrize("name", fuzz_messages.NAMES)
-def test_what_coverage_guided_fuzzing_kept(name: str) -> None:
+def test_what_coverage_guided_fuzzing_kept(name: str):
     """Inputs of fuzz_messages.py, the shortest that reach each place: no accident, and all state
     can be read."""
     target = fuzz_messages.Target(name)

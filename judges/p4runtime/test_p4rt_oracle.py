@@ -44,7 +44,7 @@ def embedded() -> Iterator[Embedded]:
 @pytest.mark.parametrize(
     "name", [name for name in PROGRAMS if not name.endswith("_native")]
 )  # which have a part alone
-def test_no_violation(embedded: Embedded, name: str) -> None:
+def test_no_violation(embedded: Embedded, name: str):
     judge = Judge(embedded, PROGRAMS[name], seed=2026, batches=15)
     judge.episode(0)
     assert not judge.tally.violations, "\n".join(map(str, judge.tally.violations))
@@ -52,7 +52,7 @@ def test_no_violation(embedded: Embedded, name: str) -> None:
     assert judge.tally.refused.total() > 10
 
 
-def test_over_grpc(library: ctypes.CDLL) -> None:
+def test_over_grpc(library: ctypes.CDLL):
     """The client that other servers are judged by."""
     with running_switch(library) as switch:
         remote = Remote(f"127.0.0.1:{switch.port}")
@@ -62,7 +62,7 @@ def test_over_grpc(library: ctypes.CDLL) -> None:
     assert not judge.tally.violations, "\n".join(map(str, judge.tally.violations))
 
 
-def test_an_episode_replays(embedded: Embedded) -> None:
+def test_an_episode_replays(embedded: Embedded):
     tallies = []
     for _ in range(2):
         judge = Judge(embedded, PROGRAMS["indirect"], seed=3, batches=10)
@@ -71,7 +71,7 @@ def test_an_episode_replays(embedded: Embedded) -> None:
     assert tallies[0] == tallies[1] != Tally()
 
 
-def test_it_shares_no_code_with_the_switch() -> None:
+def test_it_shares_no_code_with_the_switch():
     files = {
         path.name: path.read_text() for path in (Path(__file__).parent / "oracle").glob("*.py")
     }
@@ -83,7 +83,7 @@ def test_it_shares_no_code_with_the_switch() -> None:
     ] == ["target.py"]
 
 
-def test_kinds_of_mutations() -> None:
+def test_kinds_of_mutations():
     assert MUTATIONS.keys() <= RULES.keys()
     assert len(MUTATIONS) > 90
     whole = {"device", "role", "election", "rollback", "atomic"}
@@ -103,10 +103,10 @@ class Wrong:
         inner: Embedded,
         change: Change | None = None,
         hide: Callable[[p4r.Entity], p4r.Entity | None] = lambda entity: entity,
-    ) -> None:
+    ):
         self.inner, self._change, self._hide = inner, change, hide
 
-    def load(self, program: Program) -> None:
+    def load(self, program: Program):
         self.inner.load(program)
 
     def write(self, request: p4r.WriteRequest) -> Answer:
@@ -116,7 +116,7 @@ class Wrong:
         entities, answer = self.inner.read(queries)
         return [shown for shown in map(self._hide, entities) if shown is not None], answer
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
@@ -216,7 +216,7 @@ def takes_any_election_id(target: Wrong, request: p4r.WriteRequest) -> Answer:
         (takes_any_election_id, "it breaks election"),
     ],
 )
-def test_a_wrong_answer_is_noticed(embedded: Embedded, change: Change, text: str) -> None:
+def test_a_wrong_answer_is_noticed(embedded: Embedded, change: Change, text: str):
     unexpected = []
     for violation in violations(Wrong(embedded, change), "bench"):
         if text in violation:
@@ -232,7 +232,7 @@ def refuses_to_roll_back(target: Wrong, request: p4r.WriteRequest) -> Answer:
     return target.inner.write(request)
 
 
-def test_batches_need_not_be_rolled_back(embedded: Embedded) -> None:
+def test_batches_need_not_be_rolled_back(embedded: Embedded):
     assert list(violations(Wrong(embedded, refuses_to_roll_back), "bench", SEEDS[:3])) == []
 
 
@@ -286,9 +286,7 @@ def differing(embedded: Embedded, change: Change, known: Difference) -> Iterator
 
 
 @pytest.mark.parametrize(("change", "difference"), DIFFERING)
-def test_a_known_difference_is_counted(
-    embedded: Embedded, change: Change, difference: Difference
-) -> None:
+def test_a_known_difference_is_counted(embedded: Embedded, change: Change, difference: Difference):
     name = unclean(difference) if difference.unclean else (difference.name, difference.code)
     for tally in differing(embedded, change, difference):
         assert not tally.violations, "\n".join(map(str, tally.violations))
@@ -300,12 +298,12 @@ def test_a_known_difference_is_counted(
 @pytest.mark.parametrize(("change", "difference"), DIFFERING)
 def test_one_of_another_name_is_a_violation(
     embedded: Embedded, change: Change, difference: Difference
-) -> None:
+):
     renamed = dataclasses.replace(difference, name="member-zero")
     assert any(tally.violations for tally in differing(embedded, change, renamed))
 
 
-def test_bmv2_differs_as_it_is_known_to() -> None:
+def test_bmv2_differs_as_it_is_known_to():
     needs.target("bmv2")
     target = Bmv2()
     judge = Judge(target, PROGRAMS["bench"], seed=2026, known=DIFFERENCES["bmv2"], batches=15)
@@ -347,7 +345,7 @@ def counts(entity: p4r.Entity) -> p4r.Entity:
 )
 def test_a_wrong_state_is_noticed(
     embedded: Embedded, hide: Callable[[p4r.Entity], p4r.Entity | None], name: str
-) -> None:
+):
     assert any(violations(Wrong(embedded, hide=hide), name))
 
 

@@ -32,7 +32,7 @@ def folder(root: Path) -> Path:
     return root
 
 
-def test_ports_count_from_0_in_the_order_of_links() -> None:
+def test_ports_count_from_0_in_the_order_of_links():
     parsed = topology(TOPO)
     assert [(str(link.a), str(link.b)) for link in parsed.links] == [
         ("h2:0", "s0:0"),
@@ -46,14 +46,14 @@ def test_ports_count_from_0_in_the_order_of_links() -> None:
     ]
 
 
-def test_refused_lines_are_left_out(tmp_path: Path) -> None:
+def test_refused_lines_are_left_out(tmp_path):
     example = read(folder(tmp_path), tmp_path)
     line = "table_add routes no_such_action 10.1.1.3/32 =>"
     assert example.refused == (f"s0: {line}", f"s1: {line}")
     assert json.loads(example.program.read_text())["parsers"]
 
 
-def test_datagrams_arrive_by_ports_0(tmp_path: Path) -> None:
+def test_datagrams_arrive_by_ports_0(tmp_path):
     example = read(folder(tmp_path), tmp_path)
     frames = frames_of(example)[:2]
     arrivals = virtual(example, frames)

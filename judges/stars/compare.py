@@ -488,7 +488,7 @@ PROGRAMS = {
 """Where they are, and what they run. Swift isn't this judge's: `htsim_swift` takes no topology."""
 
 
-def keep(file: Path, scheme: str, program: str, commit: str, rows: Iterable[Row]) -> None:
+def keep(file: Path, scheme: str, program: str, commit: str, rows: Iterable[Row]):
     """Writes what a program came to into the file, in place of what it had of the same scheme, star
     and number of flows."""
     programs, known = read_authors(file) if file.exists() else ({}, [])

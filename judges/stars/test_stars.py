@@ -29,7 +29,7 @@ def trace(events: list[tuple[int, int, int, int, int]]) -> bytes:
     return HEAD + records.tobytes()
 
 
-def test_trace_has_utilisation_queue_and_shares() -> None:
+def test_trace_has_utilisation_queue_and_shares():
     """Two flows in 10 us at 1 Gbit/s: one sends 500 bytes' worth of the line thrice, the other
     once; the queue has 1,000 bytes for 4 us, 2,000 for 2 us."""
     events = [
@@ -49,13 +49,13 @@ def test_trace_has_utilisation_queue_and_shares() -> None:
 
 
 @pytest.mark.parametrize("flows", [1, 2])
-def test_flow_that_carries_nothing_counts(flows: int) -> None:
+def test_flow_that_carries_nothing_counts(flows: int):
     events = [(0, compare.ENQUEUED, 3, 1, 0), (1_000, compare.DEQUEUED, 3, 1, 0)]
     chunks = compare.trace_events(BytesIO(trace(events)), 3)
     assert compare.of_trace(chunks, 1e9, flows, 0.0, 10e-6).jain == pytest.approx(1 / flows)
 
 
-def test_trace_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trace_is_read_in_pieces(monkeypatch):
     """A pipe ends where it likes: in the middle of a record."""
     events = [(1_000 * n, compare.ENQUEUED, 3, 1, 0) for n in range(9)]
     text = trace(events)
@@ -74,7 +74,7 @@ def log(records: list[tuple[float, tuple[int, int], int, tuple[float, float, flo
     return b": name=1\n# TRACE\n" + np.array(rows, compare.LOG).tobytes()
 
 
-def test_log_has_utilisation_queue_and_shares() -> None:
+def test_log_has_utilisation_queue_and_shares():
     """The bottleneck is the third of the last queues from the end; what came before doesn't
     count."""
     queues = [
@@ -101,12 +101,12 @@ def test_log_has_utilisation_queue_and_shares() -> None:
         (Measured(1.0, 4900.0, 1.0), []),
     ],
 )
-def test_bound_names_what_is_beyond_it(ours: Measured, names: list[str]) -> None:
+def test_bound_names_what_is_beyond_it(ours: Measured, names: list[str]):
     """Two frames of queue are within it, whatever the factor."""
     assert compare.beyond(Measured(1.0, 3000.0, 1.0), ours, 1000) == names
 
 
-def test_line_of_switches_has_the_queue_at_the_first() -> None:
+def test_line_of_switches_has_the_queue_at_the_first():
     place = compare.Line(25e9, 20e-6)
     scheme = find_scheme("dctcp").configure()
     topology = place.topology(2)
@@ -138,7 +138,7 @@ def third(folder: Path, events: list[tuple[int, int, int, int, int]], code: int 
     return folder
 
 
-def test_row_has_both_sides(tmp_path: Path) -> None:
+def test_row_has_both_sides(tmp_path):
     """A program that carries a packet in the second half, to the last host: its line is idle."""
     half_ns = 2_010_000_000
     events = [(half_ns + 1, compare.ENQUEUED, 2, 1, 0), (half_ns + 9, compare.DEQUEUED, 2, 1, 0)]
@@ -149,12 +149,12 @@ def test_row_has_both_sides(tmp_path: Path) -> None:
     assert "25 Gbit/s, 20 us" in str(row)
 
 
-def test_program_that_fails_ends_the_judge(tmp_path: Path) -> None:
+def test_program_that_fails_ends_the_judge(tmp_path):
     with pytest.raises(SystemExit, match="third ended with 3"):
         compare.row("dcqcn-ns3", SHORT, 1, third(tmp_path, [(0, 0, 0, 0, 0)], 3), tmp_path)
 
 
-def test_kept_figures_replace_those_of_the_same_line(tmp_path: Path) -> None:
+def test_kept_figures_replace_those_of_the_same_line(tmp_path):
     """Others stay, in the order of stars and numbers of flows."""
     file = tmp_path / "stars.json"
 
@@ -175,6 +175,6 @@ def test_kept_figures_replace_those_of_the_same_line(tmp_path: Path) -> None:
     ]
 
 
-def test_commit_of_no_clone_ends_the_judge(tmp_path: Path) -> None:
+def test_commit_of_no_clone_ends_the_judge(tmp_path):
     with pytest.raises(SystemExit, match="in no clone"):
         compare.commit_of(tmp_path)

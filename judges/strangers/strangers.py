@@ -162,7 +162,7 @@ KINDS: dict[str, Callable[[Stranger | None, int, int], Stranger]] = {
 }
 
 
-def hold(kind: str, port: int, first: int, ending: Any, stranger_count: Any) -> None:
+def hold(kind: str, port: int, first: int, ending: Any, stranger_count: Any):
     """Holds a process's share of the strangers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     numbers = range(first, STRANGERS, PROCESSES)

@@ -15,18 +15,16 @@ class EntryFaults:
     """A switch loses its entries, and has them again. `plan`: what the switch of a name is
     programmed with. `forgets`: that has been there."""
 
-    def __init__(
-        self, switches: Mapping[str, ControlPlane], plan: Callable[[str], SwitchPlan]
-    ) -> None:
+    def __init__(self, switches: Mapping[str, ControlPlane], plan: Callable[[str], SwitchPlan]):
         self._switches = switches
         self._plan = plan
         self._gone: dict[str, list[Entry]] = {}
         self.forgets = False
 
-    def happen(self, method: str, arguments: Iterable[Any]) -> None:
+    def happen(self, method: str, arguments: Iterable[Any]):
         getattr(self, method)(*arguments)
 
-    def forget_routes(self, name: str) -> None:
+    def forget_routes(self, name: str):
         self._forget(
             name,
             [
@@ -35,17 +33,17 @@ class EntryFaults:
             ],
         )
 
-    def forget_all(self, name: str) -> None:
+    def forget_all(self, name: str):
         self._forget(name, [*clone_sessions(self._plan(name)), *entries(self._plan(name))])
 
-    def restore(self, name: str) -> None:
+    def restore(self, name: str):
         self._switches[name].insert(self._gone.pop(name, []))
 
-    def restore_all(self) -> None:
+    def restore_all(self):
         for name in list(self._gone):
             self.restore(name)
 
-    def _forget(self, name: str, forgotten: list[Entry]) -> None:
+    def _forget(self, name: str, forgotten: list[Entry]):
         """Those that refer to others go first."""
         self.restore(name)
         self.forgets = True
@@ -57,14 +55,14 @@ class Faults(EntryFaults):
     """What can happen to a network in virtual time. `delays_pause`: a fault was there by which
     senders may exceed their headroom."""
 
-    def __init__(self, network: VirtualNetwork) -> None:
+    def __init__(self, network: VirtualNetwork):
         super().__init__(
             network.switches, cache(lambda name: plan(network.topology, name, 1.0, network.scheme))
         )
         self._network = network
         self.delays_pause = False
 
-    def end(self) -> None:
+    def end(self):
         """All is whole again."""
         for link in self._network.topology.links:
             self.link_as_it_was(link.a.node, link.a.port)
@@ -73,22 +71,22 @@ class Faults(EntryFaults):
                     self._network.disturb(end.node, end.port, frames)
         self.restore_all()
 
-    def link_down(self, node: str, port: int) -> None:
+    def link_down(self, node: str, port: int):
         self.delays_pause = True  # a PAUSE can't leave
         self._network.set_link(node, port, up=False)
 
-    def link_rate(self, node: str, port: int, factor: float) -> None:
+    def link_rate(self, node: str, port: int, factor: float):
         rate_bps = self._network.topology.link_at(node, port).rate_bps
         self._network.set_link(node, port, rate_bps=rate_bps * factor)
 
-    def link_as_it_was(self, node: str, port: int) -> None:
+    def link_as_it_was(self, node: str, port: int):
         self._network.set_link(
             node, port, rate_bps=self._network.topology.link_at(node, port).rate_bps, up=True
         )
 
     def disturb(
         self, node: str, port: int, frames: Any, lose: int, repeat: int, late: int, late_s: float
-    ) -> None:
+    ):
         if self._network.topology.flow_control == "credits" and frames == "notifications":
             repeat = late = 0  # refused there
         self.delays_pause |= frames == "flow control" and lose + late > 0
@@ -96,6 +94,6 @@ class Faults(EntryFaults):
             node, port, frames, lose=lose, repeat=repeat, late=late, late_s=late_s
         )
 
-    def stop_flow(self, number: int) -> None:
+    def stop_flow(self, number: int):
         if number in self._network.flows:
             self._network.stop_flow(number)

@@ -208,7 +208,7 @@ class LiveFaults(EntryFaults):
     """What can happen to a network on Mininet, whose switches have these plans and can be written
     to."""
 
-    def __init__(self, lab: Running, plans: Mapping[str, SwitchPlan]) -> None:
+    def __init__(self, lab: Running, plans: Mapping[str, SwitchPlan]):
         super().__init__(lab.switches, plans.__getitem__)
         self._lab = lab
         self._before = {name: settings.read(client) for name, client in lab.switches.items()}
@@ -218,7 +218,7 @@ class LiveFaults(EntryFaults):
         self.numbers: list[int] = []
         self.links_went_down = 0
 
-    def end(self) -> None:
+    def end(self):
         """All is whole again."""
         for end, peer in list(self._down):
             self._up(end, peer)
@@ -228,7 +228,7 @@ class LiveFaults(EntryFaults):
         for name in self._lab.switches:
             self.thresholds(name, 1.0)
 
-    def start_flow(self, flow: Flow) -> None:
+    def start_flow(self, flow: Flow):
         self.numbers += flows.start(
             self._lab.topology,
             self._lab.agents,
@@ -238,28 +238,28 @@ class LiveFaults(EntryFaults):
             rate_bps=flow.rate_bps,
         )
 
-    def stop_flow(self, number: int) -> None:
+    def stop_flow(self, number: int):
         if number < len(self.numbers):
             flows.stop(self._lab.agents, [self.numbers[number]])
 
-    def link_down(self, node: str, port: int) -> None:
+    def link_down(self, node: str, port: int):
         peer = self._lab.topology.peer(node, port)
         self._down[f"{node}:{port}", f"{peer.node}:{peer.port}"] = None
         self.links_went_down += 1
         set_link(self._lab, f"{node}:{port}", f"{peer.node}:{peer.port}", up=False)
 
-    def link_up(self, node: str, port: int) -> None:
+    def link_up(self, node: str, port: int):
         peer = self._lab.topology.peer(node, port)
         self._up(f"{node}:{port}", f"{peer.node}:{peer.port}")
 
-    def _up(self, end: str, peer: str) -> None:
+    def _up(self, end: str, peer: str):
         set_link(self._lab, end, peer, up=True)
         self._down.pop((end, peer), None)
 
-    def pause(self, node: str, port: int, real_s: float) -> None:
+    def pause(self, node: str, port: int, real_s: float):
         self._pauses.append(self._threads.submit(self._pause, node, port, real_s))
 
-    def _pause(self, node: str, port: int, real_s: float) -> None:
+    def _pause(self, node: str, port: int, real_s: float):
         """Where links go down, it may end early, or not begin."""
         try:
             pause(self._lab, node, port, duration_s=max(real_s, 0.01) / self._lab.record.dilation)
@@ -267,7 +267,7 @@ class LiveFaults(EntryFaults):
             if not self.links_went_down:
                 raise
 
-    def thresholds(self, name: str, factor: float) -> None:
+    def thresholds(self, name: str, factor: float):
         """Of PFC, at each port that has an entry of it now."""
         client = self._lab.switches[name]
         for port in settings.read(client):
@@ -279,7 +279,7 @@ class LiveFaults(EntryFaults):
                     [port],
                 )
 
-    def stall(self, node: str, real_s: float) -> None:
+    def stall(self, node: str, real_s: float):
         process = self._lab.record.nodes[node].process
         assert process is not None
         os.kill(process.pid, signal.SIGSTOP)
@@ -288,7 +288,7 @@ class LiveFaults(EntryFaults):
         finally:
             os.kill(process.pid, signal.SIGCONT)
 
-    def controller(self, name: str, higher: int) -> None:
+    def controller(self, name: str, higher: int):
         """Another one with a higher election id writes all routes again, and goes without a
         word."""
         device_id = self._lab.topology.switch(name).device_id
@@ -337,7 +337,7 @@ def left(record: records.Record, before: set[str]) -> list[str]:
     ]
 
 
-def happen(scenario: Scenario, faults: LiveFaults) -> None:
+def happen(scenario: Scenario, faults: LiveFaults):
     events = [(flow.start_s, partial(faults.start_flow, flow)) for flow in scenario.flows]
     events += [
         (fault.time_s, partial(faults.happen, fault.method, fault.arguments))

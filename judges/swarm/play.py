@@ -114,7 +114,7 @@ def _watch_rate(
     calls: list[tuple[int, float, float]],
     flow: VirtualFlow,
     now_s: float,
-) -> None:
+):
     calls.append((flow.spec.id, now_s, flow.rp.rate_bps))
     rate, line = flow.rp.rate_bps, network.topology.link_at(flow.spec.src, 0).rate_bps
     if not 0 < rate <= line * (1 + 1e-9) and len(texts) < 5:

@@ -177,7 +177,7 @@ def _topology(
         ports[switch] += 1
         return Endpoint(f"s{switch}", ports[switch])
 
-    def link(a: Endpoint, b: Endpoint) -> None:
+    def link(a: Endpoint, b: Endpoint):
         rate = rate_bps * rng.choice((0.1, 0.7, 1, 1, 1, 1, 1, 2.5))
         links.append(Link(a, b, rate, rng.choice(delays)))
 

@@ -15,12 +15,12 @@ from scenario import Fault
 from pcn.topologies.star import star
 
 
-def test_a_scenario_is_its_seed_s() -> None:
+def test_a_scenario_is_its_seed_s():
     assert str(live.draw(7)) == str(live.draw(7))
     assert len({str(live.draw(seed)) for seed in range(50)}) == 50
 
 
-def test_every_kind_of_fault_is_drawn() -> None:
+def test_every_kind_of_fault_is_drawn():
     drawn = {fault.method for seed in range(1, 25) for fault in live.draw(seed).faults}
     assert all(callable(getattr(live.LiveFaults, name)) for name in drawn)
     assert len(drawn) == 10
@@ -45,18 +45,18 @@ def test_every_kind_of_fault_is_drawn() -> None:
         (live.Aftermath(left=["process 7"]), "once the network is down, there is process 7"),
     ],
 )
-def test_each_is_a_violation(aftermath: live.Aftermath, text: str) -> None:
+def test_each_is_a_violation(aftermath: live.Aftermath, text: str):
     assert list(live.violations(aftermath)) == [text]
 
 
-def test_what_is_explained_is_none() -> None:
+def test_what_is_explained_is_none():
     assert not list(
         live.violations(live.Aftermath(missing=65, missing_control=1, counted=2, links_went_down=1))
     )
 
 
 @pytest.mark.root
-def test_entries_that_stay_away_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_that_stay_away_are_noticed(monkeypatch):
     """On a network: all is well but the probes, for which the switch has no routes, which it
     counts."""
     monkeypatch.setattr(live.LiveFaults, "restore_all", lambda self: None)

@@ -50,24 +50,24 @@ LEAK = list(range(10, 10 + ROUNDS))
 )
 def test_what_has_grown(
     memory_kb: list[int], files: list[int], threads: list[int], texts: list[str]
-) -> None:
+):
     assert list(soak.grown(samples(memory_kb, files, threads), {})) == texts
 
 
-def test_program_of_several_switches_may_keep_memory_for_each() -> None:
+def test_program_of_several_switches_may_keep_memory_for_each():
     several = samples([level * 1000 for level in LEAK], STEADY, STEADY)
     assert list(soak.grown(several, {"s0": 5})) == []
     assert list(soak.grown(several, {"s0": 4})) == ["s0: memory_kb has grown from 17000 to 22000"]
 
 
-def test_each_program_is_judged_by_itself() -> None:
+def test_each_program_is_judged_by_itself():
     whole = samples(STEADY, STEADY, STEADY) + [
         soak.Sample(number, 0.0, "h0", 1, 1, 2**number) for number in range(16)
     ]
     assert list(soak.grown(whole, {})) == ["h0: threads has grown from 128 to 4096"]
 
 
-def test_a_sample_is_of_the_program() -> None:
+def test_a_sample_is_of_the_program():
     before = soak.sample(1, 2.0, "this", os.getpid())
     with Path(__file__).open():
         after = soak.sample(2, 3.0, "this", os.getpid())

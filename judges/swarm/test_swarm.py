@@ -34,16 +34,16 @@ SEEDS = (
 DEADLOCKED = 5277
 
 
-def test_scenarios_have_no_violation() -> None:
+def test_scenarios_have_no_violation():
     assert not [(seed, wrong) for seed in SEEDS if (wrong := swarm.judged(draw(seed))[0])]
 
 
-def test_a_scenario_is_its_seed_s() -> None:
+def test_a_scenario_is_its_seed_s():
     assert str(draw(7)) == str(draw(7))
     assert len({str(draw(seed)) for seed in range(50)}) == 50
 
 
-def test_block_names_the_wrong_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_names_the_wrong_seed(monkeypatch):
     def judge(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
         return (("it was wrong",) if scenario.seed == 3 else ()), {
             "events": 5,
@@ -76,24 +76,24 @@ def only(scenario: Scenario) -> str:
     return "\n".join(swarm.judged(scenario)[0])
 
 
-def test_the_simple_one_is_right() -> None:
+def test_the_simple_one_is_right():
     assert only(simple()) == ""
 
 
-def test_entries_that_stay_away_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_that_stay_away_are_noticed(monkeypatch):
     monkeypatch.setattr(Faults, "restore", lambda self, name: None)
     assert "h0 to h1, afterwards: 3 packets sent, 0 came" in only(
         simple(Fault(250e-6, "forget_routes", ("s0",)))
     )
 
 
-def test_a_link_that_stays_down_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_stays_down_is_noticed(monkeypatch):
     monkeypatch.setattr(Faults, "end", lambda self: None)
     assert "packets are inside" in only(simple(Fault(50e-6, "link_down", ("r0", 0))))
 
 
-def test_losses_that_no_fault_explains_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget(self: Faults, name: str, forgotten: list[Any]) -> None:
+def test_losses_that_no_fault_explains_are_noticed(monkeypatch):
+    def forget(self: Faults, name: str, forgotten: list[Any]):
         self._switches[name].delete(reversed(forgotten))
         self._gone[name] = forgotten
 
@@ -103,12 +103,12 @@ def test_losses_that_no_fault_explains_are_noticed(monkeypatch: pytest.MonkeyPat
     )
 
 
-def test_a_second_run_that_differs_is_noticed() -> None:
+def test_a_second_run_that_differs_is_noticed():
     assert "again as {'pfc': False}: totals was" in only(replace(simple(), variant={"pfc": False}))
 
 
-def test_a_rate_above_the_line_s_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def rise(self: PcnReactionPoint, cnp: Any, now_s: float) -> None:
+def test_a_rate_above_the_line_s_is_noticed(monkeypatch):
+    def rise(self: PcnReactionPoint, cnp: Any, now_s: float):
         self.rate_bps = 1e12
 
     monkeypatch.setattr(PcnReactionPoint, "in_c", "")
@@ -116,14 +116,14 @@ def test_a_rate_above_the_line_s_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
     assert "its RP's rate is 1e+12 bit/s" in only(simple())
 
 
-def test_what_raises_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_raises_is_a_violation(monkeypatch):
     monkeypatch.setattr(PcnReactionPoint, "in_c", "")
     monkeypatch.setattr(PcnReactionPoint, "on_cnp", lambda self, cnp, now_s: 1 / 0)
     assert "ZeroDivisionError" in only(simple())
 
 
-def test_an_overrun_without_a_late_pause_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def disturb(self: Faults, *arguments: Any) -> None:
+def test_an_overrun_without_a_late_pause_is_noticed(monkeypatch):
+    def disturb(self: Faults, *arguments: Any):
         self._network.disturb(*arguments[:3], lose=1)
 
     monkeypatch.setattr(Faults, "disturb", disturb)
@@ -134,19 +134,19 @@ def test_an_overrun_without_a_late_pause_is_noticed(monkeypatch: pytest.MonkeyPa
     )
 
 
-def test_a_deadlock_where_none_can_be_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deadlock_where_none_can_be_is_noticed(monkeypatch):
     wrong, facts = swarm.judged(draw(DEADLOCKED))
     assert (wrong, facts["deadlock"]) == ((), True)
     monkeypatch.setattr(play, "buffers_can_wait_in_a_circle", lambda topology: False)
     assert "But no buffers can wait for each other" in only(draw(DEADLOCKED))
 
 
-def test_a_deadlock_that_is_not_found_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deadlock_that_is_not_found_is_noticed(monkeypatch):
     monkeypatch.setattr(play.VirtualNetwork, "deadlock", lambda self: None)
     assert "and no deadlock is" in only(draw(DEADLOCKED))
 
 
-def test_where_buffers_can_wait_in_a_circle() -> None:
+def test_where_buffers_can_wait_in_a_circle():
     """Where packets go up and down again, none; in a ring of seven."""
     assert not cycles.buffers_can_wait_in_a_circle(two_pods())
     assert cycles.buffers_can_wait_in_a_circle(draw(DEADLOCKED).topology)

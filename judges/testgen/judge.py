@@ -30,7 +30,7 @@ class JudgedError(Exception):
     """The switch's result differs from the test's; the message has the difference."""
 
 
-def judge(start: Start, info: p4i.P4Info, config: bytes, steps: Sequence[Step]) -> None:
+def judge(start: Start, info: p4i.P4Info, config: bytes, steps: Sequence[Step]):
     """Plays a test. Raises JudgedError, or StfError where the test has what the program doesn't."""
     expected: defaultdict[int, list[Expect]] = defaultdict(list)
     received: defaultdict[int, list[bytes]] = defaultdict(list)
@@ -58,7 +58,7 @@ def judge(start: Start, info: p4i.P4Info, config: bytes, steps: Sequence[Step]) 
     _compare(expected, received)
 
 
-def _compare(expected: dict[int, list[Expect]], received: dict[int, list[bytes]]) -> None:
+def _compare(expected: dict[int, list[Expect]], received: dict[int, list[bytes]]):
     """Each port's frames come in the order of the test."""
     for port in sorted({*expected, *received}):
         wanted, got = expected.get(port, []), received.get(port, [])
@@ -75,7 +75,7 @@ def _compare(expected: dict[int, list[Expect]], received: dict[int, list[bytes]]
 class _Controller:
     """The primary controller. What the switch refuses is a JudgedError."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str):
         self._channel = grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
         self._stub = p4r_grpc.P4RuntimeStub(self._channel)
         self._requests: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
@@ -89,12 +89,12 @@ class _Controller:
         next(self._stream)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self._requests.put(None)
         self._stream.cancel()
         self._channel.close()
 
-    def configure(self, info: p4i.P4Info, config: bytes) -> None:
+    def configure(self, info: p4i.P4Info, config: bytes):
         request = p4r.SetForwardingPipelineConfigRequest(
             **self._primary, action="VERIFY_AND_COMMIT"
         )
@@ -102,11 +102,11 @@ class _Controller:
         request.config.p4_device_config = config
         self._call(self._stub.SetForwardingPipelineConfig, request)
 
-    def write(self, kind: str, **entity: Any) -> None:
+    def write(self, kind: str, **entity: Any):
         update = p4r.Update(type=kind, entity=p4r.Entity(**entity))
         self._call(self._stub.Write, p4r.WriteRequest(**self._primary, updates=[update]))
 
-    def _call(self, method: Any, request: Any) -> None:
+    def _call(self, method: Any, request: Any):
         try:
             method(request, timeout=_CALL_S)
         except grpc.RpcError as error:

@@ -50,7 +50,7 @@ _REPLACED = (
 )
 
 
-def readable(folder: Path) -> None:
+def readable(folder: Path):
     """Rewrites the sources there as p4testgen takes them."""
     for file in folder.rglob("*.p4"):
         text = file.read_text()

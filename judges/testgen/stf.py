@@ -172,7 +172,7 @@ def _key_name(name: str) -> str:
     return re.sub(r"(^|\.)\$?valid\$?$", r"\1$valid$", re.sub(r"\$(\d+)", r"[\1]", name))
 
 
-def _add_match(entry: p4r.TableEntry, field: p4i.MatchField, text: str | None) -> None:
+def _add_match(entry: p4r.TableEntry, field: p4i.MatchField, text: str | None):
     """A key that the entry doesn't name matches anything, or 0 where it has to be exact."""
     width, match = field.bitwidth, p4r.FieldMatch(field_id=field.id)
     if field.match_type == field.EXACT:

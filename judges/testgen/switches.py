@@ -57,7 +57,7 @@ Start = Callable[[], AbstractContextManager[Switch]]
 
 
 class _Embedded:
-    def __init__(self, address: str, clock: ManualClock) -> None:
+    def __init__(self, address: str, clock: ManualClock):
         self.address = address
         self._clock = clock
 
@@ -93,7 +93,7 @@ def embedded(counts: Counts | None = None) -> Iterator[Switch]:
 class Bmv2Frames:
     """Frames by BMv2's own service. `ended`: why the process has ended; empty: it lives."""
 
-    def __init__(self, frames: grpc.Channel, ended: Callable[[], str]) -> None:
+    def __init__(self, frames: grpc.Channel, ended: Callable[[], str]):
         self._stream = frames.stream_stream(
             "/p4.bm.DataplaneInterface/PacketStream",
             request_serializer=lambda message: message.SerializeToString(),
@@ -121,7 +121,7 @@ class Bmv2Frames:
 
 
 class _Bmv2(Bmv2Frames):
-    def __init__(self, address: str, frames: grpc.Channel, ended: Callable[[], str]) -> None:
+    def __init__(self, address: str, frames: grpc.Channel, ended: Callable[[], str]):
         super().__init__(frames, ended)
         self.address = address
 

@@ -34,7 +34,7 @@ TESTS = kept_tests()
 
 
 @pytest.fixture(params=["softswitch", pytest.param("bmv2", marks=pytest.mark.root)])
-def start(request: pytest.FixtureRequest) -> Start:
+def start(request) -> Start:
     return TARGETS[needs.target(request.param)]
 
 
@@ -43,7 +43,7 @@ def steps_of(program: str) -> dict[str, list[Step]]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_switch_does_what_p4testgen_expects(start: Start, program: str) -> None:
+def test_a_switch_does_what_p4testgen_expects(start: Start, program: str):
     tests = steps_of(program)
     assert tests
     wrong = {}
@@ -55,7 +55,7 @@ def test_a_switch_does_what_p4testgen_expects(start: Start, program: str) -> Non
     assert not wrong
 
 
-def test_switch_counts_the_lines_that_tests_reach() -> None:
+def test_switch_counts_the_lines_that_tests_reach():
     """None without a packet; more by all tests of a program than by one."""
     tests, counts, shares = list(steps_of("qcn").values()), Counts(), []
     for played in ([[]], tests[:1], tests[1:]):
@@ -77,7 +77,7 @@ def forwarded(program: str) -> list[Step]:
     )
 
 
-def test_a_frame_that_differs_by_a_digit_is_noticed(start: Start) -> None:
+def test_a_frame_that_differs_by_a_digit_is_noticed(start: Start):
     steps = [
         step._replace(pattern=("1" if step.pattern[0] == "0" else "0") + step.pattern[1:])
         if isinstance(step, Expect)
@@ -88,24 +88,24 @@ def test_a_frame_that_differs_by_a_digit_is_noticed(start: Start) -> None:
         judge(start, *load("pcn"), steps)
 
 
-def test_a_frame_too_many_is_noticed(start: Start) -> None:
+def test_a_frame_too_many_is_noticed(start: Start):
     steps = [step for step in forwarded("pcn") if not isinstance(step, Expect)]
     with pytest.raises(JudgedError, match="0 frames expected, got 1"):
         judge(start, *load("pcn"), steps)
 
 
-def test_a_frame_that_is_missing_is_noticed(start: Start) -> None:
+def test_a_frame_that_is_missing_is_noticed(start: Start):
     steps = [step for step in forwarded("pcn") if not isinstance(step, Entry)]
     with pytest.raises(JudgedError, match="1 frames expected, got 0"):
         judge(start, *load("pcn"), steps)
 
 
-def test_a_frame_below_an_ethernet_header_comes_as_it_is(start: Start) -> None:
+def test_a_frame_below_an_ethernet_header_comes_as_it_is(start: Start):
     judge(start, *load("pcn"), [Packet(1, bytes(3))])
 
 
 @pytest.mark.root
-def test_a_bmv2_that_ends_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bmv2_that_ends_is_named(tmp_path, monkeypatch):
     program = tmp_path / "simple_switch_grpc"
     program.write_text("#!/bin/sh\necho first\necho no such option\nexit 3\n")
     program.chmod(0o755)
@@ -117,7 +117,7 @@ def test_a_bmv2_that_ends_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         pass
 
 
-def test_statements() -> None:
+def test_statements():
     text = """
 # a comment
 add "In.t[0]#" 3 "h.a":0x1* "h.$valid$":0x1 "In.act"("x":0x2,"y":3)
@@ -147,17 +147,17 @@ expect 7
 @pytest.mark.parametrize(
     "line", ["wait", "packet x 00", "packet 1 0", "expect 1 zz", "add t", "mirroring_add 1"]
 )
-def test_what_is_no_statement_is_named(line: str) -> None:
+def test_what_is_no_statement_is_named(line: str):
     with pytest.raises(StfError, match=f"line 1 .*{line}"):
         parse(line)
 
 
-def test_an_entry_without_its_table_is_named() -> None:
+def test_an_entry_without_its_table_is_named():
     info, _ = load("pcn")
     with pytest.raises(StfError, match=r"table In\.none isn't one of"):
         table_entry(Entry("In.none", 0, {}, "NoAction", {}, False), info)
 
 
-def test_every_program_has_its_tests() -> None:
+def test_every_program_has_its_tests():
     assert sorted(TESTS) == PROGRAMS
     assert all(packed.is_file(COMPILED / f"{program}.json") for program in PROGRAMS)

@@ -158,7 +158,7 @@ def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
         return log.read_text(), {port: _read(folder / f"p{port}_out.pcap") for port in PORTS}
 
 
-def _wait_for_silence(log: Path, silent_s: float = 3.0) -> None:
+def _wait_for_silence(log: Path, silent_s: float = 3.0):
     """Waits until a file has kept its size for a while."""
     size, since_s = -1, time.monotonic()
     while time.monotonic() - since_s < silent_s:
@@ -167,7 +167,7 @@ def _wait_for_silence(log: Path, silent_s: float = 3.0) -> None:
         time.sleep(0.1)
 
 
-def _configure(cli: list[str], port: str, commands: Path) -> None:
+def _configure(cli: list[str], port: str, commands: Path):
     """Waits for the server, and carries out the commands."""
     end_s = time.monotonic() + LIMIT_S
     while True:
@@ -188,7 +188,7 @@ def _configure(cli: list[str], port: str, commands: Path) -> None:
             raise SystemExit(f"{commands}: {done.stdout}{done.stderr}")
 
 
-def _write(path: Path, frames: list[bytes]) -> None:
+def _write(path: Path, frames: list[bytes]):
     with path.open("wb") as file:
         file.write(struct.pack("=IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
         for number, frame in enumerate(frames):

@@ -29,7 +29,7 @@ def replayed() -> tuple[list[str], list[str]]:
     log, lines = list[str](), Lines(trace=True)
     left: dict[int, list[bytes]] = {port: [] for port in PORTS}
 
-    def write(step: Step) -> None:
+    def write(step: Step):
         log.extend(f"[0.0] [bmv2] [{level}] [thread 1] {text}" for level, text in lines.of(step))
 
     with NativeSwitch(load_library(build_runtime()), manual=True) as native:
@@ -57,9 +57,9 @@ def recorded() -> dict[str, list[str]]:
     return recording
 
 
-def test_steps_are_bmv2_s(replayed: tuple[list[str], list[str]]) -> None:
+def test_steps_are_bmv2_s(replayed: tuple[list[str], list[str]]):
     assert replayed[0] == recorded()["steps"]
 
 
-def test_frames_that_leave_are_bmv2_s(replayed: tuple[list[str], list[str]]) -> None:
+def test_frames_that_leave_are_bmv2_s(replayed: tuple[list[str], list[str]]):
     assert replayed[1] == recorded()["left"]

@@ -137,7 +137,7 @@ def flowcache(network: VirtualP4) -> str:
     }
     seen: dict[str, int] = {}
 
-    def react(switch: ControlPlane) -> None:
+    def react(switch: ControlPlane):
         for packet in switch.packets_in():
             seen[switch.name] = seen.get(switch.name, 0) + 1
             src, dst, protocol = packet.payload[26:30], packet.payload[30:34], packet.payload[23]
@@ -286,7 +286,7 @@ def multicast(network: VirtualP4) -> str:
 def p4runtime(network: VirtualP4) -> str:
     """The tunnel's rules as a controller of the exercise writes them; its counters count."""
 
-    def tunnel(ingress: str, egress: str, host: str, number: int, between: tuple[int, int]) -> None:
+    def tunnel(ingress: str, egress: str, host: str, number: int, between: tuple[int, int]):
         target = network.topology.host(host)
         rule = TableAction("myTunnel_ingress", dst_id=number)
         network.switches[ingress].insert(

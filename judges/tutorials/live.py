@@ -40,16 +40,16 @@ _PROBE, _HOP_BYTES = b"\x08\x12", 18
 class Recorded(VirtualP4):
     """A network in virtual time that keeps what hosts send."""
 
-    def __init__(self, value: P4Network) -> None:
+    def __init__(self, value: P4Network):
         self.sent: list[tuple[float, str, bytes]] = []
         self.installed: dict[str, list[p4r.Entity]] = {}
         super().__init__(value)
 
-    def send(self, host: str, time_s: float, frame: bytes, **more: object) -> None:
+    def send(self, host: str, time_s: float, frame: bytes, **more: object):
         self.sent.append((time_s, host, frame))
         super().send(host, time_s, frame, **more)
 
-    def send_all(self, host: str, times_s: object, frames: object, **more: object) -> None:
+    def send_all(self, host: str, times_s: object, frames: object, **more: object):
         (frame,) = frames
         self.sent += [(float(time_s), host, frame) for time_s in times_s]
         super().send_all(host, times_s, frames, **more)
@@ -106,7 +106,7 @@ def live(folder: Path, recorded: Recorded) -> Arrivals:
         return _play(sockets, sorted(recorded.sent, key=lambda sent: sent[0]))
 
 
-def _write(client: SwitchClient, entities: list[p4r.Entity]) -> None:
+def _write(client: SwitchClient, entities: list[p4r.Entity]):
     """Writes the entries that aren't there yet."""
     with closing(client):
         client.become_primary()

@@ -25,7 +25,7 @@ TUTORIALS = needs.Need(
 )
 
 
-def test_router_carries_what_the_basic_exercise_does() -> None:
+def test_router_carries_what_the_basic_exercise_does():
     with VirtualP4(
         read_exercise(Path(__file__).resolve().parents[2] / "examples/router")
     ) as network:
@@ -33,7 +33,7 @@ def test_router_carries_what_the_basic_exercise_does() -> None:
 
 
 @pytest.mark.parametrize("name", EXERCISES)
-def test_exercise_gives_the_frames_of_its_readme(name: str) -> None:
+def test_exercise_gives_the_frames_of_its_readme(name: str):
     clone = os.environ.get(CLONE)
     if clone is None:
         needs.missing(TUTORIALS)

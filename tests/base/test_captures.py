@@ -45,9 +45,7 @@ def read(data: bytes, *, whole: bool = False) -> list[Frame]:
 
 
 @given(ORDERS, st.integers(0, 2**64 - 1), st.integers(0, 18), st.sampled_from([ENHANCED, OLD]))
-def test_pcapng_times_keep_each_nanosecond(
-    order: str, stamp: int, exponent: int, kind: int
-) -> None:
+def test_pcapng_times_keep_each_nanosecond(order: str, stamp: int, exponent: int, kind: int):
     """A float has 256 ns at this century's times."""
     data = section(order, [(9, bytes([exponent]))]) + packet(order, stamp, b"frame", kind=kind)
     (frame,) = read(data)
@@ -58,18 +56,18 @@ def test_pcapng_times_keep_each_nanosecond(
 @given(ORDERS, st.integers(0, 2**40), st.integers(0, 32), st.integers(-(2**40), 2**40))
 def test_pcapng_times_count_in_powers_of_two_and_from_an_offset(
     order: str, stamp: int, exponent: int, offset_s: int
-) -> None:
+):
     options = [(9, bytes([0x80 | exponent])), (14, struct.pack(f"{order}q", offset_s))]
     (frame,) = read(section(order, options) + packet(order, stamp, b"frame"))
     assert abs((frame.time_ns - offset_s * 10**9) * 2**exponent - stamp * 10**9) * 2 <= 2**exponent
 
 
-def test_simple_packets_are_refused() -> None:
+def test_simple_packets_are_refused():
     with pytest.raises(CaptureError, match="have no time"):
         read(section("<") + block("<", SIMPLE, struct.pack("<I", 4) + b"data"))
 
 
-def test_block_with_less_than_its_frame_is_refused() -> None:
+def test_block_with_less_than_its_frame_is_refused():
     data = bytearray(section("<") + packet("<", 0, b"data"))
     data[-8 - 8 : -8 - 4] = struct.pack("<I", 5)
     with pytest.raises(CaptureError, match="a frame of 5"):
@@ -92,7 +90,7 @@ def pcap_of(data: Sequence[bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("write", [pcap_of, pcapng_of])
-def test_capture_that_ends_within_a_frame_is_cut_off(write: object) -> None:
+def test_capture_that_ends_within_a_frame_is_cut_off(write: object):
     assert callable(write)
     data, before = write([b"a" * 60, b"b" * 60]), len(write([b"a" * 60]))
     assert len(read(data, whole=True)) == 2
@@ -102,7 +100,7 @@ def test_capture_that_ends_within_a_frame_is_cut_off(write: object) -> None:
             read(data[:end], whole=True)
 
 
-def test_frame_of_which_a_part_was_captured_is_no_whole_one() -> None:
+def test_frame_of_which_a_part_was_captured_is_no_whole_one():
     data = section("<") + packet("<", 0, b"data", length=99)
     assert read(data) == [Frame(0, b"data", 99)]
     with pytest.raises(CaptureError, match="of frame 1, 4 of 99 bytes were captured"):

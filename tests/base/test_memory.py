@@ -12,7 +12,7 @@ GB = 10**9
 
 
 @pytest.fixture
-def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def system(tmp_path, monkeypatch) -> Path:
     """A folder with a machine's proc, of 8 GB, and control groups without limits."""
     for folder in ("proc/self", "cgroup/jobs/one"):
         (tmp_path / folder).mkdir(parents=True)
@@ -26,7 +26,7 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def limit(folder: Path, most: object, current: int, files: int) -> None:
+def limit(folder: Path, most: object, current: int, files: int):
     (folder / "memory.max").write_text(f"{most}\n")
     (folder / "memory.current").write_text(f"{current}\n")
     (folder / "memory.stat").write_text(
@@ -35,25 +35,23 @@ def limit(folder: Path, most: object, current: int, files: int) -> None:
     )
 
 
-def test_machine_has_what_the_kernel_calls_available(system: Path) -> None:
+def test_machine_has_what_the_kernel_calls_available(system: Path):
     assert memory.available_bytes() == 8_000_000 * 1024
 
 
-def test_group_above_that_of_the_process_limits_it(system: Path) -> None:
+def test_group_above_that_of_the_process_limits_it(system: Path):
     limit(system / "cgroup/jobs", 3 * GB, 2 * GB, GB // 2)
     assert memory.available_bytes() == 1.5 * GB
     limit(system / "cgroup/jobs/one", GB, GB + 5, 0)
     assert memory.available_bytes() == 0
 
 
-def test_address_space_limits_it(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_space_limits_it(system: Path, monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (GB, GB))
     assert memory.available_bytes() == GB - 1000 * resource.getpagesize()
 
 
-def test_processes_of_mpirun_share_what_is_the_machine_s(
-    system: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_of_mpirun_share_what_is_the_machine_s(system: Path, monkeypatch):
     """Of five two are here. The address space is each one's."""
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "5")
     assert memory.available_bytes() == 8_000_000 * 1024 / 5
@@ -68,14 +66,14 @@ def test_processes_of_mpirun_share_what_is_the_machine_s(
     assert memory.available_bytes() == 1.5 * GB
 
 
-def test_unknown_memory_refuses_nothing(system: Path) -> None:
+def test_unknown_memory_refuses_nothing(system: Path):
     (system / "proc/meminfo").unlink()
     (system / "proc/self/cgroup").write_text("")
     assert memory.available_bytes() is None
     memory.require("a run", [Need("series", 1e15)], "take less")
 
 
-def test_require_names_needs_what_is_there_and_the_way_out(system: Path) -> None:
+def test_require_names_needs_what_is_there_and_the_way_out(system: Path):
     memory.require("a run", [Need("flows", 5e9), Need("series", 3e9)], "take less")
     with pytest.raises(MemoryShortError) as caught:
         memory.require("a run", [Need("flows", 5.26e9), Need("links", 4e9)], "take less")
@@ -88,5 +86,5 @@ def test_require_names_needs_what_is_there_and_the_way_out(system: Path) -> None
 @pytest.mark.parametrize(
     ("size", "text"), [(3, "1 MB"), (250e6, "250 MB"), (1e9, "1.0 GB"), (7.96e9, "8.0 GB")]
 )
-def test_size_has_a_unit_that_people_read(size: float, text: str) -> None:
+def test_size_has_a_unit_that_people_read(size: float, text: str):
     assert memory.size_text(size) == text

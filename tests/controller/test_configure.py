@@ -26,21 +26,21 @@ from pcn.topologies.lossless import CREDITS, PFC
 from pcn.topologies.model import Topology, TopologyError
 
 
-def test_quantum_is_512_bit_times_of_the_dilated_port() -> None:
+def test_quantum_is_512_bit_times_of_the_dilated_port():
     assert quantum_q16_us(10e9, 1) == 3355  # 51.2 ns
     assert quantum_q16_us(10e9, 400) == round(20.48 * 65536)
     assert quantum_q16_us(512e6, 1) == 65536
 
 
 @given(rate=st.floats(1e6, 400e9), dilation=st.floats(1, 5000))
-def test_quantum_is_right_within_its_resolution(rate: float, dilation: float) -> None:
+def test_quantum_is_right_within_its_resolution(rate: float, dilation: float):
     real_us = 512 / (rate / dilation) * 1e6
     if real_us * 65536 < 0.5 or real_us >= 65535:
         return
     assert quantum_q16_us(rate, dilation) == pytest.approx(real_us * 65536, abs=0.5)
 
 
-def test_a_quantum_that_does_not_fit_is_refused() -> None:
+def test_a_quantum_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="a pause quantum at 1000 bit/s and k = 1000"):
         quantum_q16_us(1e3, 1000)
     with pytest.raises(TopologyError, match=r"s0:1: a pause quantum at .* and k = 1e\+09"):
@@ -48,7 +48,7 @@ def test_a_quantum_that_does_not_fit_is_refused() -> None:
 
 
 @given(dilation=st.floats(1, 5000), quanta=st.integers(50, MAX_QUANTA))
-def test_a_pause_is_refreshed_before_it_ends(dilation: float, quanta: int) -> None:
+def test_a_pause_is_refreshed_before_it_ends(dilation: float, quanta: int):
     port = plan(dumbbell(pause_quanta=quanta), "s0", dilation).pfc[0]
     assert port.refresh_us * 2 <= max(2, port.quanta * port.quantum_q16_us / 65536)
     # The neighbour counts in bit<48>; what it computes from a frame of ours must fit.
@@ -68,7 +68,7 @@ def test_a_pause_is_refreshed_before_it_ends(dilation: float, quanta: int) -> No
         ({"pause_quanta": 65536}, "PAUSE of 65536 quanta"),
     ],
 )
-def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], message: str) -> None:
+def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], message: str):
     with pytest.raises(TopologyError, match=message):
         plan(dumbbell(**change), "s0", 400)
 
@@ -76,7 +76,7 @@ def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], messa
 @pytest.mark.parametrize("mtu_bytes", [64, 1058, 9058])
 def test_a_pause_that_ends_before_it_is_sent_again_is_refused_with_the_least_that_does(
     mtu_bytes: int,
-) -> None:
+):
     with pytest.raises(
         TopologyError,
         match=r"s0:1: a PAUSE of 2 quanta lasts 0.102 us there, .*: pause_quanta \d+ or",
@@ -90,9 +90,7 @@ def test_a_pause_that_ends_before_it_is_sent_again_is_refused_with_the_least_tha
 
 @pytest.mark.parametrize(("flow_control", "without"), [(PFC, credit.TABLE), (CREDITS, pfc.TABLE)])
 @pytest.mark.parametrize("scheme", sorted(schemes))
-def test_entries_are_what_the_scheme_s_program_takes(
-    scheme: str, flow_control: str, without: str
-) -> None:
+def test_entries_are_what_the_scheme_s_program_takes(scheme: str, flow_control: str, without: str):
     """Every name and width against the committed p4info, for each table of the program but those of
     marking points that the scheme leaves out, and of the flow control that the topology hasn't."""
     configured = schemes[scheme].configure()
@@ -120,7 +118,7 @@ def test_entries_are_what_the_scheme_s_program_takes(
     assert tables == {table.alias for table in schema.tables} - left_out
 
 
-def test_a_threshold_that_does_not_fit_is_refused_by_the_schema() -> None:
+def test_a_threshold_that_does_not_fit_is_refused_by_the_schema():
     schema = Program.compiled("pcn").schema
     switch_plan = plan(dumbbell(), "s1", 400)
     wide = replace(switch_plan.pfc[0], quantum_q16_us=2**32)
@@ -128,7 +126,7 @@ def test_a_threshold_that_does_not_fit_is_refused_by_the_schema() -> None:
         wide.entries()[0].encode(schema)
 
 
-def test_constants_are_the_data_plane_s() -> None:
+def test_constants_are_the_data_plane_s():
     text = (COMPILED.parent / "shared" / "constants.p4").read_text()
     assert f"RECIRC_PORT = {RECIRCULATION_PORT};" in text
     assert f"PFC_CLONE_SESSION = {PFC_CLONE_SESSION};" in text
@@ -137,7 +135,7 @@ def test_constants_are_the_data_plane_s() -> None:
     assert f"GENERATOR_PORT = {GENERATOR_PORT};" in generated
 
 
-def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:
+def test_red_reaches_every_port_from_the_scheme_s_parameters():
     scheme = schemes["dcqcn"].configure({"k_min_bytes": 1000, "k_max_bytes": 51000, "p_max": 0.5})
     topology = dumbbell()
     switch_plan = plan(topology, "s0", 400, scheme)
@@ -147,7 +145,7 @@ def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:
     assert plan(topology, "s0", 400).marking == ()
 
 
-def test_red_depth_reaches_every_port_as_shares_of_its_bdp() -> None:
+def test_red_depth_reaches_every_port_as_shares_of_its_bdp():
     """At 10 and at 40 Gbit/s, 12 us and frames of 1,500 bytes: 10 and 40 packets."""
     settings = {"network_rtt_s": 12e-6, "frame_bytes": 1500, "ecn_low": 0.5, "ecn_high": 2.0}
     for rate_bps, bdp in ((10e9, 10), (40e9, 40)):
@@ -162,7 +160,7 @@ def test_red_depth_reaches_every_port_as_shares_of_its_bdp() -> None:
         RedDepthPort(1, 6, 5)
 
 
-def test_arrival_ecn_reaches_every_port_from_the_scheme_s_parameters() -> None:
+def test_arrival_ecn_reaches_every_port_from_the_scheme_s_parameters():
     topology = dumbbell()
     switch_plan = plan(topology, "s0", 400, schemes["dctcp"].configure({"k_bytes": 20_000}))
     assert switch_plan.marking == tuple(ArrivalPort(port, 20_000) for port in topology.ports("s0"))
@@ -179,7 +177,7 @@ def test_arrival_ecn_reaches_every_port_from_the_scheme_s_parameters() -> None:
 )
 def test_the_slope_gives_equation_5_within_its_resolution(
     k_min: int, span: int, p_max: float, share: float
-) -> None:
+):
     port = RedPort(1, k_min, k_min + span, p_max)
     assert 0 <= port.slope_q48 < 2**48
     excess = round(share * span)
@@ -190,7 +188,7 @@ def test_the_slope_gives_equation_5_within_its_resolution(
     )
 
 
-def test_np_ecn_by_time_gets_the_shortest_pause() -> None:
+def test_np_ecn_by_time_gets_the_shortest_pause():
     """The largest frame and two PFC frames at the port's rate, in whole us; dilated, with what a
     thread is late."""
 
@@ -209,7 +207,7 @@ def test_np_ecn_by_time_gets_the_shortest_pause() -> None:
         RestPort(1, 2**31)
 
 
-def test_classes_above_a_lossless_one_go_before_it() -> None:
+def test_classes_above_a_lossless_one_go_before_it():
     """CNPs and PFC's other classes: they are served first, so what they take is no pause. Lower
     ones don't count."""
     before = "goes_before"
@@ -221,13 +219,13 @@ def test_classes_above_a_lossless_one_go_before_it() -> None:
     assert RestPort(1, 2, 0x80).actions == {7: "set_rest"}
 
 
-def test_without_a_range_the_slope_is_not_used() -> None:
+def test_without_a_range_the_slope_is_not_used():
     assert RedPort(1, 5000, 5000, 1.0).slope_q48 == 0
     with pytest.raises(ValueError, match="K_max"):
         RedPort(1, 5000, 2**32, 1.0)
 
 
-def test_clone_sessions_are_those_of_pfc_and_of_the_marking_points() -> None:
+def test_clone_sessions_are_those_of_pfc_and_of_the_marking_points():
     sessions = {
         name: plan(dumbbell(), "s0", 400, scheme.configure()).clone_sessions
         for name, scheme in schemes.items()
@@ -237,7 +235,7 @@ def test_clone_sessions_are_those_of_pfc_and_of_the_marking_points() -> None:
         assert numbers == (PFC_CLONE_SESSION, *messages), name
 
 
-def test_a_marking_point_stands_beside_its_p4_file() -> None:
+def test_a_marking_point_stands_beside_its_p4_file():
     for name in marking.names():
         assert (
             f"table {marking.find(name).TABLE} "
@@ -250,6 +248,6 @@ def test_a_marking_point_stands_beside_its_p4_file() -> None:
 
 
 @pytest.mark.parametrize("change", [{"q_eq_bytes": 0}, {"w": -1}, {"sample_bytes": 2**31}])
-def test_qcn_s_values_that_cannot_work_are_refused(change: dict[str, int]) -> None:
+def test_qcn_s_values_that_cannot_work_are_refused(change: dict[str, int]):
     with pytest.raises(ValueError, match="it must be from"):
         replace(QcnPort(1, 30_000, 2, 150_000), **change)

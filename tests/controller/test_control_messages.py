@@ -31,7 +31,7 @@ def frame(dst: int, src: int) -> bytes:
 
 
 @pytest.fixture(params=KINDS)
-def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
+def plane(request) -> Iterator[Plane]:
     with ExitStack() as stack:
         switch = opened(stack, request.param, BENCH)
         switch.control.insert(
@@ -51,7 +51,7 @@ def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
         yield switch
 
 
-def test_program_sends_packet_with_header_to_its_controller(plane: Plane) -> None:
+def test_program_sends_packet_with_header_to_its_controller(plane: Plane):
     plane.native.inject(1, frame(TO_CPU, LEARNT))
     (packet,) = plane.control.packets_in(LIMIT_S)
     assert (packet.payload, packet.metadata) == (
@@ -61,7 +61,7 @@ def test_program_sends_packet_with_header_to_its_controller(plane: Plane) -> Non
     assert plane.control.packets_in() == []
 
 
-def test_controller_sends_packet_by_its_header_to_a_port(plane: Plane) -> None:
+def test_controller_sends_packet_by_its_header_to_a_port(plane: Plane):
     plane.control.packet_out(frame(TO_CPU, LEARNT), egress_port=2, queue=0)  # padding isn't given
     left: list[Departed] = []
 
@@ -73,7 +73,7 @@ def test_controller_sends_packet_by_its_header_to_a_port(plane: Plane) -> None:
     assert [(packet.port, packet.data) for packet in left] == [(2, frame(TO_CPU, LEARNT))]
 
 
-def test_packet_out_without_a_field_is_refused_before_it_is_sent(plane: Plane) -> None:
+def test_packet_out_without_a_field_is_refused_before_it_is_sent(plane: Plane):
     for fields, why in (
         ({"queue": 0}, "egress_port"),
         ({"egress_port": 1, "queue": 0, "colour": 3}, "colour"),
@@ -82,7 +82,7 @@ def test_packet_out_without_a_field_is_refused_before_it_is_sent(plane: Plane) -
             plane.control.packet_out(b"", **fields)
 
 
-def test_digests_wait_for_an_entry_and_come_once_until_acknowledged(plane: Plane) -> None:
+def test_digests_wait_for_an_entry_and_come_once_until_acknowledged(plane: Plane):
     control, inject = plane.control, plane.native.inject
     inject(1, frame(TO_PORT_2, LEARNT))  # nobody wants digests yet
     control.insert(
@@ -108,7 +108,7 @@ def test_digests_wait_for_an_entry_and_come_once_until_acknowledged(plane: Plane
     wait_until(learns_again, "the acknowledgement, which over P4Runtime comes after it is sent")
 
 
-def test_unknown_digest_is_refused_and_an_enabled_one_not_enabled_again(plane: Plane) -> None:
+def test_unknown_digest_is_refused_and_an_enabled_one_not_enabled_again(plane: Plane):
     with pytest.raises(UnknownNameError, match="no digest 'learnt_t'; did you mean 'learned_t'"):
         plane.control.insert([DigestEntry("learnt_t")])
     plane.control.insert([DigestEntry("learned_t")])
@@ -118,7 +118,7 @@ def test_unknown_digest_is_refused_and_an_enabled_one_not_enabled_again(plane: P
         plane.control.insert([DigestEntry("learned_t")])
 
 
-def test_digest_list_is_due_at_its_time_of_the_switchs_clock() -> None:
+def test_digest_list_is_due_at_its_time_of_the_switchs_clock():
     """In this process, where the test moves the clock: the list has the time at which it was
     due."""
     with ExitStack() as stack:
@@ -132,7 +132,7 @@ def test_digest_list_is_due_at_its_time_of_the_switchs_clock() -> None:
         assert [digest.timestamp for digest in plane.control.digests()] == [6_000]
 
 
-def test_switch_without_cpu_port_refuses_packets() -> None:
+def test_switch_without_cpu_port_refuses_packets():
     with ExitStack() as stack:
         plane = opened(stack, "in process", BENCH, cpu_port=0)
         with pytest.raises(
@@ -143,7 +143,7 @@ def test_switch_without_cpu_port_refuses_packets() -> None:
 
 
 @given(sizes=st.lists(st.integers(0, 4_000_000), max_size=12))
-def test_inbox_keeps_the_latest_that_have_room(sizes: list[int]) -> None:
+def test_inbox_keeps_the_latest_that_have_room(sizes: list[int]):
     inbox = Inbox("s0")
     for number, size in enumerate(sizes):
         inbox.put(
@@ -160,7 +160,7 @@ def test_inbox_keeps_the_latest_that_have_room(sizes: list[int]) -> None:
     assert inbox.take("packet") == []
 
 
-def test_inbox_reports_refusals_and_the_end_after_what_came() -> None:
+def test_inbox_reports_refusals_and_the_end_after_what_came():
     inbox = Inbox("s0")
     inbox.put(p4r.StreamMessageResponse(packet=p4r.PacketIn(payload=b"x")))
     for number in (3, 8):

@@ -25,12 +25,12 @@ PLAN = plan(dumbbell(), "s0", 1.0, find_scheme("dcqcn").configure())
 
 
 @pytest.fixture(params=KINDS)
-def switch(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+def switch(request) -> Iterator[ControlPlane]:
     with ExitStack() as stack:
         yield opened(stack, request.param, Program.compiled("dcqcn")).control
 
 
-def test_both_kinds_hold_what_a_plan_writes() -> None:
+def test_both_kinds_hold_what_a_plan_writes():
     with ExitStack() as stack:
         first, second = (opened(stack, kind, Program.compiled("dcqcn")).control for kind in KINDS)
         for switch in (first, second):
@@ -49,7 +49,7 @@ def test_both_kinds_hold_what_a_plan_writes() -> None:
             assert first.read_registers(register) == second.read_registers(register)
 
 
-def test_cells_read_one_by_one_are_those_read_at_once(switch: ControlPlane) -> None:
+def test_cells_read_one_by_one_are_those_read_at_once(switch: ControlPlane):
     assert switch.read_registers("waiting_bytes", [35, 3]) == {35: 0, 3: 0}
     assert switch.read_register("waiting_bytes", 35) == 0
     assert switch.read_counter("marked", 35) == switch.read_counters("marked")[35]
@@ -60,7 +60,7 @@ def test_cells_read_one_by_one_are_those_read_at_once(switch: ControlPlane) -> N
     assert list(switch.read_registers("waiting_bytes")) == list(range(4096))
 
 
-def test_cells_that_are_not_0_are_those_of_all() -> None:
+def test_cells_that_are_not_0_are_those_of_all():
     with ExitStack() as stack:
         plane = opened(stack, "in process", BENCH)
         switch = plane.control
@@ -75,9 +75,7 @@ def test_cells_that_are_not_0_are_those_of_all() -> None:
 
 
 @pytest.mark.parametrize("indices", [None, [35, 3], []])
-def test_cells_of_several_are_those_of_each(
-    switch: ControlPlane, indices: list[int] | None
-) -> None:
+def test_cells_of_several_are_those_of_each(switch: ControlPlane, indices: list[int] | None):
     names = switch.counters(), switch.registers()
     counts, values = switch.read_cells(*names, indices)
     if indices == []:
@@ -90,7 +88,7 @@ def test_cells_of_several_are_those_of_each(
         switch.read_cells(["waiting_bytes"], ())
 
 
-def test_entry_is_modified_and_deleted(switch: ControlPlane) -> None:
+def test_entry_is_modified_and_deleted(switch: ControlPlane):
     program_switch(switch, PLAN)
     route = route_entry(PLAN.routes[0])
     there = len(switch.read_table("ipv4_lpm"))
@@ -109,7 +107,7 @@ def test_entry_is_modified_and_deleted(switch: ControlPlane) -> None:
     assert len(switch.read_table("ipv4_lpm")) == there - 1
 
 
-def test_unknown_name_is_refused_with_the_nearest(switch: ControlPlane) -> None:
+def test_unknown_name_is_refused_with_the_nearest(switch: ControlPlane):
     for call, nearest in (
         (lambda: switch.read_register("waiting_byte", 0), "waiting_bytes"),
         (lambda: switch.read_counter("markd", 0), "marked"),
@@ -123,7 +121,7 @@ def test_unknown_name_is_refused_with_the_nearest(switch: ControlPlane) -> None:
             call()
 
 
-def test_refusal_names_switch_and_reason(switch: ControlPlane) -> None:
+def test_refusal_names_switch_and_reason(switch: ControlPlane):
     program_switch(switch, PLAN)
     with pytest.raises(SwitchError, match=r"^s0: .*xof_bytes"):
         switch.insert(
@@ -146,7 +144,7 @@ def test_refusal_names_switch_and_reason(switch: ControlPlane) -> None:
         switch.read_register("waiting_bytes", 4096)
 
 
-def too_long(switch: ControlPlane) -> None:
+def too_long(switch: ControlPlane):
     """Over P4Runtime the refusal comes later."""
     switch.packet_out(b"\0" * 9217)
     switch.packets_in(wait_s=60)
@@ -175,7 +173,7 @@ def refusals(switch: ControlPlane) -> list[str]:
     return texts
 
 
-def test_both_kinds_refuse_alike() -> None:
+def test_both_kinds_refuse_alike():
     with ExitStack() as stack:
         first, second = (refusals(opened(stack, kind).control) for kind in KINDS)
     assert first == second
@@ -183,7 +181,7 @@ def test_both_kinds_refuse_alike() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_meter_is_configured_and_read(kind: str) -> None:
+def test_meter_is_configured_and_read(kind: str):
     with ExitStack() as stack:
         switch = opened(stack, kind, BENCH).control
         (name, *_) = switch.meters()

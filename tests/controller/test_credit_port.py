@@ -15,18 +15,18 @@ def with_credits(**parameters: float) -> Topology:
     )
 
 
-def test_a_port_starts_with_its_buffer_or_2048_blocks() -> None:
+def test_a_port_starts_with_its_buffer_or_2048_blocks():
     assert credit.configure(with_credits(), "t0", 3, 1.0) == credit.CreditPort(3, 2048, 17)
     assert credit.configure(with_credits(buffer_bytes=20e3), "t0", 3, 1.0) == credit.CreditPort(
         3, 312, 17
     )
 
 
-def test_with_pfc_there_is_no_entry() -> None:
+def test_with_pfc_there_is_no_entry():
     assert credit.configure(head_of_line(), "t0", 3, 1.0).entries() == []
 
 
-def test_max_ton_goes_by_what_a_flow_control_packet_gives() -> None:
+def test_max_ton_goes_by_what_a_flow_control_packet_gives():
     """(2 us + two delays of 4 us + two frames of 212 ns) / 0.05."""
     parameters = find_scheme("ibcc-tcd").configure().parameters
     assert tcd_port.configure(with_credits(), P1.node, P1.port, 1.0, parameters).max_ton_us == 209

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -30,7 +29,7 @@ def with_ecn(topology: Topology, ecn: tuple[EcnThresholds, ...]) -> Topology:
     )
 
 
-def test_port_has_the_first_thresholds_that_apply_or_the_schemes() -> None:
+def test_port_has_the_first_thresholds_that_apply_or_the_schemes():
     first, *rest = dumbbell().links
     topology = with_ecn(replace(dumbbell(), links=(replace(first, rate_bps=40e9), *rest)), BY_RATE)
     switch_plan = plan(topology, "s0", 1.0, find_scheme("dcqcn").configure())
@@ -44,7 +43,7 @@ def test_port_has_the_first_thresholds_that_apply_or_the_schemes() -> None:
     assert ports[3] == RedPort(3, 400_000, 1_600_000, 0.2)
 
 
-def test_port_has_the_first_thresholds_of_each_colour() -> None:
+def test_port_has_the_first_thresholds_of_each_colour():
     yellow = (
         EcnThresholds(5, 6, 1, port=2, colour="yellow"),
         EcnThresholds(7, 8, 1, rate_bps=10e9, colour="yellow"),
@@ -62,7 +61,7 @@ def test_port_has_the_first_thresholds_of_each_colour() -> None:
     assert [match["precedence"] for _, match in entries[1:] if match] == [2, 3]
 
 
-def test_queue_marks_packets_by_their_colour() -> None:
+def test_queue_marks_packets_by_their_colour():
     """Of three flows into one port: yellow packets are marked, red ones never, green ones as the
     scheme has it."""
     ecn = (
@@ -82,7 +81,7 @@ def test_queue_marks_packets_by_their_colour() -> None:
     assert yellow > 150
 
 
-def test_flow_has_a_colour_in_classes_1_to_4_alone() -> None:
+def test_flow_has_a_colour_in_classes_1_to_4_alone():
     with VirtualNetwork(
         star(3, 1, lossless_classes="3,4"), find_scheme("red").configure()
     ) as network:
@@ -96,7 +95,7 @@ def test_flow_has_a_colour_in_classes_1_to_4_alone() -> None:
                 )
 
 
-def test_step_of_thresholds_is_k_of_dctcp() -> None:
+def test_step_of_thresholds_is_k_of_dctcp():
     """Others are RED's: such a port has the scheme's K."""
     ecn = (
         *BY_RATE,
@@ -126,15 +125,13 @@ def test_step_of_thresholds_is_k_of_dctcp() -> None:
     ("values", "why"),
     [((2, 1, 0.5), "k_min <= k_max"), ((1, 2**32, 0.5), "2\\^32"), ((1, 2, 1.5), "p_max 1.5")],
 )
-def test_thresholds_that_cannot_work_are_refused(
-    values: tuple[float, float, float], why: str
-) -> None:
+def test_thresholds_that_cannot_work_are_refused(values: tuple[float, float, float], why: str):
     with pytest.raises(TopologyError, match=why):
         EcnThresholds(*values)
 
 
 @pytest.mark.parametrize("form", ["pcn", "pcn-json"])
-def test_file_and_json_hold_thresholds(form: str, tmp_path: Path) -> None:
+def test_file_and_json_hold_thresholds(form: str, tmp_path):
     topology = with_ecn(dumbbell(), (*BY_RATE, EcnThresholds(5, 6, 1, colour="yellow")))
     file = tmp_path / f"made{FORMATS[form].suffix}"
     file.write_text(FORMATS[form].write(topology))

@@ -107,14 +107,14 @@ def outcome(switch: InProcessSwitch, program: Program, drawn: list[Entry]) -> tu
 @given(bench_entries())
 def test_entries_and_refusals_are_those_of_messages(
     planes: tuple[InProcessSwitch, InProcessSwitch], drawn: list[Entry]
-) -> None:
+):
     plain, by_messages = (outcome(switch, BENCH, drawn) for switch in planes)
     assert plain == by_messages
 
 
 def test_plan_of_each_switch_is_held_as_by_messages(
     planes: tuple[InProcessSwitch, InProcessSwitch],
-) -> None:
+):
     topology, program = fat_tree(4), Program.compiled("pcn")
     for switch in ("c0", "a0", "e0"):
         planned = plan(topology, switch, 1.0)
@@ -128,7 +128,7 @@ def test_plan_of_each_switch_is_held_as_by_messages(
 
 def test_full_table_and_equal_entries_are_refused_by_number(
     planes: tuple[InProcessSwitch, InProcessSwitch],
-) -> None:
+):
     added: list[Entry] = [
         TableEntry(
             "l2", match=TableMatch(dst_addr=number % 9), action=TableAction("forward", port=1)
@@ -141,7 +141,7 @@ def test_full_table_and_equal_entries_are_refused_by_number(
     assert str(plain[0]).count("is full (8 entries)") == 1
 
 
-def test_equal_parts_are_read_once_for_all_switches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_parts_are_read_once_for_all_switches(monkeypatch):
     topology, program = fat_tree(4), Program.compiled("pcn")
     plans = [plan(topology, switch.name, 1.0) for switch in topology.switches]
     read: list[TableEntry] = []
@@ -162,7 +162,7 @@ def test_equal_parts_are_read_once_for_all_switches(monkeypatch: pytest.MonkeyPa
     assert len(read) == len(parts) < sum(len(entries(plan)) for plan in plans) / 2
 
 
-def test_each_switch_has_its_own_group_of_a_set() -> None:
+def test_each_switch_has_its_own_group_of_a_set():
     program = Program.compiled("pcn")
     action_set = TableActions([(1, TableAction("next_hop", port=port)) for port in (1, 2)])
     entry = TableEntry("next_hop_group", match=TableMatch(group=1), action=action_set)

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -27,7 +26,7 @@ from pcn.controller.switch import SwitchClient
 class _Endless:
     """Answers a Read with entries until its client has gone."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.ended = threading.Event()
         """Set once a Read's client has gone."""
 
@@ -76,9 +75,7 @@ def lying() -> Iterator[tuple[_Endless, str]]:
         yield servicer, address
 
 
-def test_read_without_an_end_is_an_error(
-    lying: tuple[_Endless, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_without_an_end_is_an_error(lying: tuple[_Endless, str], monkeypatch):
     monkeypatch.setattr(answers, "MOST_BYTES", 20_000_000)
     servicer, address = lying
     client = SwitchClient.connect("s1", address, 1)
@@ -93,7 +90,7 @@ def test_read_without_an_end_is_an_error(
 class _Rising:
     """Reports to each client that a controller with a still higher election id has just gone."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.claims = 0
 
     def StreamChannel(self, requests: Any, context: Any) -> Iterator[p4r.StreamMessageResponse]:  # noqa: N802
@@ -104,7 +101,7 @@ class _Rising:
             yield answer
 
 
-def test_arbitration_without_an_end_is_an_error() -> None:
+def test_arbitration_without_an_end_is_an_error():
     servicer = _Rising()
     with served(servicer) as address, grpc.insecure_channel(address) as channel:
         with pytest.raises(
@@ -115,24 +112,24 @@ def test_arbitration_without_an_end_is_an_error() -> None:
         assert servicer.claims == 17
 
 
-def _without_profile(info: p4i.P4Info) -> None:
+def _without_profile(info: p4i.P4Info):
     # an action's number, where a profile's is wanted
     info.tables[0].implementation_id = 1 << 24 | 7
 
 
-def _with_twins(info: p4i.P4Info) -> None:
+def _with_twins(info: p4i.P4Info):
     info.tables.add().CopyFrom(info.tables[0])
 
 
-def _without_widths(info: p4i.P4Info) -> None:
+def _without_widths(info: p4i.P4Info):
     del info.registers[:]
     info.registers.add().preamble.id = 0x16000001
 
 
 @pytest.mark.parametrize("damage", [_without_profile, _with_twins, _without_widths])
 def test_p4info_of_a_lying_switch_or_file_is_refused_in_one_line(
-    damage: Callable[[p4i.P4Info], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    damage: Callable[[p4i.P4Info], None], tmp_path, monkeypatch
+):
     program = Program.compiled("pcn")
     info = p4i.P4Info()
     info.CopyFrom(program.schema.p4info)
@@ -154,7 +151,7 @@ def test_p4info_of_a_lying_switch_or_file_is_refused_in_one_line(
         _ = Program("x", program.json, file).schema
 
 
-def test_entities_are_bounded_by_number_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entities_are_bounded_by_number_and_bytes(monkeypatch):
     monkeypatch.setattr(answers, "MOST_BYTES", 10_000)
     small = p4r.ReadResponse(entities=[p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * 10)
     large = p4r.ReadResponse(
@@ -168,7 +165,7 @@ def test_entities_are_bounded_by_number_and_bytes(monkeypatch: pytest.MonkeyPatc
         answers.entities("s", [large] * 2)
 
 
-def test_types_that_consist_of_each_other_twice_are_read_once() -> None:
+def test_types_that_consist_of_each_other_twice_are_read_once():
     """In a kilobyte are 40 of them, so the last one has 2^40 members."""
     info = p4i.P4Info()
     types = info.type_info.new_types
@@ -187,7 +184,7 @@ def test_types_that_consist_of_each_other_twice_are_read_once() -> None:
         schema_of(info)
 
 
-def test_server_that_ends_before_it_answers_is_an_error_that_names_it(tmp_path: Path) -> None:
+def test_server_that_ends_before_it_answers_is_an_error_that_names_it(tmp_path):
     command = [sys.executable, "-c", "raise SystemExit(3)", "a word"]
     with subprocess.Popen(command) as process, pytest.raises(SwitchError) as refused:
         # a limit that only a hang reaches

@@ -6,7 +6,6 @@ import os
 import subprocess
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import forks
 import needs
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.root
 
 
 @pytest.fixture(params=needs.TARGETS)
-def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
+def lab(request, tmp_path) -> Iterator[Lab]:
     name = f"m{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(
         dumbbell(pairs=1),
@@ -56,7 +55,7 @@ def xoff(lab: Lab) -> set[float]:
 
 # Above 64 bits too: an election id has 128.
 @pytest.mark.parametrize("theirs", [1000, 2**64 + 5])
-def test_who_has_gone_is_followed(lab: Lab, theirs: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_who_has_gone_is_followed(lab: Lab, theirs: int, caplog):
     remembers = lab.record.target == "softswitch"  # as the specification has it; BMv2 forgets
     with rival(lab, theirs):
         pass
@@ -71,7 +70,7 @@ def test_who_has_gone_is_followed(lab: Lab, theirs: int, caplog: pytest.LogCaptu
     assert len(done.stderr.splitlines()) == remembers
 
 
-def test_who_is_there_is_named(lab: Lab) -> None:
+def test_who_is_there_is_named(lab: Lab):
     with rival(lab, 1000):
         with (
             attach(lab.record.name) as attached,
@@ -95,7 +94,7 @@ def test_who_is_there_is_named(lab: Lab) -> None:
     assert pcn(lab, "set", "s1", "--election-id", "0").returncode == 2
 
 
-def test_an_election_id_that_another_has_already(lab: Lab) -> None:
+def test_an_election_id_that_another_has_already(lab: Lab):
     with (
         rival(lab, 2),
         attach(lab.record.name) as attached,
@@ -104,7 +103,7 @@ def test_an_election_id_that_another_has_already(lab: Lab) -> None:
         attached.primary("s1")
 
 
-def test_our_own_controller_writes_again_when_the_other_has_gone(lab: Lab) -> None:
+def test_our_own_controller_writes_again_when_the_other_has_gone(lab: Lab):
     """And while it is connected, names it."""
     with rival(lab, 1000) as client:
         settings.change(client, {"xoff": 300e3})
@@ -116,7 +115,7 @@ def test_our_own_controller_writes_again_when_the_other_has_gone(lab: Lab) -> No
     assert lab.switches["s1"].election_id == (1001 if lab.record.target == "softswitch" else 1)
 
 
-def test_mastership_keeps_only_the_last_arbitration_update(lab: Lab) -> None:
+def test_mastership_keeps_only_the_last_arbitration_update(lab: Lab):
     """In the process that keeps a network up, which never reads them."""
     for theirs in range(2, 12):
         with rival(lab, theirs):

@@ -31,19 +31,19 @@ def configured(scheme: str, dilation: float = 1.0, **fields: float) -> qcn_in_cp
         ("qcn-os-sojourn", Culprit.SOJOURN),
     ],
 )
-def test_scheme_sets_which_flow_a_sample_notifies(scheme: str, culprit: Culprit) -> None:
+def test_scheme_sets_which_flow_a_sample_notifies(scheme: str, culprit: Culprit):
     port = configured(scheme)
     assert port.culprit is culprit
     assert bool(port.keep_alive_us) == (culprit is not Culprit.ARRIVAL)
 
 
-def test_a_packet_waits_longest_where_xoff_leaves_at_a_sixteenth_of_the_line() -> None:
+def test_a_packet_waits_longest_where_xoff_leaves_at_a_sixteenth_of_the_line():
     assert configured("qcn-os-sojourn").sojourn_us == round(110e3 * 8 / (10e9 / 16) * 1e6)
     assert configured("qcn-os-sojourn", dilation=100).sojourn_us == 140_800
     assert configured("qcn-os-sojourn", longest_wait_s=2e-3).sojourn_us == 2000
 
 
-def test_keep_alive_follows_the_sampling_interval() -> None:
+def test_keep_alive_follows_the_sampling_interval():
     port = configured("qcn-os", sample_bytes=150e3, dilation=10)
     assert port.keep_alive_us == 1200
     changed = qcn_in_cp.change(1, port.arguments(), {"sample": 15e3})
@@ -59,7 +59,7 @@ def generator(
 
 
 @pytest.mark.parametrize("scheme", ["qcn-os", "qcn-os-largest"])
-def test_the_packet_generator_samples_each_input_as_often_as_departures_do(scheme: str) -> None:
+def test_the_packet_generator_samples_each_input_as_often_as_departures_do(scheme: str):
     inputs = tuple(index(port) for port in range(1, 6))
     assert generator(scheme, keep_alive=2, dilation=10) == PacketGenerator(
         GENERATOR_PORT, 1200, inputs
@@ -69,7 +69,7 @@ def test_the_packet_generator_samples_each_input_as_often_as_departures_do(schem
     assert port.keep_alive_us == 1200
 
 
-def test_the_fastest_port_sets_the_period_and_each_lossless_class_is_an_input() -> None:
+def test_the_fastest_port_sets_the_period_and_each_lossless_class_is_an_input():
     fast = [
         replace(link, rate_bps=40e9) if link.a == Endpoint("h1", 0) else link for link in STAR.links
     ]
@@ -86,16 +86,16 @@ def test_the_fastest_port_sets_the_period_and_each_lossless_class_is_an_input() 
     ("scheme", "fields"),
     [("qcn-os", {}), ("qcn-os", {"keep_alive": 0}), ("qcn-in", {}), ("qcn-both", {}), ("pcn", {})],
 )
-def test_otherwise_there_is_none(scheme: str, fields: dict[str, float]) -> None:
+def test_otherwise_there_is_none(scheme: str, fields: dict[str, float]):
     assert generator(scheme, **fields) is None
 
 
-def test_sojourn_refuses_keep_alive_by_generator() -> None:
+def test_sojourn_refuses_keep_alive_by_generator():
     with pytest.raises(SchemeError, match="keep_alive = 2: it must be from 0 to 1"):
         find_scheme("qcn-os-sojourn").configure({"keep_alive": 2})
 
 
-def test_a_switch_has_one_packet_generator() -> None:
+def test_a_switch_has_one_packet_generator():
     scheme = find_scheme("qcn-os").configure({"keep_alive": 2})
     twice = Configured(
         replace(scheme.scheme, marking=("qcn_in_cp", "qcn_in_cp")), scheme.parameters
@@ -107,6 +107,6 @@ def test_a_switch_has_one_packet_generator() -> None:
         packet_generator(STAR, "s0", 1.0, twice)
 
 
-def test_an_arriving_packet_keeps_nothing_alive() -> None:
+def test_an_arriving_packet_keeps_nothing_alive():
     with pytest.raises(ValueError, match="keep-alive needs a culprit"):
         replace(configured("qcn-in"), keep_alive_us=1)

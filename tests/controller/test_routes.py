@@ -97,7 +97,7 @@ def ways_to_hosts(draw: st.DrawFn) -> tuple[int, Ways]:
 @given(ways_to_hosts())
 def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes(
     drawn: tuple[int, Ways],
-) -> None:
+):
     base, ways = drawn
     joined = join(ways)
     for host, route in zip(ways.networks, ways.routes, strict=True):
@@ -115,7 +115,7 @@ def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: str) -> None:
+def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: str):
     """Routes to a switch's own hosts have the host's MAC, all others a router's."""
     topology = TOPOLOGIES[name]()
     for switch in topology.switches:
@@ -133,7 +133,7 @@ def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: s
 
 
 @given(st.data())
-def test_packets_to_unused_addresses_never_loop(data: st.DataObject) -> None:
+def test_packets_to_unused_addresses_never_loop(data: st.DataObject):
     """Whatever addresses the hosts have: by any of a route's ports, at most as many switches as the
     longest way has."""
     topology = fat_tree(4)
@@ -162,7 +162,7 @@ def test_packets_to_unused_addresses_never_loop(data: st.DataObject) -> None:
     assert at == set()
 
 
-def test_the_clos_takes_few_routes() -> None:
+def test_the_clos_takes_few_routes():
     """ToRs their hosts, the pod's other ToRs (a half and a quarter of it) and the other pods
     (halves of the rest); leaves their ToRs and the other pods; spines the pods. A route to each
     host would be 28,672 of them."""
@@ -173,7 +173,7 @@ def test_the_clos_takes_few_routes() -> None:
     assert counts == {"t": {16 + 2 + 3}, "l": {4 + 3}, "p": {8}}
 
 
-def test_where_shortest_paths_part_a_group_has_all_their_ports() -> None:
+def test_where_shortest_paths_part_a_group_has_all_their_ports():
     switch_plan = plan(fat_tree(4), "e0", 1.0)
     assert switch_plan.groups == (PortGroup(1, (3, 4)),)
     assert switch_plan.routes == (
@@ -186,7 +186,7 @@ def test_where_shortest_paths_part_a_group_has_all_their_ports() -> None:
     assert plan(fat_tree(4), "c0", 1.0).groups == ()
 
 
-def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash() -> None:
+def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash():
     """ToR, leaf, spine and leaf of the Clos: among leaves, spines, the other pod's leaves, and
     parallel links."""
     topology = clos(pods=2, tors=2)
@@ -203,7 +203,7 @@ def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash() -> None:
 
 
 @given(st.integers(0, 2**40))
-def test_ecmp_seed_orders_ports_of_each_group_anew(seed: int) -> None:
+def test_ecmp_seed_orders_ports_of_each_group_anew(seed: int):
     plain = find_topology("fat-tree").build()
     seeded = find_topology("fat-tree").build({"ecmp_seed": seed})
     others = 0
@@ -219,12 +219,12 @@ def test_ecmp_seed_orders_ports_of_each_group_anew(seed: int) -> None:
     assert others == 0 if seed == 0 else others > 0
 
 
-def test_ecmp_seed_below_0_is_refused() -> None:
+def test_ecmp_seed_below_0_is_refused():
     with pytest.raises(TopologyError, match=r"ecmp_seed is -1: a whole number, from 0"):
         host_ways(find_topology("fat-tree").build({"ecmp_seed": -1}), "e0")
 
 
-def test_flows_take_other_paths_with_another_ecmp_seed() -> None:
+def test_flows_take_other_paths_with_another_ecmp_seed():
     """The same ones with the same seed; all flows arrive."""
     specs = [
         FlowSpec(number, f"h{number % 4}", f"h{12 + number % 3}", 0.0, 5_000)

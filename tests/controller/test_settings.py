@@ -17,7 +17,7 @@ from pcn.hosts.algorithms import find_scheme
 from pcn.topologies.dumbbell import dumbbell
 
 
-def test_a_setting_has_a_unit_that_can_be_written() -> None:
+def test_a_setting_has_a_unit_that_can_be_written():
     with pytest.raises(
         ValueError,
         match="setting k: no kind 'bytes': choose from rate, time, size, count, number, share",
@@ -25,7 +25,7 @@ def test_a_setting_has_a_unit_that_can_be_written() -> None:
         Setting("k", "bytes", "queue above which it marks")
 
 
-def test_a_fault_in_a_marking_point_is_named_with_its_line() -> None:
+def test_a_fault_in_a_marking_point_is_named_with_its_line():
     table = cast(SettableTable, SimpleNamespace(TABLE="two_config"))
     place = r"\(test_settings.py, line \d+\)"
     with (
@@ -39,7 +39,7 @@ def test_a_fault_in_a_marking_point_is_named_with_its_line() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn", "tcd", "qcn", "pcn-time"])
-def test_switch_of_either_kind_shows_and_takes_the_same_settings(scheme: str) -> None:
+def test_switch_of_either_kind_shows_and_takes_the_same_settings(scheme: str):
     configured, seen = find_scheme(scheme).configure(), []
     with ExitStack() as stack:
         for kind in KINDS:

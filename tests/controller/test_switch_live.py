@@ -3,7 +3,6 @@
 import os
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import needs
 import pytest
@@ -22,7 +21,7 @@ RTT_S = 500e-6
 
 
 @pytest.fixture(scope="module", params=needs.TARGETS)
-def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(request, tmp_path_factory) -> Iterator[Lab]:
     name = f"l{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(
         dumbbell(pairs=1, rtt_s=RTT_S),
@@ -35,7 +34,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield lab
 
 
-def test_what_was_planned_is_in_the_tables(lab: Lab) -> None:
+def test_what_was_planned_is_in_the_tables(lab: Lab):
     for name, switch in lab.switches.items():
         plan = lab.plans[name]
         routes = [entry for entry in switch.read_table("ipv4_lpm") if not entry.is_default_action]
@@ -53,7 +52,7 @@ def test_what_was_planned_is_in_the_tables(lab: Lab) -> None:
             assert action.args["quantum_q16_us"] == port.quantum_q16_us
 
 
-def test_packets_are_counted_and_take_the_link_s_delay(lab: Lab) -> None:
+def test_packets_are_counted_and_take_the_link_s_delay(lab: Lab):
     h0, r0 = lab.agents["h0"], lab.agents["r0"]
     to = lab.topology.host("r0")
     before = lab.switches["s0"].read_counter("transmitted", index(2)).packets
@@ -68,7 +67,7 @@ def test_packets_are_counted_and_take_the_link_s_delay(lab: Lab) -> None:
     assert lab.switches["s0"].read_registers("waiting_bytes", [index(2)]) == {index(2): 0}
 
 
-def test_registers_by_one_by_some_and_all(lab: Lab) -> None:
+def test_registers_by_one_by_some_and_all(lab: Lab):
     switch = lab.switches["s1"]
     assert switch.read_register("held_bytes", index(1)) == 0
     assert switch.read_registers("held_bytes", [1, 5]) == {1: 0, 5: 0}
@@ -76,7 +75,7 @@ def test_registers_by_one_by_some_and_all(lab: Lab) -> None:
     assert sorted(switch.read_counters("transmitted")) == list(range(4096))
 
 
-def test_names_that_are_not_there(lab: Lab) -> None:
+def test_names_that_are_not_there(lab: Lab):
     switch = lab.switches["s0"]
     with pytest.raises(UnknownNameError, match="did you mean 'waiting_bytes'"):
         switch.read_register("waiting_byte", 0)
@@ -96,7 +95,7 @@ def test_names_that_are_not_there(lab: Lab) -> None:
         )
 
 
-def test_refused_write_names_the_entry_and_the_reason(lab: Lab) -> None:
+def test_refused_write_names_the_entry_and_the_reason(lab: Lab):
     again = route_entry(lab.plans["s0"].routes[0])
     with pytest.raises(
         SwitchError,
@@ -105,7 +104,7 @@ def test_refused_write_names_the_entry_and_the_reason(lab: Lab) -> None:
         lab.switches["s0"].insert([again])
 
 
-def test_a_second_controller_reads_but_does_not_write(lab: Lab) -> None:
+def test_a_second_controller_reads_but_does_not_write(lab: Lab):
     running = lab.network.switches["s0"]
     registers = lab.network.target.registers(running.pid)
     with SwitchClient.connect("s0", running.address, running.device_id, registers) as second:
@@ -117,6 +116,6 @@ def test_a_second_controller_reads_but_does_not_write(lab: Lab) -> None:
             second.become_primary(election_id=1)
 
 
-def test_connecting_without_a_server_raises(tmp_path: Path) -> None:
+def test_connecting_without_a_server_raises(tmp_path):
     with pytest.raises(SwitchError, match="no P4Runtime server answers"):
         SwitchClient.connect("s0", f"unix:{tmp_path}/s0.grpc", 1, limit_s=0.2)

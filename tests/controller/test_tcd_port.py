@@ -26,14 +26,14 @@ def on_s(
 
 
 @pytest.mark.parametrize("excess", [0.05, 0.2, 0.5])
-def test_the_formula_is_how_long_a_port_is_on(excess: float) -> None:
+def test_the_formula_is_how_long_a_port_is_on(excess: float):
     arguments = (40e9, 4e-6, 2000, 1058)
     assert tcd_port.max_ton_s(*arguments, excess) == pytest.approx(
         on_s(*arguments, excess), rel=0.01
     )
 
 
-def test_max_ton_of_the_paper_s_network() -> None:
+def test_max_ton_of_the_paper_s_network():
     """177 us with XOFF 320 KB, XON 318 KB, 40 Gbit/s, 4 us and epsilon 0.05; it falls as epsilon
     rises."""
     assert configured().max_ton_us == 177
@@ -42,11 +42,11 @@ def test_max_ton_of_the_paper_s_network() -> None:
     assert configured(max_ton_s=97e-6).max_ton_us == 97
 
 
-def test_a_queue_of_two_frames_is_none() -> None:
+def test_a_queue_of_two_frames_is_none():
     assert configured().empty_bytes == 2 * 1058
 
 
-def test_a_change_keeps_the_rest() -> None:
+def test_a_change_keeps_the_rest():
     port = configured()
     arguments = port.arguments()
     assert tcd_port.show(arguments) == pytest.approx({"max_ton": 177e-6, "looks": 6})
@@ -57,6 +57,6 @@ def test_a_change_keeps_the_rest() -> None:
 @pytest.mark.parametrize(
     "fields", [{"max_ton_us": 0}, {"max_ton_us": 2**48}, {"looks": 0}, {"looks": 256}]
 )
-def test_values_that_cannot_work_are_refused(fields: dict[str, int]) -> None:
+def test_values_that_cannot_work_are_refused(fields: dict[str, int]):
     with pytest.raises(ValueError, match="must be from"):
         tcd_port.TcdPort(**{"port": 1, "max_ton_us": 10, "empty_bytes": 0, "looks": 1, **fields})

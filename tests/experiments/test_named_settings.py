@@ -51,7 +51,7 @@ def accepts(parameter: Parameter, text: str) -> bool:
     return True
 
 
-def test_commands_take_settings_that_texts_name() -> None:
+def test_commands_take_settings_that_texts_name():
     known, seen, refused = parameters(), 0, []
     for file in TEXTS:
         for name, value in NAMED.findall(file.read_text()):
@@ -64,6 +64,6 @@ def test_commands_take_settings_that_texts_name() -> None:
 
 
 @pytest.mark.parametrize("text", ["4092", "1000", "3us"])
-def test_payload_needs_a_unit_of_size(text: str) -> None:
+def test_payload_needs_a_unit_of_size(text: str):
     """What the test above has to find."""
     assert not any(accepts(parameter, text) for parameter in parameters()["payload"])

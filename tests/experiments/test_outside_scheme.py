@@ -18,7 +18,7 @@ AIMD = f"{EXAMPLE}/aimd.py:AIMD"
 SHORT = ["--clock", "virtual", "--set", "duration=20ms"]
 
 
-def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -> None:
+def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path):
     out = tmp_path / "both"
     command = [
         "run",
@@ -43,7 +43,7 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
     assert "aimd: additive increase, multiplicative decrease" in (out / "report.html").read_text()
 
 
-def test_figure_runs_a_user_s_scheme_in_separate_processes(tmp_path: Path) -> None:
+def test_figure_runs_a_user_s_scheme_in_separate_processes(tmp_path):
     assert (
         pcn(
             [
@@ -58,7 +58,7 @@ def test_figure_runs_a_user_s_scheme_in_separate_processes(tmp_path: Path) -> No
     assert all(run["numbers"]["utilisation"] > 0 and run["numbers"]["lost"] == 0 for run in runs)
 
 
-def test_run_names_the_file_of_an_rp_in_c_and_is_another_with_another_file(tmp_path: Path) -> None:
+def test_run_names_the_file_of_an_rp_in_c_and_is_another_with_another_file(tmp_path):
     shutil.copytree(EXAMPLE.parent, tmp_path / "examples")
     scheme = find_scheme(f"{tmp_path}/examples/aimd_window/aimd_window.py:AIMD_WINDOW")
     before = outside(scheme)
@@ -70,16 +70,14 @@ def test_run_names_the_file_of_an_rp_in_c_and_is_another_with_another_file(tmp_p
     }
 
 
-def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_its_parameters_are_listed(capsys):
     assert pcn(["run", "dumbbell", "--scheme", AIMD, "--list", "--json"]) == 0
     listed = {scheme["name"]: scheme for scheme in json.loads(capsys.readouterr().out)}
     assert listed["cut"]["schemes"] == ["aimd"]
     assert listed["cut"]["default"] == 0.1
 
 
-def test_name_that_another_scheme_has_is_the_schemes_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_name_that_another_scheme_has_is_the_schemes_own(tmp_path, capsys):
     text = WRONG.format(rate="1e9", program="pcn", marking="()").replace(
         "Parameters, Rp", "Own, Rp"
     )
@@ -107,7 +105,7 @@ def test_name_that_another_scheme_has_is_the_schemes_own(
         )
 
 
-def test_another_program_is_another_scheme(tmp_path: Path) -> None:
+def test_another_program_is_another_scheme(tmp_path):
     program, out = EXAMPLE / "step_ecn.json", tmp_path / "out"
     command = [
         "run",
@@ -139,9 +137,7 @@ def test_another_program_is_another_scheme(tmp_path: Path) -> None:
         (AIMD[:-1], "step_ecn.json", "has no scheme 'AIM'; did you mean 'AIMD'?"),
     ],
 )
-def test_what_does_not_fit_is_one_line(
-    scheme: str, program: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_does_not_fit_is_one_line(scheme: str, program: str, message: str, tmp_path, capsys):
     command = ["run", "dumbbell", "--scheme", scheme, "--program", str(EXAMPLE / program), *SHORT]
     assert pcn([*command, "--out", str(tmp_path / "out")]) == 1
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("pcn: ")]
@@ -188,8 +184,8 @@ WRONG = Scheme("wrong", "does {rate}", "{program}", Parameters, Rp, Np, marking=
     ],
 )
 def test_a_scheme_that_goes_wrong_in_a_run_is_one_line(
-    fields: dict[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    fields: dict[str, str], message: str, tmp_path, capsys
+):
     file = tmp_path / "wrong.py"
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
     assert (
@@ -204,7 +200,7 @@ def test_a_scheme_that_goes_wrong_in_a_run_is_one_line(
 
 
 @pytest.fixture
-def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_events(monkeypatch):
     """Of those that RPs and NPs are driven by, where switches are what is checked."""
     monkeypatch.setattr("pcn.hosts.algorithms.check_events.EVENTS", 100)
 
@@ -220,9 +216,7 @@ def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_check_tries_the_switches_too(
-    fields: dict[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_tries_the_switches_too(fields: dict[str, str], message: str, tmp_path, capsys):
     file = tmp_path / "wrong.py"
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
     assert pcn(["scheme", "check", f"{file}:WRONG", "--json"]) == 1
@@ -261,13 +255,8 @@ def test_check_tries_the_switches_too(
     ],
 )
 def test_check_tries_the_settings_too(
-    right: str,
-    wrong: str,
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    right: str, wrong: str, message: str, tmp_path, capsys, monkeypatch
+):
     # or other tests would find the broken module
     monkeypatch.setattr("pcn.controller.marking._from_files", {})
     shutil.copytree(EXAMPLE, tmp_path / "aimd")
@@ -283,16 +272,12 @@ def test_check_tries_the_settings_too(
     assert message in seen
 
 
-def test_figure_without_runs_of_the_scheme_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_figure_without_runs_of_the_scheme_is_refused(tmp_path, capsys):
     assert pcn(["figure", "fig13", "--schemes", AIMD, "--out", str(tmp_path)]) == 1
     assert capsys.readouterr().err == "pcn: fig13: no runs of aimd\n"
 
 
-def test_program_without_its_native_version_names_the_way_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_program_without_its_native_version_names_the_way_out(tmp_path, capsys):
     for name in ("step_ecn.json", "step_ecn.p4info.txtpb"):
         (tmp_path / name).write_bytes(packed.read_bytes(EXAMPLE / name))
     program = tmp_path / "step_ecn.json"

@@ -1,7 +1,5 @@
 """`pcn run --clock paced`: a run in virtual time that goes on with real time."""
 
-from pathlib import Path
-
 import pytest
 
 from pcn import LabError, run
@@ -9,7 +7,7 @@ from pcn import LabError, run
 SETTINGS = ["duration=2ms"]
 
 
-def test_paced_run_has_the_numbers_of_virtual_time(tmp_path: Path) -> None:
+def test_paced_run_has_the_numbers_of_virtual_time(tmp_path):
     virtual = run("dumbbell", settings=SETTINGS, out=tmp_path / "virtual").summary
     result = run("dumbbell", clock="paced", k=50, settings=SETTINGS, out=tmp_path / "paced")
     paced = result.summary
@@ -25,7 +23,7 @@ def test_paced_run_has_the_numbers_of_virtual_time(tmp_path: Path) -> None:
     assert "paced clock" in (tmp_path / "paced" / "report.html").read_text()
 
 
-def test_two_clocks_of_paced_runs_are_compared(tmp_path: Path) -> None:
+def test_two_clocks_of_paced_runs_are_compared(tmp_path):
     run("dumbbell", clock="virtual,paced", k=1, settings=SETTINGS, out=tmp_path / "both")
     assert {path.name for path in (tmp_path / "both").iterdir() if path.is_dir()} >= {
         "paced",
@@ -41,9 +39,7 @@ def test_two_clocks_of_paced_runs_are_compared(tmp_path: Path) -> None:
         ({"clock": "pacd"}, "pacd.*paced"),
     ],
 )
-def test_run_refuses_what_its_clock_has_not(
-    options: dict[str, object], message: str, tmp_path: Path
-) -> None:
+def test_run_refuses_what_its_clock_has_not(options: dict[str, object], message: str, tmp_path):
     with pytest.raises(LabError, match=message):
         run("dumbbell", out=tmp_path / "out", **options)
     assert not [*tmp_path.iterdir()]

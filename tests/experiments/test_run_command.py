@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -25,7 +24,7 @@ from pcn.topologies import extras
 SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms")
 
 
-def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
+def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str):
     checks = [
         Check("0.1", f"row {n} (met: 1)", 1, None, 2, "", verdict)
         for n, verdict in enumerate(verdicts)
@@ -33,9 +32,7 @@ def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "settled", lambda *_: checks)
 
 
-def test_json_is_all_that_comes_to_stdout(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_is_all_that_comes_to_stdout(tmp_path, capsys):
     assert pcn([*SHORT, "--json", "--out", str(tmp_path / "one")]) == 0
     output = capsys.readouterr()
     summary = json.loads(output.out)
@@ -51,9 +48,7 @@ def test_json_is_all_that_comes_to_stdout(
     assert output.err == ""
 
 
-def test_summary_has_the_digest_of_all_events(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_summary_has_the_digest_of_all_events(tmp_path, capsys):
     digests = []
     for number, words in enumerate([(), (), ("--seed", "2")]):
         assert pcn([*SHORT, *words, "--json", "--quiet", "--out", str(tmp_path / str(number))]) == 0
@@ -68,7 +63,7 @@ def test_summary_has_the_digest_of_all_events(
     assert both["pcn"]["digest"] == digests[0] != both["pfc"]["digest"]
 
 
-def test_quiet_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_prints_nothing(tmp_path, capsys):
     assert pcn([*SHORT, "--quiet", "--out", str(tmp_path / "one")]) == 0
     assert capsys.readouterr() == ("", "")
 
@@ -78,21 +73,15 @@ def test_quiet_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     [(("met", "trend", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)],
 )
 def test_check_sets_the_exit_code(
-    verdicts: Sequence[str],
-    code: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    verdicts: Sequence[str], code: int, tmp_path, monkeypatch, capsys
+):
     verdict(monkeypatch, *verdicts)
     assert pcn([*SHORT, "--check", "--quiet", "--out", str(tmp_path / "one")]) == code
     assert capsys.readouterr().err == ("pcn: not met: 0.1 row 1; 0.1 row 2\n" if code else "")
     assert pcn([*SHORT, "--quiet", "--out", str(tmp_path / "one")]) == 0
 
 
-def test_check_looks_at_every_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_looks_at_every_run(tmp_path, monkeypatch, capsys):
     verdict(monkeypatch, "not met")
     assert (
         pcn([*SHORT, "--scheme", "pfc,pcn", "--check", "-q", "--out", str(tmp_path / "two")]) == 3
@@ -100,14 +89,14 @@ def test_check_looks_at_every_run(
     assert capsys.readouterr().err == "pcn: not met: pfc: 0.1 row 0; pcn: 0.1 row 0\n"
 
 
-def test_list_ignores_how_the_run_would_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_ignores_how_the_run_would_be(capsys):
     assert pcn(["run", "dumbbell", "--list"]) == 0
     printed = capsys.readouterr().out
     assert pcn(["run", "dumbbell", "--list", "--clock", "virtual", "--seed", "3"]) == 0
     assert capsys.readouterr().out == printed
 
 
-def test_live_run_without_mininet_names_virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_live_run_without_mininet_names_virtual_time(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(extras, "installed", lambda extra: extra != "live")
     with pytest.raises(
@@ -117,9 +106,7 @@ def test_live_run_without_mininet_names_virtual_time(monkeypatch: pytest.MonkeyP
         runner.run("dumbbell", clock="live")
 
 
-def test_parameters_are_listed_with_unit_default_and_meaning(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_parameters_are_listed_with_unit_default_and_meaning(capsys):
     for name, scenario in SCENARIOS.items():
         assert pcn(["run", name, "--list"]) == 0
         table = capsys.readouterr().out
@@ -160,15 +147,13 @@ def test_parameters_are_listed_with_unit_default_and_meaning(
         (("--set", "k=400"), "pcn: no parameter 'k': --dilation K stretches live time\n"),
     ],
 )
-def test_what_cannot_be_set_is_refused(
-    arguments: Sequence[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_set_is_refused(arguments: Sequence[str], message: str, tmp_path, capsys):
     assert pcn([*SHORT, *arguments, "--out", str(tmp_path / "one")]) == 1
     assert capsys.readouterr().err == message
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_printed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_printed_of_nothing(tmp_path, capsys):
     """The dumbbell has no checks across its schemes."""
     assert pcn([*SHORT, "--scheme", "pfc,pcn", "--out", str(tmp_path / "two")]) == 0
     printed = capsys.readouterr().out
@@ -176,7 +161,7 @@ def test_nothing_is_printed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFix
     assert "across the runs" not in printed
 
 
-def test_page_names_the_existing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_names_the_existing_files(tmp_path, capsys):
     assert pcn([*SHORT, "--out", str(tmp_path / "one")]) == 0
     page = (tmp_path / "one/report.html").read_text()
     (line,) = [line for line in page.splitlines() if "Beside this page" in line]
@@ -201,7 +186,7 @@ def completed(*words: str) -> list[str]:
     return [line.partition(",")[2] for line in done.stdout.split()]
 
 
-def test_completion_offers_parameters_and_figures() -> None:
+def test_completion_offers_parameters_and_figures():
     def offered(*words: str) -> list[str]:
         shell = ShellComplete(cli.pcn, {}, "pcn", "_PCN_COMPLETE")
         return [
@@ -223,7 +208,7 @@ def test_completion_offers_parameters_and_figures() -> None:
     ]
 
 
-def test_help_names_scenarios_and_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_scenarios_and_figures(capsys):
     for command, names in (("run", SCENARIOS), ("figure", FIGURES)):
         assert pcn([command, "--help"]) == 0
         printed = capsys.readouterr().out

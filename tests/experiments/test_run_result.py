@@ -20,7 +20,7 @@ SHORT = ["duration=1ms"]
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
@@ -28,7 +28,7 @@ def written(result: RunResult) -> object:
     return json.loads((result.folder / "summary.json").read_text())
 
 
-def test_run_without_out_keeps_each_result_where_it_was(tmp_path: Path) -> None:
+def test_run_without_out_keeps_each_result_where_it_was(tmp_path):
     results = [run("dumbbell", settings=SHORT, seed=seed) for seed in (1, 2)]
     assert results[0].folder != results[1].folder
     for seed, result in enumerate(results, start=1):
@@ -45,7 +45,7 @@ def seed_of(seed: int) -> tuple[int, RunResult]:
     return seed, run("dumbbell", settings=SHORT, seed=seed)
 
 
-def test_parallel_runs_each_return_their_numbers() -> None:
+def test_parallel_runs_each_return_their_numbers():
     with ProcessPoolExecutor(3, get_context("fork")) as pool:
         results = list(pool.map(seed_of, range(1, 7)))
     assert len({result.folder for _, result in results}) == 6
@@ -54,7 +54,7 @@ def test_parallel_runs_each_return_their_numbers() -> None:
         assert written(result) == result.summary
 
 
-def test_run_with_out_renames_the_earlier_result_and_returns_its_numbers(tmp_path: Path) -> None:
+def test_run_with_out_renames_the_earlier_result_and_returns_its_numbers(tmp_path):
     first = run("dumbbell", settings=SHORT, seed=1, out="mine")
     second = run("dumbbell", settings=SHORT, seed=2, out=Path("mine"))
     assert first.folder == second.folder == tmp_path / "mine"
@@ -62,7 +62,7 @@ def test_run_with_out_renames_the_earlier_result_and_returns_its_numbers(tmp_pat
     assert json.loads((tmp_path / "mine.1/summary.json").read_text()) == first.summary
 
 
-def test_several_runs_are_by_scheme_and_clock() -> None:
+def test_several_runs_are_by_scheme_and_clock():
     result = run("victim", scheme="pfc,pcn", settings=["duration=4ms"])
     assert result.summary == json.loads((result / "comparison.json").read_text())
     assert list(result.runs) == [("pfc", "virtual"), ("pcn", "virtual")]
@@ -72,7 +72,7 @@ def test_several_runs_are_by_scheme_and_clock() -> None:
         assert scheme_run.summary["scheme"] == scheme
 
 
-def test_result_is_a_path_for_code_that_takes_one() -> None:
+def test_result_is_a_path_for_code_that_takes_one():
     result = run("dumbbell", settings=SHORT)
     assert os.listdir(result) == os.listdir(result.folder)  # noqa: PTH208
     assert Path(result) == result.folder
@@ -86,7 +86,7 @@ def test_result_is_a_path_for_code_that_takes_one() -> None:
     assert len({result, pickle.loads(pickle.dumps(result))}) == 1
 
 
-def test_folder_of_a_call_takes_the_place_of_nothing(tmp_path: Path) -> None:
+def test_folder_of_a_call_takes_the_place_of_nothing(tmp_path):
     place = tmp_path / "results/runs/taken"
     place.mkdir(parents=True)
     (place / "summary.json").write_text("{}")
@@ -99,19 +99,19 @@ def test_folder_of_a_call_takes_the_place_of_nothing(tmp_path: Path) -> None:
     assert (place / "summary.json").read_text() == "{}"
 
 
-def test_steps_of_a_run_go_to_the_logger(caplog: pytest.LogCaptureFixture) -> None:
+def test_steps_of_a_run_go_to_the_logger(caplog):
     with caplog.at_level(logging.INFO, "pcn.experiments"):
         run("dumbbell", settings=SHORT)
     assert "Figures and report" in [record.message for record in caplog.records]
 
 
-def test_docstring_of_run_names_what_users_have() -> None:
+def test_docstring_of_run_names_what_users_have():
     text = pcn.run.__doc__ or ""
     assert "atomic_folder" not in text
     assert "place_of" not in text
 
 
-def test_version_is_the_distribution_s() -> None:
+def test_version_is_the_distribution_s():
     from importlib.metadata import version
 
     assert pcn.__version__ == version("pcn-lab")

@@ -16,7 +16,7 @@ from pcn.experiments.runner import place_of, run
 SHORT = ("before=1ms", "duration=5ms")
 
 
-def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
+def test_a_directory_each_and_one_report(tmp_path):
     settings = [*SHORT, "w_min=0.04"]
     place = run(
         "victim",
@@ -53,7 +53,7 @@ def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
         assert part in text
 
 
-def test_an_earlier_result_of_several_or_of_one_moves_aside(tmp_path: Path) -> None:
+def test_an_earlier_result_of_several_or_of_one_moves_aside(tmp_path):
     place = tmp_path / "victim"
     run("victim", scheme="pfc", clock="virtual", settings=SHORT, out=place / "pfc")
     run("victim", scheme="pfc,pcn", clock="virtual", settings=SHORT, out=place)
@@ -70,14 +70,14 @@ def test_an_earlier_result_of_several_or_of_one_moves_aside(tmp_path: Path) -> N
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_runs(
-    tmp_path: Path, scheme: str, setting: str, message: str
-) -> None:
+    tmp_path, scheme: str, setting: str, message: str
+):
     with pytest.raises(ExperimentError, match=message):
         run("victim", scheme=scheme, clock="virtual", settings=[setting], out=tmp_path / "victim")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_each_clock_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_clock_has_its_place(tmp_path, monkeypatch):
     places = {
         ("pcn", "live"): "results/victim/pcn",
         ("pcn", "virtual"): "results/victim-virtual/pcn",

@@ -18,14 +18,14 @@ DILATION = 100.0
 LINE_RATE = 1e9
 
 
-def run(*command: str) -> None:
+def run(*command: str):
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S)
 
 
 class Pair:
     """Namespaces, addresses and agents of two hosts, a and b."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path):
         self.folder = folder
         tag = f"{os.getpid()}-{next(_COUNTER)}"
         self.namespaces = [f"pcnt{tag}{side}" for side in "ab"]
@@ -36,7 +36,7 @@ class Pair:
         self.processes: list[subprocess.Popen[str]] = []
         self.clients: list[AgentClient] = []
 
-    def up(self) -> None:
+    def up(self):
         for namespace in self.namespaces:
             run("ip", "netns", "add", namespace)
             run(
@@ -81,7 +81,7 @@ class Pair:
             *options,
         ]  # fmt: skip
 
-    def start_agents(self, *options: str) -> None:
+    def start_agents(self, *options: str):
         for side in range(2):
             read, write = os.pipe()
             command = self.command(side, "--ready-fd", str(write), *options)
@@ -94,7 +94,7 @@ class Pair:
                 assert ready.readline() == "ready\n", process.communicate()[1]
             self.clients.append(AgentClient(self.folder / f"{'ab'[side]}.sock"))
 
-    def inject(self, side: int, *frames: bytes) -> None:
+    def inject(self, side: int, *frames: bytes):
         """Send frames from this side's interface, past its agent."""
         program = (
             "import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
@@ -110,7 +110,7 @@ class Pair:
         lines = self.logs[side].read_text().splitlines()
         return [event for event in map(json.loads, lines) if event["ev"] == kind]
 
-    def down(self) -> None:
+    def down(self):
         for client in self.clients:
             client.close()
         for process in self.processes:
@@ -123,5 +123,5 @@ class Pair:
         for namespace in self.namespaces:
             subprocess.run(["ip", "netns", "del", namespace], capture_output=True, timeout=LIMIT_S)
 
-    def start_flow(self, flow: int, side: int = 0, **limits: float) -> None:
+    def start_flow(self, flow: int, side: int = 0, **limits: float):
         self.clients[side].start(flow, self.ips[1 - side], self.macs[1 - side], **limits)

@@ -1,14 +1,13 @@
 """Two agents at the ends of a veth pair, slow and slower."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from agent_pair import Pair
 
 
 @pytest.fixture
-def bare_pair(tmp_path: Path) -> Iterator[Pair]:
+def bare_pair(tmp_path) -> Iterator[Pair]:
     """Without agents yet."""
     pair = Pair(tmp_path)
     try:

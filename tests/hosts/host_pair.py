@@ -21,7 +21,7 @@ RTT = 2 * DELAY + (DATA + ACK) * 8 / LINE
 class Host:
     """A host, and the frames that have left it."""
 
-    def __init__(self, number: int, configured: Configured, stretch: float) -> None:
+    def __init__(self, number: int, configured: Configured, stretch: float):
         clock = DilatedClock(stretch, origin=0.0)
         log = EventLog(None, clock)
         self.mac, self.ip = (
@@ -43,7 +43,7 @@ class Host:
         self.marks = 0  # of the next acknowledgements
         events.listen(FRAME, self._on_frame)
 
-    def _on_frame(self, event: Event) -> None:
+    def _on_frame(self, event: Event):
         packet = wire.decode(event.frame)
         assert isinstance(packet, wire.AckPacket)
         mark, self.marks = (Mark.CE, self.marks - 1) if self.marks else (Mark(packet.ecn), 0)
@@ -61,7 +61,7 @@ class Host:
 class Pair:
     """Two hosts at the ends of a link."""
 
-    def __init__(self, configured: Configured, stretch: float = 1) -> None:
+    def __init__(self, configured: Configured, stretch: float = 1):
         self.hosts = [Host(number, configured, stretch) for number in (1, 2)]
         self.now = 0.0
         self.largest = 0
@@ -77,7 +77,7 @@ class Pair:
         assert isinstance(flow, SentFlow)
         return flow
 
-    def run(self, until: float) -> None:
+    def run(self, until: float):
         here, there = self.hosts
         while (
             wake := max(self.now, min(here.nic.wake(), there.nic.wake(), here.sender.timer_s))

@@ -49,7 +49,7 @@ class ModelFlow:
         end_s: float = INFINITY,
         every: int = 0,
         window_bits: float = INFINITY,
-    ) -> None:
+    ):
         self.priority = priority
         self.frame_bits = frame_bits
         self.last_bits = frame_bits if last_bits is None else last_bits
@@ -111,7 +111,7 @@ class ModelNic:
         catch_up_s: float = 0,
         on_end: Callable[[ModelFlow, float], None] = lambda flow, at_s: None,
         on_expiry: Callable[[int, float], None] = lambda priority, at_s: None,
-    ) -> None:
+    ):
         self.line_rate_bps = line_rate_bps
         self.pauses = [PauseState() for _ in range(CLASSES)]
         self.allowed_bits = 0.0
@@ -136,7 +136,7 @@ class ModelNic:
         """Flows that have not ended."""
         return tuple(self._flows)
 
-    def add(self, flow: ModelFlow, now_s: float) -> None:
+    def add(self, flow: ModelFlow, now_s: float):
         """A flow whose start is now or later."""
         self.account(now_s)
         self._added += 1
@@ -144,13 +144,13 @@ class ModelNic:
         self._flows.append(flow)
         self._next = None
 
-    def remove(self, flow: ModelFlow, now_s: float) -> None:
+    def remove(self, flow: ModelFlow, now_s: float):
         """The flow starts no further frame. What has started still leaves."""
         self.account(now_s)
         self._drop(flow)
         self._on_end(flow, max(now_s, self._free_s + self._delay_s) if flow.started else now_s)
 
-    def set_rate(self, flow: ModelFlow, rate_bps: float, now_s: float) -> None:
+    def set_rate(self, flow: ModelFlow, rate_bps: float, now_s: float):
         """The gap after the flow's last frame follows the new rate at once."""
         if rate_bps == flow.rate_bps:
             return
@@ -160,7 +160,7 @@ class ModelNic:
         flow.next_s = max(flow.base_s + flow.interval_s, now_s, flow.start_s)
         self._next = None
 
-    def set_window(self, flow: ModelFlow, window_bits: float, now_s: float) -> None:
+    def set_window(self, flow: ModelFlow, window_bits: float, now_s: float):
         """The most bits that are sent and not acknowledged."""
         flow.window_bits = window_bits
         self._window_changed(flow, now_s)
@@ -172,7 +172,7 @@ class ModelNic:
         self._window_changed(flow, now_s)
         return bits
 
-    def _window_changed(self, flow: ModelFlow, now_s: float) -> None:
+    def _window_changed(self, flow: ModelFlow, now_s: float):
         """A flow waits while its window is full and an ACK is requested; nothing starts before it
         opens."""
         closed = flow.full() and any(number >= flow.acked for number in flow.requests)
@@ -184,12 +184,12 @@ class ModelNic:
             flow.next_s = max(flow.next_s, now_s)
         self._next = None
 
-    def send_control(self, frame: bytes, now_s: float) -> None:
+    def send_control(self, frame: bytes, now_s: float):
         """A frame that goes before all others and obeys no PAUSE."""
         self._control.append((now_s, frame))
         self._next = None
 
-    def pfc(self, quanta: Mapping[int, int], now_s: float) -> None:
+    def pfc(self, quanta: Mapping[int, int], now_s: float):
         """A PFC frame arrived: pause quanta of 512 bit times by class; 0 is RESUME."""
         self.account(now_s)
         for priority, count in quanta.items():
@@ -214,7 +214,7 @@ class ModelNic:
             0 if state.since_s is None else min(now_s, state.until_s) - state.since_s
         )
 
-    def advance(self, now_s: float) -> None:
+    def advance(self, now_s: float):
         """Decide every start until now."""
         if self._paused_classes:
             self._expire(now_s)
@@ -245,7 +245,7 @@ class ModelNic:
             return in_flight.popleft()
         return None
 
-    def put_back(self, item: tuple[float, ModelFlow | None, int | bytes]) -> None:
+    def put_back(self, item: tuple[float, ModelFlow | None, int | bytes]):
         """The frame that `due` returned could not be put on the wire: it is due again."""
         self._in_flight.appendleft(item)
 
@@ -262,7 +262,7 @@ class ModelNic:
             return at_s + len(self._control[0][1]) * 8 / self.line_rate_bps + self._delay_s
         return at_s
 
-    def account(self, now_s: float) -> None:
+    def account(self, now_s: float):
         """Bring `allowed_bits` up to now: the sum of the flows' rates, at most line rate, while PFC
         allows them."""
         begin = self._accounted_s
@@ -295,7 +295,7 @@ class ModelNic:
         self.account(now_s)
         return max(0, self.allowed_bits - self.started_bits) / self.line_rate_bps
 
-    def reset_counters(self, now_s: float) -> None:
+    def reset_counters(self, now_s: float):
         """Counts start anew; flows and pauses go on."""
         self.account(now_s)
         for state in self.pauses:
@@ -355,7 +355,7 @@ class ModelNic:
         self._next = choice
         return choice
 
-    def _start(self, flow: ModelFlow, at_s: float, now_s: float) -> None:
+    def _start(self, flow: ModelFlow, at_s: float, now_s: float):
         length_s = self._bits(flow) / self.line_rate_bps
         limit_s = now_s - self._allowance() - length_s - self._delay_s
         if at_s < limit_s:
@@ -378,11 +378,11 @@ class ModelNic:
             self._drop(flow)
             self._on_end(flow, self._free_s + self._delay_s)
 
-    def _drop(self, flow: ModelFlow) -> None:
+    def _drop(self, flow: ModelFlow):
         self._flows.remove(flow)
         self._next = None
 
-    def _end_pause(self, state: PauseState, at_s: float) -> None:
+    def _end_pause(self, state: PauseState, at_s: float):
         assert state.since_s is not None
         end_s = min(at_s, state.until_s)
         state.paused_s += end_s - state.since_s
@@ -390,7 +390,7 @@ class ModelNic:
         state.until_s = end_s
         self._paused_classes -= 1
 
-    def _expire(self, now_s: float) -> None:
+    def _expire(self, now_s: float):
         for priority, state in enumerate(self.pauses):
             if state.since_s is not None and state.until_s <= now_s:
                 state.expired += 1

@@ -25,14 +25,14 @@ LINE_RATE = 1e9
 DILATION = 100
 
 
-def synchronise(pair: Pair) -> None:
+def synchronise(pair: Pair):
     """Both agents' times count from now."""
     epoch = time.monotonic()
     for client in pair.clients:
         client.set_epoch(epoch)
 
 
-def test_a_flow_arrives_whole(pair: Pair) -> None:
+def test_a_flow_arrives_whole(pair: Pair):
     sender, receiver = pair.clients
     synchronise(pair)
     pair.start_flow(7, size_bytes=600_500)
@@ -71,7 +71,7 @@ def test_a_flow_arrives_whole(pair: Pair) -> None:
     assert len(pair.events(1, "np")) == received.cnps
 
 
-def test_every_cnp_changes_the_rate(pair: Pair) -> None:
+def test_every_cnp_changes_the_rate(pair: Pair):
     sender = pair.clients[0]
     synchronise(pair)
     pair.start_flow(7)
@@ -82,7 +82,7 @@ def test_every_cnp_changes_the_rate(pair: Pair) -> None:
     assert all(event["t"] > 0 and "w" in event for event in before)
 
 
-def test_a_flow_is_never_faster_than_its_rate(pair: Pair) -> None:
+def test_a_flow_is_never_faster_than_its_rate(pair: Pair):
     """The NIC's tests check, by their clock, that it isn't slower if the process runs in time."""
     sender, receiver = pair.clients
     synchronise(pair)
@@ -96,7 +96,7 @@ def test_a_flow_is_never_faster_than_its_rate(pair: Pair) -> None:
     assert sent.packets == received.packets == 200
 
 
-def test_pause_stops_a_flow_and_resume_starts_it(slow_pair: Pair) -> None:
+def test_pause_stops_a_flow_and_resume_starts_it(slow_pair: Pair):
     sender = slow_pair.clients[0]
     slow_pair.start_flow(1)
     wait_until(lambda: sender.flows()[0].packets > 3, "the flow")
@@ -118,7 +118,7 @@ def test_pause_stops_a_flow_and_resume_starts_it(slow_pair: Pair) -> None:
     assert sender.flows()[0].state == "stopped"
 
 
-def test_quanta_run_out_without_resume(pair: Pair) -> None:
+def test_quanta_run_out_without_resume(pair: Pair):
     sender = pair.clients[0]
     pair.start_flow(1)
     pair.inject(1, wire.encode_pfc(PfcFrame(bytes(6), {3: 4000})))
@@ -130,7 +130,7 @@ def test_quanta_run_out_without_resume(pair: Pair) -> None:
     wait_until(lambda: sender.flows()[0].packets > before + 50, "the flow after the expiry")
 
 
-def test_cnps_pass_a_pause_of_all_classes(slow_pair: Pair) -> None:
+def test_cnps_pass_a_pause_of_all_classes(slow_pair: Pair):
     sender, receiver = slow_pair.clients
     slow_pair.inject(0, wire.encode_pfc(PfcFrame(bytes(6), dict.fromkeys(range(8), 0xFFFF))))
     wait_until(lambda: len(receiver.stats().pauses) == 8, "the PAUSE")
@@ -139,7 +139,7 @@ def test_cnps_pass_a_pause_of_all_classes(slow_pair: Pair) -> None:
     assert not any(pauses.expired for pauses in receiver.stats().pauses)
 
 
-def test_a_cnp_sets_the_rate(pair: Pair) -> None:
+def test_a_cnp_sets_the_rate(pair: Pair):
     pair.start_flow(1)
     macs, ips = [wire.parse_mac(mac) for mac in pair.macs], [wire.parse_ip(ip) for ip in pair.ips]
     cnp = CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=1, ecn=wire.ECN_CE, rec_rate_mbps=128)
@@ -150,7 +150,7 @@ def test_a_cnp_sets_the_rate(pair: Pair) -> None:
     )
 
 
-def test_broken_and_foreign_frames_are_counted(pair: Pair) -> None:
+def test_broken_and_foreign_frames_are_counted(pair: Pair):
     macs, ips = [wire.parse_mac(mac) for mac in pair.macs], [wire.parse_ip(ip) for ip in pair.ips]
     data = wire.encode_data(DataPacket(macs[1], macs[0], ips[1], ips[0], 1, 0, bytes(100)))
     foreign = wire.encode_data(DataPacket(macs[1], macs[0], ips[1], ips[1], 1, 0, bytes(100)))
@@ -193,7 +193,7 @@ FRAGILE = Scheme("fragile", "fails at CNPs with 7 Mbit/s", "pcn", Parameters, Rp
 """  # noqa: E501
 
 
-def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair) -> None:
+def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair):
     pair = bare_pair
     (pair.folder / "fragile.py").write_text(FRAGILE)
     pair.start_agents("--scheme", f"{pair.folder / 'fragile.py'}:FRAGILE")
@@ -237,7 +237,7 @@ BACK = replace(find_scheme("pfc"), name="back", reaction_point=Rp)
 """
 
 
-def test_flow_that_repeats_ends_when_all_is_acknowledged(bare_pair: Pair) -> None:
+def test_flow_that_repeats_ends_when_all_is_acknowledged(bare_pair: Pair):
     """A forged NAK of what was acknowledged changes nothing."""
     pair = bare_pair
     (pair.folder / "back.py").write_text(BACK)
@@ -258,7 +258,7 @@ def test_flow_that_repeats_ends_when_all_is_acknowledged(bare_pair: Pair) -> Non
     assert sender.flows()[1].state == "sending"
 
 
-def test_several_flows_both_ways(pair: Pair) -> None:
+def test_several_flows_both_ways(pair: Pair):
     for side in range(2):
         for flow in (1, 2):
             pair.start_flow(flow, side, duration_s=1e-3 * flow)
@@ -277,7 +277,7 @@ def test_several_flows_both_ways(pair: Pair) -> None:
         )
 
 
-def test_a_flow_starts_at_its_time(pair: Pair) -> None:
+def test_a_flow_starts_at_its_time(pair: Pair):
     """Not before; one whose time is over starts at once."""
     sender, receiver = pair.clients
     at = time.monotonic() + 0.5
@@ -299,7 +299,7 @@ def test_a_flow_starts_at_its_time(pair: Pair) -> None:
     assert began[3] >= late.start_s
 
 
-def test_reset_forgets(pair: Pair) -> None:
+def test_reset_forgets(pair: Pair):
     pair.start_flow(1, size_bytes=10_000)
     wait_until(lambda: pair.clients[0].flows()[0].state == "done", "the flow")
     for client in pair.clients:
@@ -308,7 +308,7 @@ def test_reset_forgets(pair: Pair) -> None:
         assert client.stats().kept_pace
 
 
-def test_bad_commands_are_answered(pair: Pair) -> None:
+def test_bad_commands_are_answered(pair: Pair):
     client = pair.clients[0]
     with pytest.raises(AgentError, match="no flow 3 here"):
         client.stop(3)
@@ -366,7 +366,7 @@ def test_bad_commands_are_answered(pair: Pair) -> None:
     assert client.stats().name == "a"
 
 
-def test_it_ends_cleanly(pair: Pair) -> None:
+def test_it_ends_cleanly(pair: Pair):
     pair.start_flow(1)
     wait_until(lambda: pair.clients[0].flows()[0].packets > 10, "the flow")
     pair.processes[0].terminate()
@@ -379,7 +379,7 @@ def test_it_ends_cleanly(pair: Pair) -> None:
         AgentClient(pair.clients[0].path).stats()
 
 
-def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
+def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair):
     subprocess.run(
         ["ip", "-n", pair.namespaces[0], "link", "del", "ha"], check=True, timeout=LIMIT_S
     )
@@ -389,7 +389,7 @@ def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
         assert f"interface {interface} went down or was removed" in error
 
 
-def test_a_wrong_start_is_one_clear_line(bare_pair: Pair) -> None:
+def test_a_wrong_start_is_one_clear_line(bare_pair: Pair):
     """Each in turn of one process: what they import is the same."""
     wrong = (
         (
@@ -420,14 +420,14 @@ def test_a_wrong_start_is_one_clear_line(bare_pair: Pair) -> None:
     assert not list(bare_pair.folder.glob("*.sock"))
 
 
-def test_no_two_agents_on_one_control_socket(pair: Pair) -> None:
+def test_no_two_agents_on_one_control_socket(pair: Pair):
     result = subprocess.run(pair.command(0), capture_output=True, text=True, timeout=LIMIT_S)
     assert result.returncode == 1
     assert "an agent listens there already" in result.stderr
     assert pair.clients[0].stats().name == "a"
 
 
-def test_a_socket_left_by_a_killed_agent_is_taken_over(bare_pair: Pair) -> None:
+def test_a_socket_left_by_a_killed_agent_is_taken_over(bare_pair: Pair):
     bare_pair.start_agents()
     bare_pair.processes[0].kill()
     bare_pair.processes[0].wait()
@@ -446,7 +446,7 @@ def test_a_socket_left_by_a_killed_agent_is_taken_over(bare_pair: Pair) -> None:
     fresh.close()
 
 
-def test_agent_without_permission_names_it(bare_pair: Pair) -> None:
+def test_agent_without_permission_names_it(bare_pair: Pair):
     command = bare_pair.command(0)
     unprivileged = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", *command[4:]]
     result = subprocess.run(
@@ -456,7 +456,7 @@ def test_agent_without_permission_names_it(bare_pair: Pair) -> None:
     assert "raw sockets need root or CAP_NET_RAW" in result.stderr
 
 
-def test_round_trips_are_measured(bare_pair: Pair) -> None:
+def test_round_trips_are_measured(bare_pair: Pair):
     """TIMELY over links of 100 us: each end delays what it sends. The time that a process takes to
     answer is in it, so that real time bounds it from below alone, and the flow's life from
     above."""

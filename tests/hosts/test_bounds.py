@@ -9,7 +9,6 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,13 +29,13 @@ from pcn.hosts.structures import PAUSE, WINDOW, Event
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> int:
+def few(monkeypatch) -> int:
     """So few flows are kept."""
     monkeypatch.setattr(stats, "MOST_FLOWS", 8)
     return 8
 
 
-def test_receiver_forgets_silent_flows_beyond_its_most() -> None:
+def test_receiver_forgets_silent_flows_beyond_its_most():
     """A flow that receives packets between them stays."""
     host = WholeHost(find_scheme("pcn").configure())
     most, invented = stats.MOST_FLOWS, 3 * stats.MOST_FLOWS
@@ -54,7 +53,7 @@ def test_receiver_forgets_silent_flows_beyond_its_most() -> None:
     assert (host.receiver.stats(), host.receiver.forgotten) == ((), 0)
 
 
-def test_receiver_forgets_ended_flows_before_others(few: int) -> None:
+def test_receiver_forgets_ended_flows_before_others(few: int):
     host = WholeHost(find_scheme("pcn").configure())
     for flow in range(few):
         host.packet(1.0, flow=flow)
@@ -71,7 +70,7 @@ def test_receiver_forgets_ended_flows_before_others(few: int) -> None:
 )
 def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(
     packets: list[tuple[int, float]],
-) -> None:
+):
     """Against a dict: removal keeps the hash table whole, and the heap of windows in order."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stats, "MOST_FLOWS", 4)
@@ -80,7 +79,7 @@ def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(
         now_s = 1.0
         note = host.receiver._on_window
 
-        def on_window(event: Event) -> None:
+        def on_window(event: Event):
             flow = host.receiver._flows[event.flow]  # none that is gone
             windows = (event.at_s - flow.grid_s) / flow.period_s
             # at its end, not at another's
@@ -106,7 +105,7 @@ def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(
     assert host.receiver.timer_s == math.inf
 
 
-def test_sender_refuses_more_flows_than_its_most(few: int) -> None:
+def test_sender_refuses_more_flows_than_its_most(few: int):
     host = WholeHost(find_scheme("pcn").configure())
     for flow in range(few):
         host.start(flow)
@@ -118,7 +117,7 @@ def test_sender_refuses_more_flows_than_its_most(few: int) -> None:
     host.start(few)
 
 
-def test_sender_forgets_the_flows_that_ended_first(few: int) -> None:
+def test_sender_forgets_the_flows_that_ended_first(few: int):
     host = WholeHost(find_scheme("pcn").configure())
     host.start(0, now_s=1000.0)
     for flow in range(1, 2 * few + 1):
@@ -138,7 +137,7 @@ def test_sender_forgets_the_flows_that_ended_first(few: int) -> None:
     assert numbers == [1]  # they go on
 
 
-def test_sender_bounds_the_acknowledgements_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sender_bounds_the_acknowledgements_it_waits_for(monkeypatch):
     monkeypatch.setattr(sender_module, "_MOST_REQUESTED", 5)
     host = WholeHost(find_scheme("timely").configure({"segment_bytes": 1000}))
     host.start(1)
@@ -148,7 +147,7 @@ def test_sender_bounds_the_acknowledgements_it_waits_for(monkeypatch: pytest.Mon
     assert list(flow.requested) == list(range(last - 4, last + 1))
 
 
-def test_acknowledgement_from_before_its_packet_left_changes_nothing() -> None:
+def test_acknowledgement_from_before_its_packet_left_changes_nothing():
     host = WholeHost(find_scheme("timely").configure({"segment_bytes": 1000}))
     host.start(1)
     host.run(1e-3)
@@ -159,7 +158,7 @@ def test_acknowledgement_from_before_its_packet_left_changes_nothing() -> None:
     assert host.sender.stats()[0].rp["rtt_s"] == 0
 
 
-def test_nic_drops_control_frames_beyond_its_most() -> None:
+def test_nic_drops_control_frames_beyond_its_most():
     nic = Nic(LINE)
     for _ in range(5000):
         nic.send_control(bytes(62), 0.0)
@@ -175,7 +174,7 @@ def test_nic_drops_control_frames_beyond_its_most() -> None:
     assert nic.control_drops == 0
 
 
-def test_loop_hands_over_events_before_they_pile_up() -> None:
+def test_loop_hands_over_events_before_they_pile_up():
     """PAUSE frames of all classes, as fast as they are taken; nothing else makes the loop return
     for a second, in which all of them come; the last ones wait for its end."""
     frames, classes = 1000, 8
@@ -192,7 +191,7 @@ def test_loop_hands_over_events_before_they_pile_up() -> None:
     assert max(turns) <= 1024 + 4 * 32 * classes * 2  # resumes by expiry are events, too
 
 
-def test_log_ends_where_it_has_all_its_bytes(tmp_path: Path) -> None:
+def test_log_ends_where_it_has_all_its_bytes(tmp_path):
     path = tmp_path / "log"
     log = EventLog(path, DilatedClock(1), most_bytes=1000)
     for number in range(100):
@@ -211,7 +210,7 @@ def test_log_ends_where_it_has_all_its_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "address", ["00:00:00:00:00:02", "ff:ff:ff:ff:ff:ff", "01:80:c2:00:00:02", "00:00:00:00:00:00"]
 )
-def test_pfc_to_another_address_is_a_bad_frame(address: str) -> None:
+def test_pfc_to_another_address_is_a_bad_frame(address: str):
     """The host's own is among them."""
     frame = wire.parse_mac(address) + wire.encode_pfc(wire.PfcFrame(PEER_MAC, {3: 9}))[6:]
     with pytest.raises(wire.WireError, match=f"PFC frame to {address}, not to 01:80:c2:00:00:01"):
@@ -223,7 +222,7 @@ def test_pfc_to_another_address_is_a_bad_frame(address: str) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_frames_for_no_flow_cost_no_python(frame: bytes) -> None:
+def test_frames_for_no_flow_cost_no_python(frame: bytes):
     with Host() as host:
         host.loop.frame(frame, 1.0)
         assert not host.frames
@@ -236,7 +235,7 @@ def test_frames_for_no_flow_cost_no_python(frame: bytes) -> None:
 )
 def test_notification_is_decoded_or_refused(
     index: int, changes: list[tuple[int, int]], length: int
-) -> None:
+):
     """Whatever is changed, with checksums made right again: `WireError` or a packet, nothing
     else."""
     ends = (PEER_MAC, MAC, PEER, IP)
@@ -279,7 +278,7 @@ def test_notification_is_decoded_or_refused(
         (b"7", "JSON object"),
     ],
 )
-def test_control_server_answers_whatever_it_gets(line: bytes, error: str, tmp_path: Path) -> None:
+def test_control_server_answers_whatever_it_gets(line: bytes, error: str, tmp_path):
     def handle(request: Mapping[str, Any]) -> Any:
         if request["cmd"] == "divide":
             return 1 // 0
@@ -293,7 +292,7 @@ def test_control_server_answers_whatever_it_gets(line: bytes, error: str, tmp_pa
         assert error in answer["error"]
 
 
-def test_control_server_bounds_its_clients(tmp_path: Path) -> None:
+def test_control_server_bounds_its_clients(tmp_path):
     with ControlServer(tmp_path / "socket", lambda request: None) as server:
         clients = []
         for _ in range(70):

@@ -34,7 +34,7 @@ IPS = [wire.parse_ip(f"10.0.0.{n}") for n in range(6)]
 class Dumbbell:
     """Hosts 0 to 2 send to hosts 3 to 5 through one port."""
 
-    def __init__(self, w_min: float, seed: int) -> None:
+    def __init__(self, w_min: float, seed: int):
         clock = DilatedClock(1, origin=0.0)
         log = EventLog(None, clock)
         configured = find_scheme("pcn").configure({"w_min": w_min, "period_s": RTT})
@@ -65,24 +65,24 @@ class Dumbbell:
         self.samples: list[tuple[float, int, float]] = []
         self.woken = [float("inf")] * 3
 
-    def at(self, time: float, action: Callable[..., None], *arguments: Any) -> None:
+    def at(self, time: float, action: Callable[..., None], *arguments: Any):
         heapq.heappush(self.events, (time, next(self.ticket), action, arguments))
 
-    def start(self, host: int, flow: int, at: float) -> None:
+    def start(self, host: int, flow: int, at: float):
         request = FlowRequest(
             flow, wire.format_ip(IPS[host + 3]), wire.format_mac(MACS[host + 3]), at
         )
         self.senders[host].start(request, self.now)
         self.wake(host)
 
-    def wake(self, host: int) -> None:
+    def wake(self, host: int):
         """See to it that the NIC is called when it wants to be."""
         at = self.nics[host].wake()
         if at < self.woken[host]:
             self.woken[host] = at
             self.at(at, self.on_nic, host, at)
 
-    def on_nic(self, host: int, at: float) -> None:
+    def on_nic(self, host: int, at: float):
         if at != self.woken[host]:
             return
         self.woken[host] = float("inf")
@@ -92,7 +92,7 @@ class Dumbbell:
             self.on_switch(host, item.frame)
         self.wake(host)
 
-    def on_switch(self, port: int, frame: bytes) -> None:
+    def on_switch(self, port: int, frame: bytes):
         if self.queue:
             frame = marked(frame)
         self.queue.append((port, frame))
@@ -104,7 +104,7 @@ class Dumbbell:
         if not self.busy:
             self.depart()
 
-    def depart(self) -> None:
+    def depart(self):
         self.busy = bool(self.queue)
         if not self.queue:
             return
@@ -117,12 +117,12 @@ class Dumbbell:
         self.at(sent, self.depart)
         self.at(sent + RTT / 3, self.on_arrival, frame)
 
-    def on_pfc(self, port: int, quanta: int) -> None:
+    def on_pfc(self, port: int, quanta: int):
         self.nics[port].advance(self.now)
         self.nics[port].pfc({3: quanta}, self.now)
         self.wake(port)
 
-    def on_arrival(self, frame: bytes) -> None:
+    def on_arrival(self, frame: bytes):
         host = frame[33] - 3  # the last byte of the destination address
         receiver = self.receivers[host]
         before = receiver.timer_s
@@ -130,15 +130,15 @@ class Dumbbell:
         if receiver.timer_s != before:
             self.at(receiver.timer_s, self.on_window, receiver)
 
-    def on_window(self, receiver: Receiver) -> None:
+    def on_window(self, receiver: Receiver):
         receiver.on_timer(self.now)
         if receiver.timer_s < float("inf"):
             self.at(receiver.timer_s, self.on_window, receiver)
 
-    def on_cnp_sent(self, frame: bytes, now: float) -> None:
+    def on_cnp_sent(self, frame: bytes, now: float):
         self.at(now + RTT / 2, self.on_cnp, frame)
 
-    def on_cnp(self, frame: bytes) -> None:
+    def on_cnp(self, frame: bytes):
         packet = wire.decode(frame)
         assert isinstance(packet, wire.CnpPacket)
         host = packet.dst_ip[3]
@@ -147,12 +147,12 @@ class Dumbbell:
         self.senders[host].on_cnp(packet.flow, packet.src_ip, cnp, self.now)
         self.wake(host)
 
-    def sample(self, every: float) -> None:
+    def sample(self, every: float):
         offered = sum(min(LINE, sum(flow.rate_bps for flow in nic.flows)) for nic in self.nics)
         self.samples.append((self.now, sum(len(frame) for _, frame in self.queue), offered))
         self.at(self.now + every, self.sample, every)
 
-    def run(self, until: float) -> None:
+    def run(self, until: float):
         while self.events[0][0] <= until:
             self.now, _, action, arguments = heapq.heappop(self.events)
             action(*arguments)
@@ -167,7 +167,7 @@ def marked(frame: bytes) -> bytes:
     return bytes(copy)
 
 
-def test_the_dumbbell_of_section_7_1() -> None:
+def test_the_dumbbell_of_section_7_1():
     duration = 60e-3
     network = Dumbbell(w_min=0.1 / 4, seed=1)
     for host, flow in ((0, 1), (0, 2), (1, 3), (2, 4)):

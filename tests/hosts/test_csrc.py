@@ -32,7 +32,7 @@ timely."""
 
 
 @pytest.mark.parametrize("source", sorted(path.name for path in CSRC.glob("*.c")))
-def test_it_compiles_without_a_warning(source: str, tmp_path: Path) -> None:
+def test_it_compiles_without_a_warning(source: str, tmp_path):
     flags = [flag for flag in FLAGS if flag not in ("-shared", "-lm")]
     command = [
         *compiler(),
@@ -48,7 +48,7 @@ def test_it_compiles_without_a_warning(source: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_everything_under_the_sanitizers() -> None:
+def test_everything_under_the_sanitizers():
     environment = sanitizers.environment() or needs.missing(needs.SANITIZERS)
     folder = Path(__file__).parent
     paths = os.pathsep.join([str(folder), str(folder.parents[1])])

@@ -26,20 +26,20 @@ def reaction_point(**parameters: float) -> DcqcnReactionPoint:
     return rp
 
 
-def run_until(rp: DcqcnReactionPoint, end_s: float) -> None:
+def run_until(rp: DcqcnReactionPoint, end_s: float):
     """All timers that fall due until then."""
     while rp.timer_s is not None and rp.timer_s <= end_s:
         rp.on_timer(rp.timer_s)
 
 
-def test_a_flow_starts_at_line_rate_with_alpha_1() -> None:
+def test_a_flow_starts_at_line_rate_with_alpha_1():
     rp = reaction_point()
     assert (rp.rate_bps, rp.target_bps, rp.alpha) == (LINE, LINE, 1.0)
     assert rp.timer_s == K
     assert rp.due_bytes == B
 
 
-def test_cnps_back_to_back_halve_the_rate() -> None:  # 1.2
+def test_cnps_back_to_back_halve_the_rate():  # 1.2
     rp = reaction_point()
     rates = []
     for number in range(5):
@@ -52,7 +52,7 @@ def test_cnps_back_to_back_halve_the_rate() -> None:  # 1.2
     assert rp.alpha == pytest.approx(1.0)
 
 
-def test_a_cut_takes_the_old_alpha() -> None:  # 1.2
+def test_a_cut_takes_the_old_alpha():  # 1.2
     rp = reaction_point()
     expire(rp, 177)
     alpha = rp.alpha
@@ -61,7 +61,7 @@ def test_a_cut_takes_the_old_alpha() -> None:  # 1.2
     assert rp.alpha == pytest.approx((1 - G) * alpha + G)
 
 
-def test_alpha_halves_in_177_steps_without_cnp() -> None:  # 1.3: 177.1, that is 9.74 ms
+def test_alpha_halves_in_177_steps_without_cnp():  # 1.3: 177.1, that is 9.74 ms
     rp = reaction_point()
     expire(rp, 177)
     assert rp.alpha == pytest.approx(0.5, rel=1e-3)
@@ -70,7 +70,7 @@ def test_alpha_halves_in_177_steps_without_cnp() -> None:  # 1.3: 177.1, that is
     assert rp.timer_s == pytest.approx(178 * K)
 
 
-def test_a_cnp_restarts_alphas_timer() -> None:  # Fig. 7
+def test_a_cnp_restarts_alphas_timer():  # Fig. 7
     rp = reaction_point()
     run_until(rp, 1.5 * K)
     alpha = rp.alpha
@@ -82,7 +82,7 @@ def test_a_cnp_restarts_alphas_timer() -> None:  # Fig. 7
     assert rp.alpha == pytest.approx((1 - G) * after)
 
 
-def test_fast_recovery_has_five_iterations() -> None:  # 1.4
+def test_fast_recovery_has_five_iterations():  # 1.4
     rp = reaction_point()
     rp.on_cnp(NOTICE, 0.0)
     shares = []
@@ -103,7 +103,7 @@ def cut_twice() -> DcqcnReactionPoint:
 
 
 @pytest.mark.parametrize("event", [expire, send], ids=["timer", "bytes"])
-def test_additive_increase_follows_fast_recovery(event: object) -> None:  # 1.5, 1.6
+def test_additive_increase_follows_fast_recovery(event: object):  # 1.5, 1.6
     assert callable(event)
     rp = cut_twice()
     event(rp, 5)
@@ -116,7 +116,7 @@ def test_additive_increase_follows_fast_recovery(event: object) -> None:  # 1.5,
         assert rp.rate_bps == pytest.approx(rate)
 
 
-def test_hyper_increase_needs_both_counters_above_f() -> None:  # 1.6
+def test_hyper_increase_needs_both_counters_above_f():  # 1.6
     """FR while max(T, BC) < F, hyper increase when min(T, BC) > F, additive increase else."""
     for expiries in range(10):
         for counts in range(10):
@@ -132,7 +132,7 @@ def test_hyper_increase_needs_both_counters_above_f() -> None:  # 1.6
             assert rise == pytest.approx(expected), (expiries, counts)
 
 
-def test_a_cnp_resets_counters_and_byte_counter() -> None:  # Fig. 7
+def test_a_cnp_resets_counters_and_byte_counter():  # Fig. 7
     rp = cut_twice()
     expire(rp, 8)
     send(rp, 8)
@@ -144,21 +144,21 @@ def test_a_cnp_resets_counters_and_byte_counter() -> None:  # Fig. 7
     assert rp.timer_s == 1.0 + T
 
 
-def test_the_rate_never_exceeds_the_line() -> None:
+def test_the_rate_never_exceeds_the_line():
     rp = reaction_point()
     expire(rp, 100)
     send(rp, 100)
     assert (rp.rate_bps, rp.target_bps) == (LINE, LINE)
 
 
-def test_the_rate_has_a_floor() -> None:
+def test_the_rate_has_a_floor():
     rp = reaction_point()
     for _ in range(100):
         rp.on_cnp(NOTICE, 0.0)
     assert rp.rate_bps == 1e6
 
 
-def test_timers_of_different_length_keep_their_own_time() -> None:
+def test_timers_of_different_length_keep_their_own_time():
     """Alpha every 55 us, the rate every 300 us."""
     rp = reaction_point(rate_timer_s=300e-6)
     rp.on_cnp(NOTICE, 0.0)
@@ -179,7 +179,7 @@ def test_timers_of_different_length_keep_their_own_time() -> None:
 )
 def test_any_run_is_that_of_a_model_that_ticks_each_microsecond(
     cnps: list[int], bytes_per_us: int, rate_timer: int
-) -> None:
+):
     """Fig. 7 once more, written with counters that tick instead of times."""
     counter = 100_000
     rp = reaction_point(rate_timer_s=rate_timer * 1e-6, byte_counter_bytes=counter)
@@ -187,7 +187,7 @@ def test_any_run_is_that_of_a_model_that_ticks_each_microsecond(
     alpha = 1.0
     alpha_age = timer_age = t = bc = counted = 0
 
-    def increase() -> None:
+    def increase():
         nonlocal rc, rt
         if max(t, bc) >= 5:
             rt = min(LINE, rt + (R_HAI if min(t, bc) > 5 else R_AI))
@@ -226,7 +226,7 @@ def test_any_run_is_that_of_a_model_that_ticks_each_microsecond(
 
 
 @given(st.lists(st.sampled_from(["cnp", "timer", "bytes"]), max_size=200), st.floats(0.1, 100))
-def test_what_holds_after_any_events(events: list[str], spacing_us: float) -> None:
+def test_what_holds_after_any_events(events: list[str], spacing_us: float):
     rp = reaction_point()
     now = 0.0
     for event in events:
@@ -253,7 +253,7 @@ def test_what_holds_after_any_events(events: list[str], spacing_us: float) -> No
         assert rp.due_bytes > rp.sent_bytes
 
 
-def test_the_first_marked_packet_is_notified_at_once_then_one_each_50_us() -> None:  # 1.1
+def test_the_first_marked_packet_is_notified_at_once_then_one_each_50_us():  # 1.1
     np = DcqcnNotificationPoint(DcqcnParameters())
     assert np.period_s is None
     sent = [at for at in range(1000) if np.on_marked(at * 1.000001e-6) is not None]
@@ -262,9 +262,7 @@ def test_the_first_marked_packet_is_notified_at_once_then_one_each_50_us() -> No
 
 
 @given(st.lists(st.floats(0, 1e-3), min_size=1, max_size=300).map(sorted))
-def test_cnps_are_never_closer_than_n_and_each_has_its_marked_packet(
-    marked: list[float],
-) -> None:  # 1.1
+def test_cnps_are_never_closer_than_n_and_each_has_its_marked_packet(marked: list[float]):  # 1.1
     np = DcqcnNotificationPoint(DcqcnParameters())
     sent = [at for at in marked if np.on_marked(at) is not None]
     assert sent[0] == marked[0]
@@ -274,7 +272,7 @@ def test_cnps_are_never_closer_than_n_and_each_has_its_marked_packet(
         assert any(earlier <= at < earlier + 50e-6 for earlier in sent)
 
 
-def test_the_usual_tuning_is_the_default() -> None:
+def test_the_usual_tuning_is_the_default():
     parameters = schemes["dcqcn"].configure().parameters
     assert parameters == DcqcnParameters(
         g=1 / 256, f=5, cnp_interval_s=50e-6, alpha_timer_s=55e-6, rate_timer_s=55e-6,
@@ -300,6 +298,6 @@ def test_the_usual_tuning_is_the_default() -> None:
         ({"p_max": -0.01}, "p_max = -0.01"),
     ],
 )
-def test_bad_settings_are_named(values: dict[str, str | float], message: str) -> None:
+def test_bad_settings_are_named(values: dict[str, str | float], message: str):
     with pytest.raises(SchemeError, match=message):
         schemes["dcqcn"].configure(values)

@@ -19,7 +19,7 @@ class Simulated:
     """Whole ns, one at a time: every event of rdma-hw.cc's *Mlx functions, in the order in which
     ns-3 has them."""
 
-    def __init__(self, alpha_ns: int, cut_ns: int, timer_ns: int, of: DcqcnNs3Parameters) -> None:
+    def __init__(self, alpha_ns: int, cut_ns: int, timer_ns: int, of: DcqcnNs3Parameters):
         self.alpha_ns, self.cut_ns, self.timer_ns, self.of = alpha_ns, cut_ns, timer_ns, of
         self.rate = self.target = LINE
         self.alpha = 1.0
@@ -28,13 +28,13 @@ class Simulated:
         self.stage = 0
         self.alpha_at = self.cut_at = self.timer_at = -1
 
-    def cnp(self, now: int) -> None:
+    def cnp(self, now: int):
         self.alpha_cnp = self.cut_cnp = True
         if self.first:
             self.first, self.alpha_cnp = False, False
             self.alpha_at, self.cut_at = now + self.alpha_ns, now + self.cut_ns + 1
 
-    def step(self, now: int) -> None:
+    def step(self, now: int):
         of = self.of
         if now == self.alpha_at:
             self.alpha = (1 - of.g) * self.alpha + (of.g if self.alpha_cnp else 0)
@@ -60,7 +60,7 @@ class Simulated:
 
 def agrees(
     cnps_ns: list[int], alpha_ns: int, cut_ns: int, timer_ns: int, f: int, clamp: int, g: float
-) -> None:
+):
     """CNPs fall between two events: at 1 us and a half, as it were, of a grid of even ns."""
     parameters = DcqcnNs3Parameters(
         g=g, f=f, clamp=clamp, alpha_interval_s=alpha_ns * 1e-9, cut_interval_s=cut_ns * 1e-9,
@@ -106,7 +106,7 @@ def test_rp_has_the_rates_of_ns3s_events(
     f: int,
     clamp: int,
     g: float,
-) -> None:
+):
     cnps = [first]
     for gap in gaps:
         at = cnps[-1] + gap
@@ -122,7 +122,7 @@ def test_rp_has_the_rates_of_ns3s_events(
     agrees(cnps, alpha_ns, cuts * alpha_ns, timer_ns, f, clamp, g)
 
 
-def test_first_cut_waits_for_an_interval_and_halves() -> None:
+def test_first_cut_waits_for_an_interval_and_halves():
     rp = DcqcnNs3ReactionPoint(LINE, DcqcnNs3Parameters())
     rp.on_cnp(CNP, 1e-3)
     assert (rp.rate_bps, rp.timer_s) == (LINE, pytest.approx(1e-3 + 4e-6 + 1e-9))
@@ -131,7 +131,7 @@ def test_first_cut_waits_for_an_interval_and_halves() -> None:
     assert rp.target_bps == LINE
 
 
-def test_cuts_in_a_row_keep_the_target_and_clamp_lowers_it() -> None:
+def test_cuts_in_a_row_keep_the_target_and_clamp_lowers_it():
     for clamp, target in ((0, LINE), (1, LINE * (1 - (1 - 1 / 256) ** 4 / 2))):
         rp = DcqcnNs3ReactionPoint(LINE, DcqcnNs3Parameters(clamp=clamp))
         for at in (0.0, 4.5e-6):
@@ -141,12 +141,12 @@ def test_cuts_in_a_row_keep_the_target_and_clamp_lowers_it() -> None:
         assert rp.target_bps == pytest.approx(target)
 
 
-def test_np_reports_each_marked_packet() -> None:
+def test_np_reports_each_marked_packet():
     np = DcqcnNs3NotificationPoint(DcqcnNs3Parameters())
     assert [np.on_marked(at) for at in (0.0, 0.0, 1e-9)] == [CNP] * 3
 
 
-def test_rate_never_falls_below_the_least() -> None:
+def test_rate_never_falls_below_the_least():
     rp = find_scheme("dcqcn-ns3").configure({"min_rate_bps": 5e9}).new_rp(LINE)
     for step in range(100):
         rp.on_cnp(CNP, step * 4e-6)

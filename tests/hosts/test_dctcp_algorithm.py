@@ -17,7 +17,7 @@ def rp(**settings: float) -> DctcpReactionPoint:
     return point
 
 
-def window(of: DctcpReactionPoint, marked: int, frames: int) -> None:
+def window(of: DctcpReactionPoint, marked: int, frames: int):
     """A window of packets is acknowledged, the first ones marked; the next window has been sent by
     then."""
     sent = of.sent_bytes
@@ -26,7 +26,7 @@ def window(of: DctcpReactionPoint, marked: int, frames: int) -> None:
         of.on_ack(Ack(1e-4, Mark.CE if number < marked else Mark.NONE, FRAME), 0.0)
 
 
-def test_alpha_is_the_moving_average_of_the_share_of_marked_packets() -> None:
+def test_alpha_is_the_moving_average_of_the_share_of_marked_packets():
     """Equation 1: it converges to the share, by 1 - g a window."""
     reaction_point = rp(init_window_bytes=100 * FRAME)
     window(reaction_point, 25, 100)
@@ -40,7 +40,7 @@ def test_alpha_is_the_moving_average_of_the_share_of_marked_packets() -> None:
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5, 0.1])
-def test_window_falls_by_half_of_alpha_once_a_window(alpha: float) -> None:
+def test_window_falls_by_half_of_alpha_once_a_window(alpha: float):
     """Equation 2."""
     reaction_point = rp(init_window_bytes=100 * FRAME, g=1e-6)
     reaction_point.alpha, reaction_point.sent_bytes = alpha, 100 * FRAME
@@ -56,7 +56,7 @@ def test_window_falls_by_half_of_alpha_once_a_window(alpha: float) -> None:
     assert reaction_point.window_bytes == pytest.approx(before * (1 - alpha / 2), rel=1e-4)
 
 
-def test_window_grows_by_what_is_acknowledged_and_then_by_a_frame_a_window() -> None:
+def test_window_grows_by_what_is_acknowledged_and_then_by_a_frame_a_window():
     reaction_point = rp(init_window_bytes=10 * FRAME)
     for _ in range(10):
         reaction_point.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
@@ -68,7 +68,7 @@ def test_window_grows_by_what_is_acknowledged_and_then_by_a_frame_a_window() -> 
     assert reaction_point.window_bytes == pytest.approx(before + FRAME, rel=0.01)
 
 
-def test_loss_halves_the_window_once_and_the_timer_leaves_a_frame() -> None:
+def test_loss_halves_the_window_once_and_the_timer_leaves_a_frame():
     reaction_point = rp(init_window_bytes=100 * FRAME)
     reaction_point.sent_bytes = 100 * FRAME
     reaction_point.on_ack(Ack(1e-4, Mark.NONE, 0), 0.0)
@@ -86,6 +86,6 @@ def test_loss_halves_the_window_once_and_the_timer_leaves_a_frame() -> None:
     assert reaction_point.window_bytes > halved / 2
 
 
-def test_first_window_is_not_above_the_largest() -> None:
+def test_first_window_is_not_above_the_largest():
     with pytest.raises(ValueError, match="init_window <= max_window must hold"):
         rp(init_window_bytes=2000, max_window_bytes=1000)

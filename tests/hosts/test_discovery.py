@@ -47,15 +47,13 @@ def _as_before() -> Iterator[None]:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path) -> Path:
     path = tmp_path / "stay.py"
     path.write_text(SOURCE)
     return path
 
 
-def test_a_file_s_scheme_is_found_by_name_from_then_on(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_s_scheme_is_found_by_name_from_then_on(file: Path, monkeypatch):
     monkeypatch.chdir(file.parent)
     scheme = find_scheme("stay.py:STAY")
     assert scheme.reference == f"{file}:STAY"
@@ -66,7 +64,7 @@ def test_a_file_s_scheme_is_found_by_name_from_then_on(
     assert "stay" in names()
 
 
-def test_another_process_finds_it_by_its_reference(file: Path, tmp_path: Path) -> None:
+def test_another_process_finds_it_by_its_reference(file: Path, tmp_path):
     reference = find_scheme(f"{file}:STAY").reference
     script = f"from pcn.hosts.algorithms import find_scheme; print(find_scheme({reference!r}).name)"
     done = subprocess.run(
@@ -87,7 +85,7 @@ def test_another_process_finds_it_by_its_reference(file: Path, tmp_path: Path) -
         ("pcn@{}", "a program is a .p4 file, or the .json that p4c made of one"),
     ],
 )
-def test_discovery_names_each_fault(text: str, message: str, file: Path) -> None:
+def test_discovery_names_each_fault(text: str, message: str, file: Path):
     with pytest.raises(SchemeError) as error:
         find_scheme(text.format(file))
     assert message in str(error.value)
@@ -97,27 +95,27 @@ def test_discovery_names_each_fault(text: str, message: str, file: Path) -> None
     ("line", "error"),
     [("x = 1 / 0", "ZeroDivisionError"), ("import nosuch", "ModuleNotFoundError")],
 )
-def test_a_file_that_fails_is_named_with_its_line(line: str, error: str, file: Path) -> None:
+def test_a_file_that_fails_is_named_with_its_line(line: str, error: str, file: Path):
     file.write_text(f"\n\n{line}\n")
     with pytest.raises(SchemeError, match=rf"stay\.py:3: {error}: "):
         find_scheme(f"{file}:STAY")
 
 
-def test_a_missing_file_is_one_error_without_causes() -> None:
+def test_a_missing_file_is_one_error_without_causes():
     with pytest.raises(SchemeError) as error:
         find_scheme("nosuch.py:STAY")
     assert error.value.__cause__ is None
     assert error.value.__suppress_context__
 
 
-def test_a_fault_in_a_file_is_the_direct_cause(file: Path) -> None:
+def test_a_fault_in_a_file_is_the_direct_cause(file: Path):
     file.write_text("x = 1 / 0")
     with pytest.raises(SchemeError) as error:
         find_scheme(f"{file}:STAY")
     assert isinstance(error.value.__cause__, ZeroDivisionError)
 
 
-def test_another_program_makes_another_scheme(tmp_path: Path) -> None:
+def test_another_program_makes_another_scheme(tmp_path):
     (tmp_path / "mine.json").write_text("{}")
     scheme = find_scheme(f"dcqcn@{tmp_path / 'mine.json'}")
     assert (scheme.name, scheme.program, scheme.marking) == (
@@ -129,7 +127,7 @@ def test_another_program_makes_another_scheme(tmp_path: Path) -> None:
     assert find_scheme(scheme.reference) is scheme
 
 
-def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path: Path) -> None:
+def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path):
     """A package as pip leaves it: a module, and metadata beside it."""
     info = tmp_path / "stay-1.dist-info"
     info.mkdir()
@@ -147,21 +145,21 @@ def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path: Pa
     assert done.stdout == f"stay {tmp_path / 'mine.json'}\n"
 
 
-def test_an_entry_point_that_is_no_scheme_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_that_is_no_scheme_is_named(monkeypatch):
     point = importlib.metadata.EntryPoint("stay", "os:sep", GROUP)
     monkeypatch.setattr(discovery, "_installed", lambda: [point])
     with pytest.raises(SchemeError, match="entry point stay = os:sep isn't a Scheme of that name"):
         find_scheme("stay")
 
 
-def test_a_scheme_s_reference_is_its_name_unless_it_comes_from_a_file() -> None:
+def test_a_scheme_s_reference_is_its_name_unless_it_comes_from_a_file():
     ours = find_scheme("pcn")
     assert isinstance(ours, Scheme)
     assert ours.reference == "pcn"
 
 
 @pytest.mark.parametrize("name", ["dcqcn", "qcn", "qcn-t", "timely"])
-def test_no_least_rate_is_above_the_line_s(name: str) -> None:
+def test_no_least_rate_is_above_the_line_s(name: str):
     rp = find_scheme(name).configure({"min_rate_bps": 1e12}).new_rp(10e9)
     rp.on_start(0.0)
     rp.on_cnp(Cnp(Mark.CE, 0.0), 1e-3)

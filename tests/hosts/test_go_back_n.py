@@ -27,7 +27,7 @@ def configured(scheme: str = WINDOW, **parameters: float) -> Configured:
     return replace(chosen, reaction_point=Repeating).configure(parameters)
 
 
-def lossy(pair: Pair, data: Set[int] = frozenset(), answers: Set[int] = frozenset()) -> None:
+def lossy(pair: Pair, data: Set[int] = frozenset(), answers: Set[int] = frozenset()):
     """Loses these of the frames that pass, counted by kind."""
     seen = {"data": 0, "answers": 0}
 
@@ -49,7 +49,7 @@ def lossy(pair: Pair, data: Set[int] = frozenset(), answers: Set[int] = frozense
 @example(size=1000, packets=1, data={0, 1, 2}, answers={0}, first=0)
 def test_flow_arrives_whole_whatever_is_lost(
     size: int, packets: int, data: set[int], answers: set[int], first: int
-) -> None:
+):
     """Each packet once, in order; also where PSNs begin anew."""
     pair = Pair(configured(window_bytes=packets * DATA))
     lossy(pair, data, answers)
@@ -69,7 +69,7 @@ def test_flow_arrives_whole_whatever_is_lost(
     assert (sent.repeated_packets > 0) >= any(number < flow.packets for number in data)
 
 
-def test_nak_goes_back_to_the_packet_that_is_missing() -> None:
+def test_nak_goes_back_to_the_packet_that_is_missing():
     """It, and what has left since, is sent again, and the RP gets it as lost, without a timeout."""
     pair = Pair(configured(window_bytes=8 * DATA))
     lossy(pair, {20})
@@ -86,7 +86,7 @@ def test_nak_goes_back_to_the_packet_that_is_missing() -> None:
     assert sent.bytes == 108 * DATA
 
 
-def test_last_packet_that_is_lost_is_repeated_after_the_timeout() -> None:
+def test_last_packet_that_is_lost_is_repeated_after_the_timeout():
     pair = Pair(configured(window_bytes=8 * DATA))
     lossy(pair, {9})
     flow = pair.start(size_bytes=9_500)
@@ -100,7 +100,7 @@ def test_last_packet_that_is_lost_is_repeated_after_the_timeout() -> None:
     assert flow.end_at_s == pytest.approx(TIMEOUT + 3 * RTT, abs=2 * RTT)
 
 
-def test_flow_without_window_repeats_too() -> None:
+def test_flow_without_window_repeats_too():
     """Its packets request acknowledgements each, as the RP decides nothing about them."""
     pair = Pair(configured("pfc"))
     lossy(pair, {3, 40}, {5, 6, 7})
@@ -110,7 +110,7 @@ def test_flow_without_window_repeats_too() -> None:
     assert [stat.packets for stat in pair.hosts[1].receiver.stats()] == [200]
 
 
-def test_flow_fails_where_nothing_is_acknowledged() -> None:
+def test_flow_fails_where_nothing_is_acknowledged():
     """Seven timeouts in a row are borne; others go on."""
     pair = Pair(configured(window_bytes=3 * DATA))
     pair.on_the_way = lambda frame, now: None
@@ -123,7 +123,7 @@ def test_flow_fails_where_nothing_is_acknowledged() -> None:
     assert pair.hosts[0].nic.flows == ()
 
 
-def test_flow_that_was_stopped_with_losses_starts_again() -> None:
+def test_flow_that_was_stopped_with_losses_starts_again():
     """The receiver counts from the new flow's first packet on."""
     pair = Pair(configured(window_bytes=8 * DATA))
     lossy(pair, set(range(5, 13)))
@@ -139,7 +139,7 @@ def test_flow_that_was_stopped_with_losses_starts_again() -> None:
     assert after.packets - before.packets == 50
 
 
-def test_receiver_that_has_forgotten_a_flow_ends_it_and_no_other() -> None:
+def test_receiver_that_has_forgotten_a_flow_ends_it_and_no_other():
     """What comes before a first packet has no answer."""
     pair = Pair(configured(window_bytes=4 * DATA))
     flow = pair.start()
@@ -150,7 +150,7 @@ def test_receiver_that_has_forgotten_a_flow_ends_it_and_no_other() -> None:
     assert [stat.packets for stat in pair.hosts[1].receiver.stats()] == [0]
 
 
-def test_nak_of_a_flow_that_repeats_nothing_is_counted() -> None:
+def test_nak_of_a_flow_that_repeats_nothing_is_counted():
     pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 4 * DATA}))
     flow = pair.start()
     pair.run(5 * RTT)
@@ -161,7 +161,7 @@ def test_nak_of_a_flow_that_repeats_nothing_is_counted() -> None:
 
 
 @pytest.mark.parametrize("packets", [2, 8, 16])
-def test_flow_that_loses_nothing_sends_as_one_that_repeats_nothing(packets: int) -> None:
+def test_flow_that_loses_nothing_sends_as_one_that_repeats_nothing(packets: int):
     rates = []
     for of in (
         configured(window_bytes=packets * DATA),

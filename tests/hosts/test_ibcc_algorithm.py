@@ -21,12 +21,12 @@ from pcn.topologies.star import star
 LINE, TIMER = 40e9, 150e-6
 
 
-def becns(rp: IbccReactionPoint, n: int, now_s: float = 0.0) -> None:
+def becns(rp: IbccReactionPoint, n: int, now_s: float = 0.0):
     for _ in range(n):
         rp.on_cnp(Cnp(Mark.CE), now_s)
 
 
-def test_the_rate_is_the_line_s_over_the_index_and_one() -> None:
+def test_the_rate_is_the_line_s_over_the_index_and_one():
     rp = IbccReactionPoint(LINE, IbccParameters())
     rp.on_start(0.0)
     assert (rp.rate_bps, rp.timer_s) == (LINE, None)
@@ -39,7 +39,7 @@ def test_the_rate_is_the_line_s_over_the_index_and_one() -> None:
     assert (rp.ccti, rp.rate_bps) == (127, LINE / 128)
 
 
-def test_the_step_is_a_parameter() -> None:
+def test_the_step_is_a_parameter():
     rp = IbccReactionPoint(LINE, IbccParameters(ccti_increase=2, ccti_limit=5))
     becns(rp, 2)
     assert rp.ccti == 4
@@ -47,7 +47,7 @@ def test_the_step_is_a_parameter() -> None:
     assert rp.ccti == 5
 
 
-def test_the_timer_runs_from_the_first_becn_to_index_0() -> None:
+def test_the_timer_runs_from_the_first_becn_to_index_0():
     rp = IbccReactionPoint(LINE, IbccParameters())
     becns(rp, 3, now_s=1e-3)
     expired = []
@@ -61,9 +61,7 @@ def test_the_timer_runs_from_the_first_becn_to_index_0() -> None:
 
 
 @given(st.lists(st.booleans(), max_size=300), st.integers(1, 255), st.integers(1, 300))
-def test_whatever_happens_index_and_rate_stay_in_bounds(
-    events: list[bool], step: int, limit: int
-) -> None:
+def test_whatever_happens_index_and_rate_stay_in_bounds(events: list[bool], step: int, limit: int):
     rp = IbccReactionPoint(LINE, IbccParameters(ccti_increase=step, ccti_limit=limit))
     now = 0.0
     for is_becn in events:
@@ -77,14 +75,14 @@ def test_whatever_happens_index_and_rate_stay_in_bounds(
         assert (rp.timer_s is None) == (rp.ccti == 0)
 
 
-def test_every_marked_packet_is_answered() -> None:
+def test_every_marked_packet_is_answered():
     np = IbccNotificationPoint(IbccParameters())
     assert [np.on_marked(now) for now in (0.0, 1e-9, 2e-9)] == [Cnp(Mark.CE)] * 3
     assert np.period_s is None
 
 
 @pytest.mark.parametrize("flow_control", ["pfc", "credits"])
-def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control: str) -> None:
+def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control: str):
     """Eight at line rate into one: the queue falls below twice the threshold, where no CC leaves
     all buffers full; the line is used by half at least, and flows get about as much."""
     topology = replace(star(senders=8, rate_bps=40e9, delay_s=2e-6), flow_control=flow_control)
@@ -111,7 +109,7 @@ def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control: str) -> None:
 # ---- with TCD ----
 
 
-def test_with_tcd_a_becn_adds_two_and_ue_holds() -> None:
+def test_with_tcd_a_becn_adds_two_and_ue_holds():
     rp = IbccTcdReactionPoint(LINE, IbccTcdParameters())
     rp.on_cnp(Cnp(Mark.UE), 0.0)
     assert (rp.ccti, rp.timer_s) == (0, None)
@@ -121,7 +119,7 @@ def test_with_tcd_a_becn_adds_two_and_ue_holds() -> None:
     assert (rp.ccti, rp.timer_s) == (4, pytest.approx(140e-6 + TIMER))
 
 
-def test_np_with_tcd_notifies_ue_for_a_period_with_ue_alone() -> None:
+def test_np_with_tcd_notifies_ue_for_a_period_with_ue_alone():
     np = IbccTcdNotificationPoint(IbccTcdParameters())
     assert np.on_window(Window(10, 0, 3, 10_000, 0.0, 1e-6)) == Cnp(Mark.UE)
     assert np.on_window(Window(10, 1, 3, 10_000, 0.0, 1e-6)) is None  # each CE was told at once
@@ -129,7 +127,7 @@ def test_np_with_tcd_notifies_ue_for_a_period_with_ue_alone() -> None:
     assert np.on_marked(0.0) == Cnp(Mark.CE)
 
 
-def test_with_tcd_a_victim_of_credits_keeps_its_rate() -> None:
+def test_with_tcd_a_victim_of_credits_keeps_its_rate():
     """TCD's Fig. 2 with credits: what all of a0 to a14 send at once stops t0, where s0's flow to r0
     has more queue than the threshold. IB CC slows s0 down, with TCD it stays at its rate, and no
     packet of it is marked CE."""

@@ -4,7 +4,6 @@ others go on."""
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,13 +21,13 @@ def setting(name: str, value: Any) -> Callable[[Fragile], None]:
 
 
 def raising(error: Exception) -> Callable[[Fragile], None]:
-    def wrong(rp: Fragile) -> None:
+    def wrong(rp: Fragile):
         raise error
 
     return wrong
 
 
-def standing_timer(rp: Fragile) -> None:
+def standing_timer(rp: Fragile):
     rp.timer_s = 0.5
     rp.on_timer = lambda now_s: None
 
@@ -38,7 +37,7 @@ def standing_timer(rp: Fragile) -> None:
 
 @pytest.mark.parametrize("mark", list(Mark))
 @pytest.mark.parametrize("name", ["pcn", "pcn-time", "pcn-x"])
-def test_sender_drops_cnp_without_the_rate_that_its_scheme_needs(name: str, mark: Mark) -> None:
+def test_sender_drops_cnp_without_the_rate_that_its_scheme_needs(name: str, mark: Mark):
     host = WholeHost(find_scheme(name).configure())
     host.start(1)
     host.sender.on_cnp(1, PEER, Cnp(mark, 0.0), 0.1)
@@ -51,7 +50,7 @@ def test_sender_drops_cnp_without_the_rate_that_its_scheme_needs(name: str, mark
     assert host.sender.unusable_cnps == 0
 
 
-def test_sender_takes_cnp_without_rate_where_the_scheme_has_none() -> None:
+def test_sender_takes_cnp_without_rate_where_the_scheme_has_none():
     host = WholeHost(find_scheme("dcqcn").configure())
     host.start(1)
     host.sender.on_cnp(1, PEER, Cnp(Mark.CE, 0.0), 0.1)
@@ -74,7 +73,7 @@ STEPS_S = st.sampled_from([0.0, 1e-9, 1e-6, 1e-4, 3e-3])
 )
 @settings(settings.get_profile("few"))
 @given(messages=st.lists(st.tuples(MESSAGES, STEPS_S), max_size=40))
-def test_nothing_that_the_wire_carries_ends_a_flow(name: str, messages: list[Any]) -> None:
+def test_nothing_that_the_wire_carries_ends_a_flow(name: str, messages: list[Any]):
     # live hosts have one path
     host = WholeHost(find_scheme(name).configure({"paths": 1} if name == "nscc" else {}))
     host.start(1, payload_bytes=1000)
@@ -114,9 +113,7 @@ def test_nothing_that_the_wire_carries_ends_a_flow(name: str, messages: list[Any
         (standing_timer, "timer_s is 0.5 after 0.5 s"),
     ],
 )
-def test_rp_that_fails_ends_its_flow_alone(
-    wrong: Callable[[Fragile], None], error: str, tmp_path: Path
-) -> None:
+def test_rp_that_fails_ends_its_flow_alone(wrong: Callable[[Fragile], None], error: str, tmp_path):
     log = tmp_path / "log"
     host = WholeHost(fragile(wrong), log)
     host.start(1)
@@ -142,8 +139,8 @@ def test_rp_that_fails_ends_its_flow_alone(
     assert host.states() == {1: "waiting", 2: "sending"}
 
 
-def test_rp_that_begins_wrongly_is_an_answer_to_start() -> None:
-    def on_start(rp: Fragile, now_s: float) -> None:
+def test_rp_that_begins_wrongly_is_an_answer_to_start():
+    def on_start(rp: Fragile, now_s: float):
         raise LookupError("own")
 
     configured = fragile(setting("rate_bps", 1.0))
@@ -171,9 +168,7 @@ def test_rp_that_begins_wrongly_is_an_answer_to_start() -> None:
         (lambda: Cnp(Mark.CE, "fast"), "TypeError"),
     ],
 )
-def test_np_that_fails_ends_its_own_cnps_alone(
-    wrong: Callable[[], Any], error: str, ecn: int
-) -> None:
+def test_np_that_fails_ends_its_own_cnps_alone(wrong: Callable[[], Any], error: str, ecn: int):
     host = WholeHost(fragile_np(wrong))
     for psn in range(3):
         host.packet(1.0, flow=1, psn=psn, ecn=ecn)
@@ -195,7 +190,7 @@ def test_np_that_fails_ends_its_own_cnps_alone(
     assert host.receiver.timer_s == math.inf
 
 
-def test_np_that_cannot_be_made_leaves_its_flow_counted() -> None:
+def test_np_that_cannot_be_made_leaves_its_flow_counted():
     configured = Scheme(
         "none",
         "",

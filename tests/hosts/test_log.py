@@ -15,7 +15,7 @@ from pcn.hosts.clock import DilatedClock
 from pcn.hosts.log import EventLog
 
 
-def test_events_are_lines_in_order_at_nominal_times(tmp_path: Path) -> None:
+def test_events_are_lines_in_order_at_nominal_times(tmp_path):
     path, clock = tmp_path / "h0.jsonl", DilatedClock(400)
     clock.set_epoch(0.0)
     log = EventLog(path, clock)
@@ -27,7 +27,7 @@ def test_events_are_lines_in_order_at_nominal_times(tmp_path: Path) -> None:
     assert log.errno == 0
 
 
-def test_log_that_can_t_be_written_counts_its_lines() -> None:
+def test_log_that_can_t_be_written_counts_its_lines():
     log = EventLog(Path("/dev/full"), DilatedClock(400))
     for number in range(2):
         log.write(0.0, "rate", flow=1)
@@ -38,7 +38,7 @@ def test_log_that_can_t_be_written_counts_its_lines() -> None:
 
 @settings(settings.get_profile("few"))
 @given(Steps)
-def test_log_counts_every_line_it_loses(steps: list[int | str | None]) -> None:
+def test_log_counts_every_line_it_loses(steps: list[int | str | None]):
     """The disk gets full and free again at any byte; the file has whole lines in order, which state
     how many are missing where."""
 

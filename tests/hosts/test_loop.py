@@ -36,9 +36,7 @@ PEER_MAC, PEER = wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1")
 class Host:
     """A host behind a datagram socket, which carries frames as a packet socket does."""
 
-    def __init__(
-        self, dilation: float = 1.0, origin: float | None = None, delay_s: float = 0.0
-    ) -> None:
+    def __init__(self, dilation: float = 1.0, origin: float | None = None, delay_s: float = 0.0):
         self.clock = DilatedClock(dilation, origin)
         configured = find_scheme("pfc").configure()
         log = EventLog(None, self.clock)
@@ -66,17 +64,17 @@ class Host:
             self.quiet.fileno(),
         )
 
-    def _on_frame(self, event: Event) -> None:
+    def _on_frame(self, event: Event):
         self.frames.append(event.frame)
 
     def __enter__(self) -> Host:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         for end in (self.near, self.far, self.quiet, self.caller):
             end.close()
 
-    def run_until(self, condition: Callable[[], object]) -> None:
+    def run_until(self, condition: Callable[[], object]):
         """In turns of a millisecond of real time, however many it takes."""
 
         def after_a_turn() -> object:
@@ -126,7 +124,7 @@ def taken(host: Host, frame: bytes) -> str:
 
 
 @pytest.mark.parametrize("index", range(9))
-def test_frames_are_what_they_are(index: int) -> None:
+def test_frames_are_what_they_are(index: int):
     frame = samples()[index]
     with Host() as host:
         assert taken(host, frame) == reading(frame)
@@ -134,7 +132,7 @@ def test_frames_are_what_they_are(index: int) -> None:
 
 
 @given(st.integers(0, 8), st.randoms(use_true_random=False))
-def test_damaged_frames_are_never_taken_for_data(index: int, rng: random.Random) -> None:
+def test_damaged_frames_are_never_taken_for_data(index: int, rng: random.Random):
     """Nor for anything that `pcn.hosts.wire` doesn't take them for."""
     frame = bytearray(samples()[index])
     for _ in range(rng.choice([0, 1, 1, 2])):
@@ -150,7 +148,7 @@ def test_damaged_frames_are_never_taken_for_data(index: int, rng: random.Random)
     assert kind == expected or (expected == "bad" and kind == "other")
 
 
-def test_a_burst_of_new_flows_is_taken_in_order() -> None:
+def test_a_burst_of_new_flows_is_taken_in_order():
     with Host() as host:
         for number in range(200):
             host.far.send(wire.encode_data(data(psn=number // 40, flow=number % 40)))
@@ -161,7 +159,7 @@ def test_a_burst_of_new_flows_is_taken_in_order() -> None:
         ]
 
 
-def test_what_is_due_leaves_and_what_the_kernel_refuses_leaves_later() -> None:
+def test_what_is_due_leaves_and_what_the_kernel_refuses_leaves_later():
     with Host(dilation=10) as host:
         host.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # a few frames
         request = FlowRequest(
@@ -185,7 +183,7 @@ def test_what_is_due_leaves_and_what_the_kernel_refuses_leaves_later() -> None:
         assert host.sender.stats()[0].state == "done"
 
 
-def test_paused_host_reads_frames_at_once() -> None:
+def test_paused_host_reads_frames_at_once():
     """Where they are dense it lets them wait for each other, here for ten seconds: not while RESUME
     may be next."""
     with Host(dilation=5e6) as host:
@@ -201,7 +199,7 @@ def test_paused_host_reads_frames_at_once() -> None:
         assert (host.nic.pauses[3].pause, host.nic.pauses[3].resume) == (1, 1)
 
 
-def test_how_late_a_frame_left_is_no_time_of_the_clock() -> None:
+def test_how_late_a_frame_left_is_no_time_of_the_clock():
     long_s = 10_000.0
     with Host(origin=time.monotonic() - long_s) as host:
         due_s = host.clock.now()
@@ -213,7 +211,7 @@ def test_how_late_a_frame_left_is_no_time_of_the_clock() -> None:
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: bool) -> None:
+def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: bool):
     """Python reads the CNP first: it sets the rate of a flow, or stops one, that the NIC has ended
     already."""
     with Host() as host:
@@ -224,7 +222,7 @@ def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: 
         ending, endless = host.nic.flows
         known_to_have_ended: list[bool] = []
 
-        def on_cnp(event: Event) -> None:
+        def on_cnp(event: Event):
             known_to_have_ended.append(ending not in host.nic.flows)
             if stopped:
                 host.nic.remove(ending, event.at_s)
@@ -240,13 +238,13 @@ def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: 
         assert endless.rate_bps == LINE
 
 
-def test_it_returns_when_it_is_called() -> None:
+def test_it_returns_when_it_is_called():
     with Host() as host:
         host.caller.send(b"x")
         assert host.loop.run(math.inf)
 
 
-def test_a_packet_arrived_when_the_kernel_got_it() -> None:
+def test_a_packet_arrived_when_the_kernel_got_it():
     with Host() as host:
         host.near.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         times = []
@@ -261,7 +259,7 @@ def test_a_packet_arrived_when_the_kernel_got_it() -> None:
         assert times[2][0] - 1e-4 <= flow.last_s <= times[2][1] + 1e-4
 
 
-def test_a_pause_counts_from_its_arrival_however_late_it_is_read() -> None:
+def test_a_pause_counts_from_its_arrival_however_late_it_is_read():
     with Host() as host:
         host.near.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         before = host.clock.now()
@@ -273,7 +271,7 @@ def test_a_pause_counts_from_its_arrival_however_late_it_is_read() -> None:
         assert before - 1e-4 <= host.nic.pauses[3].until_ps / 1e12 - length_s <= after + 1e-4
 
 
-def test_a_failed_interface_raises() -> None:
+def test_a_failed_interface_raises():
     with Host() as host:
         host.near.close()
         with pytest.raises(OSError, match="the interface failed"):

@@ -28,7 +28,7 @@ SLEEPS_UNTIL, WATCHED, DOWN = 72, 88, 89
 class LinkedHost(Host):
     """A host whose link is in memory, and that link's far end."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(delay_s=DELAY_S)
         self.ends = Ends.make()
         self.loop = Loop(
@@ -51,12 +51,12 @@ class LinkedHost(Host):
         assert self.inward.value is not None
         self.outward = ctypes.c_void_p(self.inward.value + CHANNEL_BYTES)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self.ends.close()
         self.library.sw_channels_unmap(self.inward)
         super().__exit__()
 
-    def put(self, frame: bytes, at_s: float) -> None:
+    def put(self, frame: bytes, at_s: float):
         """A frame arrives at the host then."""
         ctypes.memmove(self.library.sw_channel_begin(self.outward), frame, len(frame))
         at_ns = ctypes.c_uint64(round((at_s + self.clock.origin) * 1e9))
@@ -72,12 +72,12 @@ class LinkedHost(Host):
             self.library.sw_channel_drop(self.inward, length)
         return frames
 
-    def set_flag(self, offset: int, value: bool) -> None:
+    def set_flag(self, offset: int, value: bool):
         """Of the direction to the switch."""
         assert self.inward.value is not None
         ctypes.c_bool.from_address(self.inward.value + offset).value = value
 
-    def send(self, packets: int) -> None:
+    def send(self, packets: int):
         """Starts a flow of `packets` packets at line rate, of 1000 B each."""
         now = self.clock.now()
         self.nic.advance(now)
@@ -96,7 +96,7 @@ class LinkedHost(Host):
         return sum(flow.packets for flow in self.sender.stats())
 
 
-def test_frames_have_the_times_at_which_they_are_due() -> None:
+def test_frames_have_the_times_at_which_they_are_due():
     """However early or late the process puts them: one after the other at line rate, a delay after
     they left."""
     with LinkedHost() as host:
@@ -111,7 +111,7 @@ def test_frames_have_the_times_at_which_they_are_due() -> None:
         )
 
 
-def test_frames_arrive_at_their_times() -> None:
+def test_frames_arrive_at_their_times():
     """Not before; and late processing changes no time. The flow is new, which takes a turn of
     Python; the rest waits behind it."""
     with LinkedHost() as host:
@@ -128,13 +128,13 @@ def test_frames_arrive_at_their_times() -> None:
         assert (flow.gaps, flow.reordered) == (0, 0)
 
 
-def test_sleeping_host_is_woken_for_a_frame() -> None:
+def test_sleeping_host_is_woken_for_a_frame():
     """It would sleep for an hour. Who puts a frame sees that, and rings."""
     with LinkedHost() as host, socket.socket(fileno=os.dup(host.ends.bell_0)) as bell:
         assert host.outward.value is not None
         sleeps = ctypes.c_uint64.from_address(host.outward.value + SLEEPS_UNTIL)
 
-        def act() -> None:
+        def act():
             wait_until(lambda: sleeps.value != 0, "an agent that sleeps")
             host.put(
                 wire.encode_cnp(wire.CnpPacket(PEER_MAC, MAC, PEER, IP, 5, True, 77)),
@@ -150,7 +150,7 @@ def test_sleeping_host_is_woken_for_a_frame() -> None:
         assert sleeps.value == 0
 
 
-def test_frames_wait_while_the_link_is_down() -> None:
+def test_frames_wait_while_the_link_is_down():
     with LinkedHost() as host:
         host.set_flag(DOWN, True)
         host.send(3)
@@ -162,7 +162,7 @@ def test_frames_wait_while_the_link_is_down() -> None:
 
 
 @pytest.mark.parametrize("why", ["watched", "ended"])
-def test_frames_leave_by_the_interface(why: str) -> None:
+def test_frames_leave_by_the_interface(why: str):
     """Where a process listens at its far end, or where the switch's process has ended. Not before
     they are due."""
     with LinkedHost() as host:
@@ -191,12 +191,12 @@ def message(index: int, listeners: int, kind: int = 16) -> bytes:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5), st.sampled_from([16, 17]))))
-def test_last_message_of_the_interface_counts(messages: list[tuple[int, int, int]]) -> None:
+def test_last_message_of_the_interface_counts(messages: list[tuple[int, int, int]]):
     data = b"".join(message(index, listeners, kind) for index, listeners, kind in messages)
     expected = [listeners for index, listeners, kind in messages if index == 2 and kind == 16]
     assert promiscuity(data, 2) == (expected[-1] if expected else None)
 
 
 @given(st.binary(max_size=200), st.booleans())
-def test_any_message_is_read(data: bytes, framed: bool) -> None:
+def test_any_message_is_read(data: bytes, framed: bool):
     promiscuity(message(2, 1)[: len(data)] + data if framed else data, 2)

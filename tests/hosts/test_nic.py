@@ -20,17 +20,17 @@ class Driver:
     """Calls the NIC when it wants to be called, as a process that is never late would; notes what
     leaves."""
 
-    def __init__(self, nic: Nic) -> None:
+    def __init__(self, nic: Nic):
         self.nic = nic
         self.now = 0.0
         self.left: list[tuple[float, NicFlow | None, int]] = []
 
-    def run(self, until: float) -> None:
+    def run(self, until: float):
         while (wake := max(self.now, self.nic.wake())) <= until:
             self.at(wake)
         self.at(until)
 
-    def at(self, now: float) -> None:
+    def at(self, now: float):
         self.now = now
         self.nic.advance(now)
         while (item := self.nic.due(now)) is not None:
@@ -51,7 +51,7 @@ def make(*flows: NicFlow, **options: float) -> Driver:
     return Driver(nic)
 
 
-def test_one_flow_at_line_rate_fills_the_line() -> None:
+def test_one_flow_at_line_rate_fills_the_line():
     nic_flow = flow()
     driver = make(nic_flow)
     driver.run(1000.5 * FRAME_S)
@@ -59,7 +59,7 @@ def test_one_flow_at_line_rate_fills_the_line() -> None:
     assert [number for *_, number in driver.left] == list(range(1000))
 
 
-def test_a_frame_leaves_after_its_length_and_the_delay() -> None:
+def test_a_frame_leaves_after_its_length_and_the_delay():
     nic_flow = flow(start=1e-3)
     driver = make(nic_flow, delay_s=5e-6)
     driver.run(1e-3 + 5e-6 + 2.5 * FRAME_S)
@@ -69,7 +69,7 @@ def test_a_frame_leaves_after_its_length_and_the_delay() -> None:
 
 
 @given(st.floats(1e6, LINE))
-def test_pacing_has_no_drift(rate: float) -> None:
+def test_pacing_has_no_drift(rate: float):
     nic_flow = flow(rate)
     driver = make(nic_flow)
     driver.run(200 * BITS / rate)
@@ -80,7 +80,7 @@ def test_pacing_has_no_drift(rate: float) -> None:
 
 
 @given(st.floats(0, 1e6), st.floats(1e7, LINE))
-def test_at_the_time_that_it_wakes_for_a_frame_is_due(start: float, rate: float) -> None:
+def test_at_the_time_that_it_wakes_for_a_frame_is_due(start: float, rate: float):
     """A double of this number of seconds is coarser than the NIC's picoseconds."""
     nic = Nic(LINE)
     nic.add(flow(rate, start), start)
@@ -92,7 +92,7 @@ def test_at_the_time_that_it_wakes_for_a_frame_is_due(start: float, rate: float)
         assert left.number == number
 
 
-def test_flows_take_turns_at_line_rate() -> None:
+def test_flows_take_turns_at_line_rate():
     flows = [flow() for _ in range(4)]
     driver = make(*flows)
     driver.run(400.5 * FRAME_S)
@@ -100,7 +100,7 @@ def test_flows_take_turns_at_line_rate() -> None:
     assert order == [0, 1, 2, 3] * 100
 
 
-def test_a_flow_that_ends_skips_nobodys_turn() -> None:
+def test_a_flow_that_ends_skips_nobodys_turn():
     flows = [flow(packets=2), *(flow() for _ in range(3))]
     driver = make(*flows)
     driver.run(20.5 * FRAME_S)
@@ -108,7 +108,7 @@ def test_a_flow_that_ends_skips_nobodys_turn() -> None:
     assert order == [0, 1, 2, 3, 0, *[1, 2, 3] * 5]
 
 
-def test_a_slow_flow_gets_its_rate_beside_fast_ones() -> None:
+def test_a_slow_flow_gets_its_rate_beside_fast_ones():
     flows = [flow(1e9), flow(), flow()]
     driver = make(*flows)
     driver.run(1e-3)
@@ -122,7 +122,7 @@ def test_a_slow_flow_gets_its_rate_beside_fast_ones() -> None:
 # interval. Here that is four frames or more, and it waits for at most one of each other flow.
 @given(st.lists(st.floats(0.05, 0.25), min_size=2, max_size=5))
 @example([0.25, 0.14, 0.14, 0.14, 0.14])
-def test_paced_flows_all_get_their_rates_when_the_line_suffices(shares: list[float]) -> None:
+def test_paced_flows_all_get_their_rates_when_the_line_suffices(shares: list[float]):
     total = max(1.0, sum(shares))
     flows = [flow(LINE * share / total * 0.98) for share in shares]
     driver = make(*flows)
@@ -131,7 +131,7 @@ def test_paced_flows_all_get_their_rates_when_the_line_suffices(shares: list[flo
         assert len(driver.times(nic_flow)) >= nic_flow.rate_bps * 2000 * FRAME_S / BITS - 2
 
 
-def test_a_new_rate_holds_from_the_next_frame() -> None:
+def test_a_new_rate_holds_from_the_next_frame():
     nic_flow = flow()
     driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
@@ -146,7 +146,7 @@ def test_a_new_rate_holds_from_the_next_frame() -> None:
     assert len(driver.left) - start in (4, 5)
 
 
-def test_a_rate_from_low_to_high_does_not_wait_for_the_old_gap() -> None:
+def test_a_rate_from_low_to_high_does_not_wait_for_the_old_gap():
     nic_flow = flow(1e6)
     driver = make(nic_flow)
     driver.run(1e-5)
@@ -155,7 +155,7 @@ def test_a_rate_from_low_to_high_does_not_wait_for_the_old_gap() -> None:
     assert len(driver.left) >= 10
 
 
-def test_a_rate_set_before_the_start_does_not_start_the_flow() -> None:
+def test_a_rate_set_before_the_start_does_not_start_the_flow():
     nic_flow = flow(start=1e-3)
     driver = make(nic_flow)
     driver.nic.set_rate(nic_flow, LINE / 2, driver.now)
@@ -163,7 +163,7 @@ def test_a_rate_set_before_the_start_does_not_start_the_flow() -> None:
     assert driver.times(nic_flow) == pytest.approx([1e-3 + FRAME_S, 1e-3 + 3 * FRAME_S])
 
 
-def test_sizes_and_durations_end_flows() -> None:
+def test_sizes_and_durations_end_flows():
     ended: list[tuple[NicFlow, float]] = []
     nic = Nic(LINE, on_end=lambda nic_flow, at: ended.append((nic_flow, at)))
     sized = flow(packets=5, last_bits=BITS // 2)
@@ -182,7 +182,7 @@ def test_sizes_and_durations_end_flows() -> None:
     assert nic.wake() == math.inf
 
 
-def test_a_stopped_flow_stops_at_once() -> None:
+def test_a_stopped_flow_stops_at_once():
     stopped, going = flow(), flow()
     driver = make(stopped, going)
     driver.run(10.5 * FRAME_S)
@@ -193,7 +193,7 @@ def test_a_stopped_flow_stops_at_once() -> None:
     assert len(driver.left) == 20
 
 
-def test_pause_stops_its_class_within_one_packet_and_nothing_else() -> None:
+def test_pause_stops_its_class_within_one_packet_and_nothing_else():
     data = flow()
     nic_flow = NicFlow(0, BITS, LINE / 10, 0.0)
     driver = make(data, nic_flow)
@@ -205,7 +205,7 @@ def test_pause_stops_its_class_within_one_packet_and_nothing_else() -> None:
     assert len(driver.times(nic_flow)) == pytest.approx(20, abs=1)
 
 
-def test_a_pause_expires_after_its_quanta() -> None:
+def test_a_pause_expires_after_its_quanta():
     expired: list[tuple[int, float]] = []
     nic = Nic(LINE, on_expiry=lambda priority, at: expired.append((priority, at)))
     nic_flow = flow()
@@ -222,7 +222,7 @@ def test_a_pause_expires_after_its_quanta() -> None:
     assert (nic.pauses[ROCE].pause, nic.pauses[ROCE].resume, nic.pauses[ROCE].expired) == (1, 0, 1)
 
 
-def test_a_flow_that_starts_in_a_pause_waits() -> None:
+def test_a_flow_that_starts_in_a_pause_waits():
     nic_flow = flow(start=5 * FRAME_S)
     driver = make(nic_flow)
     driver.nic.pfc({ROCE: 1000}, driver.now)
@@ -230,7 +230,7 @@ def test_a_flow_that_starts_in_a_pause_waits() -> None:
     assert driver.times(nic_flow) == pytest.approx([1000 * QUANTUM_S + n * FRAME_S for n in (1, 2)])
 
 
-def test_each_pause_counts_from_its_arrival() -> None:
+def test_each_pause_counts_from_its_arrival():
     driver = make()
     for _ in range(3):
         driver.nic.pfc({ROCE: 1000}, driver.now)
@@ -239,14 +239,14 @@ def test_each_pause_counts_from_its_arrival() -> None:
     assert driver.nic.pauses[ROCE].until_ps / 1e12 == pytest.approx(10 * QUANTUM_S)
 
 
-def test_paused_time_ends_with_the_quanta_without_a_call() -> None:
+def test_paused_time_ends_with_the_quanta_without_a_call():
     driver = make()
     driver.nic.pfc({ROCE: 1000}, 0.0)
     assert driver.nic.paused_s(ROCE, 400 * QUANTUM_S) == pytest.approx(400 * QUANTUM_S)
     assert driver.nic.paused_s(ROCE, 5000 * QUANTUM_S) == pytest.approx(1000 * QUANTUM_S)
 
 
-def test_counters_start_anew_within_a_pause() -> None:
+def test_counters_start_anew_within_a_pause():
     nic_flow = flow()
     driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
@@ -262,7 +262,7 @@ def test_counters_start_anew_within_a_pause() -> None:
     assert (driver.nic.pauses[ROCE].pause, driver.nic.pauses[ROCE].expired) == (0, 1)
 
 
-def test_resume_ends_a_pause_and_refresh_prolongs_it() -> None:
+def test_resume_ends_a_pause_and_refresh_prolongs_it():
     nic_flow = flow()
     driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
@@ -281,7 +281,7 @@ def test_resume_ends_a_pause_and_refresh_prolongs_it() -> None:
     assert driver.nic.shortfall_s(driver.now) <= FRAME_S
 
 
-def test_a_resume_without_pause_changes_nothing() -> None:
+def test_a_resume_without_pause_changes_nothing():
     nic_flow = flow()
     driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
@@ -290,7 +290,7 @@ def test_a_resume_without_pause_changes_nothing() -> None:
     assert driver.times(nic_flow) == pytest.approx([n * FRAME_S for n in range(1, 21)])
 
 
-def test_after_a_pause_a_flow_bursts_by_one_packet_at_most() -> None:
+def test_after_a_pause_a_flow_bursts_by_one_packet_at_most():
     nic_flow = flow(LINE / 10)
     driver = make(nic_flow)
     driver.run(10 * FRAME_S)
@@ -306,7 +306,7 @@ def test_after_a_pause_a_flow_bursts_by_one_packet_at_most() -> None:
     )
 
 
-def test_control_frames_go_first_and_ignore_pauses() -> None:
+def test_control_frames_go_first_and_ignore_pauses():
     nic_flow = flow()
     driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
@@ -322,7 +322,7 @@ def test_control_frames_go_first_and_ignore_pauses() -> None:
     assert kinds == [False] * 11 + [True] * 4 + [False]
 
 
-def test_late_process_bursts_little_and_reports_lost_time() -> None:
+def test_late_process_bursts_little_and_reports_lost_time():
     nic_flow = flow()
     driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
@@ -339,7 +339,7 @@ def test_late_process_bursts_little_and_reports_lost_time() -> None:
     )
 
 
-def test_a_slightly_late_process_loses_nothing() -> None:
+def test_a_slightly_late_process_loses_nothing():
     nic_flow = flow()
     driver = make(nic_flow)
     for step in range(1, 501):
@@ -348,7 +348,7 @@ def test_a_slightly_late_process_loses_nothing() -> None:
     assert driver.nic.shortfall_s(driver.now) <= FRAME_S
 
 
-def test_a_slow_flow_survives_lateness_that_a_fast_one_does_not() -> None:
+def test_a_slow_flow_survives_lateness_that_a_fast_one_does_not():
     nic_flow = flow(LINE / 100)
     driver = make(nic_flow)
     for step in range(1, 101):
@@ -357,7 +357,7 @@ def test_a_slow_flow_survives_lateness_that_a_fast_one_does_not() -> None:
     assert driver.nic.shortfall_s(driver.now) <= FRAME_S
 
 
-def test_what_could_not_be_sent_holds_the_rest_up() -> None:
+def test_what_could_not_be_sent_holds_the_rest_up():
     nic_flow = flow()
     driver = make(nic_flow)
     driver.run(5.5 * FRAME_S)
@@ -369,7 +369,7 @@ def test_what_could_not_be_sent_holds_the_rest_up() -> None:
     assert driver.nic.shortfall_s(driver.now) > 80 * FRAME_S
 
 
-def test_allowed_bits_follow_rates_starts_ends_and_pauses() -> None:
+def test_allowed_bits_follow_rates_starts_ends_and_pauses():
     first = flow(1e9, end_s=6e-4)
     second = flow(2e9, start=2e-4)
     driver = make(first, second)
@@ -385,7 +385,7 @@ def test_allowed_bits_follow_rates_starts_ends_and_pauses() -> None:
     assert driver.nic.started_bits == pytest.approx(expected, rel=0.03)
 
 
-def test_nic_reports_the_end_of_each_of_many_flows() -> None:
+def test_nic_reports_the_end_of_each_of_many_flows():
     ended: list[tuple[NicFlow, float]] = []
     nic = Nic(LINE, on_end=lambda nic_flow, at_s: ended.append((nic_flow, at_s)))
     flows = [flow(start=1.0, end_s=n * 1e-6) for n in range(1, 301)]
@@ -395,7 +395,7 @@ def test_nic_reports_the_end_of_each_of_many_flows() -> None:
     assert ended == [(nic_flow, pytest.approx(n * 1e-6)) for n, nic_flow in enumerate(flows, 1)]
 
 
-def test_all_starts_ends_and_pauses_lie_between_two_accounts() -> None:
+def test_all_starts_ends_and_pauses_lie_between_two_accounts():
     """Of as many flows as memory is taken for at first: under the sanitizers it is seen that it has
     room for all."""
     starts = [n * 1e-6 for n in range(1, 65)]
@@ -408,7 +408,7 @@ def test_all_starts_ends_and_pauses_lie_between_two_accounts() -> None:
     )
 
 
-def test_flows_are_allowed_the_line_at_most_and_a_short_last_frame_counts_as_it_is() -> None:
+def test_flows_are_allowed_the_line_at_most_and_a_short_last_frame_counts_as_it_is():
     driver = make(flow(packets=10, last_bits=1000), flow(packets=10))
     driver.run(19 * FRAME_S)
     assert driver.nic.allowed_bits == pytest.approx(LINE * driver.now, rel=0.1)
@@ -416,7 +416,7 @@ def test_flows_are_allowed_the_line_at_most_and_a_short_last_frame_counts_as_it_
 
 
 @given(st.randoms(use_true_random=False))
-def test_whatever_happens_the_line_is_never_exceeded(rng: random.Random) -> None:
+def test_whatever_happens_the_line_is_never_exceeded(rng: random.Random):
     """Random rates, pauses, control frames, stops and late wake-ups."""
     driver = make(catch_up_s=3 * FRAME_S)
     flows: list[NicFlow] = []

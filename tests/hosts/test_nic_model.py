@@ -31,7 +31,7 @@ def equal(real: float, model: Fraction | float) -> bool:
 class Twins:
     """A NIC and its model, to which the same happens. Every difference of what they do fails."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random):
         self.rng = rng
         self.now = 0  # ps
         self.ended: tuple[list[tuple[int, float]], ...] = ([], [])
@@ -79,7 +79,7 @@ class Twins:
     def running(self) -> list[int]:
         return [number for number, flow in enumerate(self.flows) if flow in self.real.flows]
 
-    def add(self) -> None:
+    def add(self):
         rng = self.rng
         priority, bits = rng.choice([0, 3, 3, 3]), rng.choice([8464, 8464, 528, 72464])
         rate, start = self.rate(bits, 1e6), self.now + rng.choice([0, rng.randint(0, 10 * US)])
@@ -110,7 +110,7 @@ class Twins:
         self.real.add(self.flows[-1], self.now_s)
         self.model.add(self.models[-1], self.model_s)
 
-    def act(self) -> None:
+    def act(self):
         """Something happens now."""
         rng, action = self.rng, self.rng.randrange(8)
         self.advance()
@@ -145,7 +145,7 @@ class Twins:
             self.real.reset_counters(self.now_s)
             self.model.reset_counters(self.model_s)
 
-    def acknowledge(self, number: int) -> None:
+    def acknowledge(self, number: int):
         """Of a packet that requested it, the first in flight or a later one; or of one that never
         was sent."""
         real, model = self.flows[number], self.models[number]
@@ -159,11 +159,11 @@ class Twins:
         assert got * 8 == self.model.acknowledge(model, packet, self.model_s)
         self.acked += 1
 
-    def advance(self) -> None:
+    def advance(self):
         self.real.advance(self.now_s)
         self.model.advance(self.model_s)
 
-    def send(self, most: int = 1 << 30) -> None:
+    def send(self, most: int = 1 << 30):
         """What is due leaves, `most` frames of it: the kernel refuses the rest."""
         self.advance()
         for _ in range(most):
@@ -180,7 +180,7 @@ class Twins:
                 assert left.number == frame_or_number
             self.left += 1
 
-    def pass_time(self) -> None:
+    def pass_time(self):
         """Until later, waking as the NIC wants, now and then late."""
         until = self.now + self.rng.randint(0, self.rng.choice([FRAME, 10 * US, 50 * US]))
         for _ in range(500):
@@ -193,7 +193,7 @@ class Twins:
             self.send(self.rng.choice([1, 2, 1 << 30, 1 << 30]))
         self.now = max(self.now, until)
 
-    def compare(self) -> None:
+    def compare(self):
         self.real.account(self.now_s)
         self.model.account(self.model_s)
         assert self.real.allowed_bits == pytest.approx(self.model.allowed_bits, rel=1e-9)
@@ -225,7 +225,7 @@ class Twins:
 
 @settings(settings.get_profile("few"))
 @given(st.randoms(use_true_random=False))
-def test_the_nic_does_what_the_model_does(rng: random.Random) -> None:
+def test_the_nic_does_what_the_model_does(rng: random.Random):
     twins = Twins(rng)
     for _ in range(40):
         twins.act()
@@ -234,7 +234,7 @@ def test_the_nic_does_what_the_model_does(rng: random.Random) -> None:
         twins.compare()
 
 
-def test_long_runs_do_too() -> None:
+def test_long_runs_do_too():
     """And what is compared happens: frames leave, flows end, pauses run out."""
     left = ended = expired = acked = waited = 0
     for seed in range(6):

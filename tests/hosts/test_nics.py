@@ -22,11 +22,11 @@ ROCE = 3
 class Host:
     """NICs without a socket: what has left them is in `left`, by port."""
 
-    def __init__(self, ports: int = 2, delay_s: float = 0.0) -> None:
+    def __init__(self, ports: int = 2, delay_s: float = 0.0):
         self.events = Events()
         self.ended: list[NicFlow] = []
 
-        def on_end(flow: NicFlow, at_s: float) -> None:
+        def on_end(flow: NicFlow, at_s: float):
             self.ended.append(flow)
 
         nics = [
@@ -46,9 +46,7 @@ class Host:
         self.nics.add(flow, now_s)
         return flow
 
-    def run(
-        self, until_s: float, step_s: float = FRAME_S / 2, alive: tuple[int, ...] = (0, 1, 2)
-    ) -> None:
+    def run(self, until_s: float, step_s: float = FRAME_S / 2, alive: tuple[int, ...] = (0, 1, 2)):
         """A NIC that isn't alive has a link that takes nothing."""
         for step in range(round(until_s / step_s) + 1):
             now_s = step * step_s
@@ -70,7 +68,7 @@ def routes(usual: list[int], now: list[int]) -> Routes:
     st.sampled_from(PEERS),
     st.lists(st.integers(0, 2), unique=True, max_size=3),
 )
-def test_flow_leaves_by_the_ports_of_its_route(number: int, dst_ip: bytes, up: list[int]) -> None:
+def test_flow_leaves_by_the_ports_of_its_route(number: int, dst_ip: bytes, up: list[int]):
     """Virtual time's choice; the usual port while it is up, and the usual port where none is."""
     host, port = Host(3), wire.source_port(number)
     now = sorted(up)
@@ -84,7 +82,7 @@ def test_flow_leaves_by_the_ports_of_its_route(number: int, dst_ip: bytes, up: l
     )
 
 
-def test_nics_send_at_line_rate_side_by_side() -> None:
+def test_nics_send_at_line_rate_side_by_side():
     host = Host()
     flows = [host.add(PEERS[0], number) for number in range(16)]
     host.run(100.2 * FRAME_S)
@@ -97,7 +95,7 @@ def test_nics_send_at_line_rate_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 20 * FRAME_S])
-def test_flow_moves_with_what_has_not_left(delay_s: float) -> None:
+def test_flow_moves_with_what_has_not_left(delay_s: float):
     """Each packet leaves once and in order, by the other NIC; also what a flow that has ended has
     started."""
     host = Host(delay_s=delay_s)
@@ -116,7 +114,7 @@ def test_flow_moves_with_what_has_not_left(delay_s: float) -> None:
     assert not host.nics.flows
 
 
-def test_flow_comes_back_and_what_has_started_stays() -> None:
+def test_flow_comes_back_and_what_has_started_stays():
     host = Host(delay_s=20 * FRAME_S)
     flows = [host.add(PEERS[0], number, packets=30) for number in range(8)]
     usual = {id(flow): flow.port for flow in flows}
@@ -130,7 +128,7 @@ def test_flow_comes_back_and_what_has_started_stays() -> None:
     assert any(host.numbers(0, flow) and host.numbers(1, flow) for flow in flows)
 
 
-def test_cnps_and_acks_leave_as_flows_do_and_move() -> None:
+def test_cnps_and_acks_leave_as_flows_do_and_move():
     host = Host(delay_s=20 * FRAME_S)
     frames = [
         wire.encode_cnp(wire.CnpPacket(MAC, MAC, IP, PEERS[number % 3], number, Mark.CE, 1000))
@@ -148,7 +146,7 @@ def test_cnps_and_acks_leave_as_flows_do_and_move() -> None:
     assert sorted(frame for *_, frame in host.left[0]) == sorted(frames)
 
 
-def test_pause_stops_one_nic() -> None:
+def test_pause_stops_one_nic():
     host = Host()
     for number in range(16):
         host.add(PEERS[0], number)
@@ -161,7 +159,7 @@ def test_pause_stops_one_nic() -> None:
 SINGLE = ["--name", "h", "--mac", "02:00:00:00:00:01", "--ip", "10.0.0.1", "--control", "x"]
 
 
-def test_agent_has_a_nic_for_each_interface() -> None:
+def test_agent_has_a_nic_for_each_interface():
     options = [
         "--iface", "a", "--line-rate", "1e9", "--delay", "1", "--iface", "b", "--line-rate",
         "2e9", "--delay", "2",
@@ -190,6 +188,6 @@ def test_agent_has_a_nic_for_each_interface() -> None:
         ),
     ],
 )
-def test_agent_refuses_options_that_do_not_match(options: list[str], why: str) -> None:
+def test_agent_refuses_options_that_do_not_match(options: list[str], why: str):
     with pytest.raises(CommandError, match=why):
         settings(parser().parse_args([*SINGLE, *options]))

@@ -39,7 +39,7 @@ def grown(point: NsccReactionPoint, ack: Ack, packets: int, now_s: float = 1e-6)
     return point.window_bytes - before
 
 
-def test_window_grows_in_proportion_to_what_the_delay_lacks() -> None:
+def test_window_grows_in_proportion_to_what_the_delay_lacks():
     """alpha: four segments a window and target, at an adjustment after more than eight frames."""
     for share in (0.25, 0.5, 0.9):
         gain = 4 * SEGMENT * 9 * FRAME / BDP * (TARGET / 12e-6) * (1 - share)
@@ -47,12 +47,12 @@ def test_window_grows_in_proportion_to_what_the_delay_lacks() -> None:
     assert grown(rp(), ack(0.5 * TARGET), 8) == 0
 
 
-def test_window_grows_fairly_above_the_target() -> None:
+def test_window_grows_fairly_above_the_target():
     """fi: five segments a window."""
     assert grown(rp(), ack(1.5 * TARGET), 9) == pytest.approx(5 * SEGMENT * 9 * FRAME / BDP)
 
 
-def test_round_trip_adds_eta() -> None:
+def test_round_trip_adds_eta():
     reaction_point = rp()
     reaction_point.on_ack(ack(TARGET, acked=0), 1.1 * RTT)
     assert reaction_point.window_bytes == pytest.approx(BDP + 0.15 * SEGMENT)
@@ -60,7 +60,7 @@ def test_round_trip_adds_eta() -> None:
     assert reaction_point.window_bytes == pytest.approx(BDP + 0.15 * SEGMENT)
 
 
-def test_window_grows_fast_when_the_queue_was_empty_for_a_window() -> None:
+def test_window_grows_fast_when_the_queue_was_empty_for_a_window():
     reaction_point = rp(10 * FRAME)
     assert grown(reaction_point, ack(0.9e-6), 8) == 0
     before = reaction_point.window_bytes
@@ -71,11 +71,11 @@ def test_window_grows_fast_when_the_queue_was_empty_for_a_window() -> None:
     assert grown(reaction_point, ack(0.9e-6), 2) == 0
 
 
-def test_mark_below_the_target_changes_nothing() -> None:
+def test_mark_below_the_target_changes_nothing():
     assert grown(rp(), ack(0.5 * TARGET, Mark.CE), 20) == 0
 
 
-def test_window_falls_by_the_mean_delay_once_a_round_trip() -> None:
+def test_window_falls_by_the_mean_delay_once_a_round_trip():
     reaction_point = rp(delay_alpha=1.0)
     excess = (3 * TARGET - TARGET) / (3 * TARGET)
     for now in (2 * RTT, 2.9 * RTT):
@@ -88,9 +88,7 @@ def test_window_falls_by_the_mean_delay_once_a_round_trip() -> None:
     assert reaction_point.window_bytes == pytest.approx(0.5 * before + 0.15 * SEGMENT, rel=1e-2)
 
 
-def test_mean_delay_takes_an_unmarked_delay_above_the_target_for_a_quarter_of_the_round_trip() -> (
-    None
-):
+def test_mean_delay_takes_an_unmarked_delay_above_the_target_for_a_quarter_of_the_round_trip():
     reaction_point = rp()
     reaction_point.on_ack(ack(2 * TARGET), 0.0)
     assert reaction_point.avg_delay_s == pytest.approx(0.0125 * RTT / 4)
@@ -100,7 +98,7 @@ def test_mean_delay_takes_an_unmarked_delay_above_the_target_for_a_quarter_of_th
     )
 
 
-def test_trimmed_packet_takes_its_bytes_off_the_window() -> None:
+def test_trimmed_packet_takes_its_bytes_off_the_window():
     reaction_point = rp()
     reaction_point.on_loss(Loss(FRAME), 1e-6)
     assert reaction_point.window_bytes == BDP - FRAME
@@ -110,7 +108,7 @@ def test_trimmed_packet_takes_its_bytes_off_the_window() -> None:
     assert reaction_point.window_bytes == FRAME
 
 
-def test_round_trip_of_a_trimmed_packet_is_among_the_least() -> None:
+def test_round_trip_of_a_trimmed_packet_is_among_the_least():
     """It passes the queue, and acknowledgements of packets that waited count as much more delay.
     What a timer found has no round trip."""
     passing, waiting = RTT / 3, RTT - FRAME_S
@@ -124,7 +122,7 @@ def test_round_trip_of_a_trimmed_packet_is_among_the_least() -> None:
     assert delays == pytest.approx([RTT - passing, 0, 0], abs=1e-12)
 
 
-def test_window_adapts_to_what_arrived_when_little_did() -> None:
+def test_window_adapts_to_what_arrived_when_little_did():
     """A round trip and a target after the time before: a packet was trimmed, and less than an
     eighth of the largest window was acknowledged. What is in flight then is left out of account."""
     reaction_point = rp()
@@ -142,7 +140,7 @@ def test_window_adapts_to_what_arrived_when_little_did() -> None:
     assert reaction_point.window_bytes == 3 * FRAME, "of what was in flight"
 
 
-def test_window_does_not_adapt_when_enough_arrived() -> None:
+def test_window_does_not_adapt_when_enough_arrived():
     reaction_point = rp()
     reaction_point.on_ack(ack(0), 1e-6)
     grown(reaction_point, ack(0.5 * TARGET), 8, 2e-6)
@@ -150,7 +148,7 @@ def test_window_does_not_adapt_when_enough_arrived() -> None:
     assert reaction_point.window_bytes == pytest.approx(BDP - FRAME, rel=0.03)
 
 
-def test_largest_window_falls_with_the_least_round_trip() -> None:
+def test_largest_window_falls_with_the_least_round_trip():
     reaction_point = rp()
     reaction_point.on_ack(ack(-RTT / 2, acked=0), 1e-6)
     assert reaction_point.window_bytes == pytest.approx(0.75 * BDP)
@@ -158,12 +156,12 @@ def test_largest_window_falls_with_the_least_round_trip() -> None:
     assert reaction_point.window_bytes == pytest.approx(0.75 * BDP)
 
 
-def test_flow_sprays_over_as_many_ports_as_the_parameter_has() -> None:
+def test_flow_sprays_over_as_many_ports_as_the_parameter_has():
     assert rp().paths == Paths("packet", 64)
     assert rp(paths=8, flowlet_gap_s=1e-5).paths == Paths("flowlet", 8, 1e-5)
     assert (rp(paths=1).paths, rp(paths=1).reliability) == (None, None)
 
 
-def test_network_s_round_trip_is_recommended() -> None:
+def test_network_s_round_trip_is_recommended():
     recommended = find_scheme("nscc").recommended(NetworkFacts(4, 13e-6))
     assert (recommended["network_rtt_s"], recommended["target_qdelay_s"]) == (13e-6, 13e-6)

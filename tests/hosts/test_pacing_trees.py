@@ -75,7 +75,7 @@ def core() -> ctypes.CDLL:
 class Nic:
     """Flows that come and go, and their trees. Times are small, so that many are equal."""
 
-    def __init__(self, rng: Random, ends: bool) -> None:
+    def __init__(self, rng: Random, ends: bool):
         self.rng, self.ends, self.flows = rng, ends, list[Flow]()
         self.classes = rng.choice([[3], [3], [0, 3], list(range(8))])
         self.trees = core().trees_new()
@@ -86,7 +86,7 @@ class Nic:
     def array(self) -> ctypes.Array[Flow]:
         return (Flow * max(1, len(self.flows)))(*self.flows)
 
-    def add(self) -> None:
+    def add(self):
         used = {flow.number for flow in self.flows}
         number = next(n for n in iter(lambda: self.rng.randrange(10_000), None) if n not in used)
         end = self.time(0.5) if self.ends else NEVER
@@ -94,11 +94,11 @@ class Nic:
         self.flows.sort(key=lambda flow: int(flow.number))
         assert core().trees_build(self.trees, self.array(), len(self.flows))
 
-    def remove(self) -> None:
+    def remove(self):
         del self.flows[self.rng.randrange(len(self.flows))]
         assert core().trees_build(self.trees, self.array(), len(self.flows))
 
-    def change(self) -> None:
+    def change(self):
         index = self.rng.randrange(len(self.flows))
         self.flows[index].next = self.time(0.3)
         core().trees_set(self.trees, self.array(), index)
@@ -120,7 +120,7 @@ class Nic:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 70), st.booleans())
-def test_trees_choose_what_a_look_at_each_flow_does(seed: int, flows: int, ends: bool) -> None:
+def test_trees_choose_what_a_look_at_each_flow_does(seed: int, flows: int, ends: bool):
     rng = Random(seed)
     nic = Nic(rng, ends)
     try:
@@ -139,7 +139,7 @@ def test_trees_choose_what_a_look_at_each_flow_does(seed: int, flows: int, ends:
         core().trees_free(nic.trees)
 
 
-def test_every_action_is_compared() -> None:
+def test_every_action_is_compared():
     actions: list[int] = []
     for ends in (True, False):
         nic = Nic(Random(1), ends)
@@ -151,9 +151,7 @@ def test_every_action_is_compared() -> None:
 
 
 @given(st.lists(st.integers(0, 50), unique=True, min_size=1), st.integers(0, 60))
-def test_flow_after_a_number_is_the_first_that_has_a_larger_one(
-    numbers: list[int], number: int
-) -> None:
+def test_flow_after_a_number_is_the_first_that_has_a_larger_one(numbers: list[int], number: int):
     flows = (Flow * len(numbers))(*(Flow(0, NEVER, 0, number, 3) for number in sorted(numbers)))
     expected = next((i for i, flow in enumerate(flows) if flow.number > number), len(flows))
     assert core().after(flows, len(flows), number) == expected

@@ -45,7 +45,7 @@ def core() -> ctypes.CDLL:
 class Model:
     """What paths.h has, a count a port."""
 
-    def __init__(self, ports: tuple[int, ...], gap: int, avoids: bool) -> None:
+    def __init__(self, ports: tuple[int, ...], gap: int, avoids: bool):
         self.ports, self.gap, self.avoids = ports, gap, avoids
         self.skips = dict.fromkeys(ports, 0)
         self.at, self.last = len(ports) - 1, 0
@@ -63,7 +63,7 @@ class Model:
                 first = False
         return self.ports[self.at]
 
-    def avoid(self, port: int, penalty: int) -> None:
+    def avoid(self, port: int, penalty: int):
         if self.avoids and port in self.skips:
             self.skips[port] = min(self.skips[port] + penalty, MOST)
 
@@ -80,7 +80,7 @@ steps = st.lists(
 @given(n=st.integers(1, 256), gap=st.sampled_from([0, 50]), avoids=st.booleans(), taken=steps)
 def test_paths_take_ports_in_turn_and_leave_out_marked_ones(
     n: int, gap: int, avoids: bool, taken: list[tuple[Any, ...]]
-) -> None:
+):
     ports = Paths("packet", n).ports_of(1, 2, 3)
     model, handle = (
         Model(ports, gap, avoids),
@@ -99,7 +99,7 @@ def test_paths_take_ports_in_turn_and_leave_out_marked_ones(
     core().release(handle)
 
 
-def test_port_names_its_place_and_draws_differ_by_flow() -> None:
+def test_port_names_its_place_and_draws_differ_by_flow():
     for ports in ("random", "counted"):
         paths = Paths("packet", 256, ports=ports)
         seen = paths.ports_of(1, 0x0A000001, 7)
@@ -114,7 +114,7 @@ def test_port_names_its_place_and_draws_differ_by_flow() -> None:
             assert len({seen, *others}) == 4
 
 
-def test_paths_refuse_what_cannot_be() -> None:
+def test_paths_refuse_what_cannot_be():
     for settings in (
         {"per": "byte"},
         {"ports": "any"},

@@ -58,7 +58,7 @@ def reaction_point(
     return rp
 
 
-def increase(rp: PcnReactionPoint, times: int = 1) -> None:
+def increase(rp: PcnReactionPoint, times: int = 1):
     for _ in range(times):
         rp.on_cnp(Cnp(Mark.NONE, rec_rate_bps=1e6), 0.0)
 
@@ -75,7 +75,7 @@ def window(packets: int, marked: int, at: float = 0.0, size: int = 1058) -> Wind
     return Window(packets, marked, 0, packets * size, at, at)
 
 
-def test_a_flow_starts_at_line_rate_with_w_min() -> None:  # 0.7
+def test_a_flow_starts_at_line_rate_with_w_min():  # 0.7
     rp = reaction_point()
     assert rp.rate_bps == LINE
     assert rp.w == 1 / 128
@@ -87,7 +87,7 @@ def test_a_flow_starts_at_line_rate_with_w_min() -> None:  # 0.7
 )
 def test_decrease_never_increases_and_resets_w(
     events: list[tuple[bool, float]], w_min: float
-) -> None:  # 0.8
+):  # 0.8
     rp = reaction_point(w_min)
     for decrease, rec_rate in events:
         before, w = rp.rate_bps, rp.w
@@ -103,20 +103,20 @@ def test_decrease_never_increases_and_resets_w(
             assert rp.w <= 0.5 * (1 + 1e-12)
 
 
-def test_increase_uses_the_old_w() -> None:  # 0.9
+def test_increase_uses_the_old_w():  # 0.9
     rp = reaction_point(rate=10e9)
     increase(rp)
     assert rp.rate_bps == pytest.approx(10e9 * 127 / 128 + 40e9 / 128)
     assert rp.w == pytest.approx(1 / 128 * 127 / 128 + 0.5 / 128)
 
 
-def test_w_max_is_the_fixed_point() -> None:  # 0.9
+def test_w_max_is_the_fixed_point():  # 0.9
     rp = reaction_point()
     increase(rp, 200)
     assert rp.w == pytest.approx(0.5, abs=1e-12)
 
 
-def test_fig_10() -> None:  # 0.10
+def test_fig_10():  # 0.10
     rp = reaction_point(rate=0.0)
     for k in range(1, 26):
         increase(rp)
@@ -125,7 +125,7 @@ def test_fig_10() -> None:  # 0.10
             assert rp.w == pytest.approx(FIG_10[k][1], abs=1e-6)
 
 
-def test_at_most_a_tenth_after_5_cnps_and_95_percent_after_15() -> None:  # 0.10
+def test_at_most_a_tenth_after_5_cnps_and_95_percent_after_15():  # 0.10
     rp = reaction_point(rate=0.0)
     increase(rp, 5)
     assert rp.rate_bps / LINE == pytest.approx(0.09679, abs=1e-5)
@@ -138,20 +138,20 @@ def test_at_most_a_tenth_after_5_cnps_and_95_percent_after_15() -> None:  # 0.10
 @pytest.mark.parametrize(("weights", "counts"), CNPS_TO_REACH.items())
 def test_cnps_to_reach_a_share_of_line_rate(
     weights: tuple[float, float], counts: tuple[int, ...]
-) -> None:  # Fig. 10
+):  # Fig. 10
     reached = [
         cnps_to_reach(reaction_point(*weights, rate=0.0), share) for share in (0.5, 0.9, 0.95, 0.99)
     ]
     assert reached == list(counts)
 
 
-def test_cnps_to_reach_from_a_sixteenth() -> None:  # Fig. 10
+def test_cnps_to_reach_from_a_sixteenth():  # Fig. 10
     reached = [cnps_to_reach(reaction_point(rate=2.5e9), share) for share in (0.5, 0.9, 0.95, 0.99)]
     assert reached == [10, 14, 15, 18]
 
 
 @pytest.mark.parametrize("flows", [1, 2, 4, 16])
-def test_equal_flows_from_0_overshoot_within_10_loops_except_one(flows: int) -> None:  # 0.11
+def test_equal_flows_from_0_overshoot_within_10_loops_except_one(flows: int):  # 0.11
     rp = reaction_point(rate=0.0)
     sums = []
     for _ in range(10):
@@ -183,13 +183,13 @@ def test_equal_flows_from_0_overshoot_within_10_loops_except_one(flows: int) -> 
         ),
     ],
 )
-def test_congested_is_95_percent_marked(packets: int, marked: int, congested: bool) -> None:  # 0.3
+def test_congested_is_95_percent_marked(packets: int, marked: int, congested: bool):  # 0.3
     cnp = PcnNotificationPoint(PcnParameters()).on_window(window(packets, marked))
     assert cnp is not None
     assert cnp.mark is (Mark.CE if congested else Mark.NONE)
 
 
-def test_one_unmarked_packet_is_tolerated_from_20_packets_a_period() -> None:  # 0.3
+def test_one_unmarked_packet_is_tolerated_from_20_packets_a_period():  # 0.3
     np = PcnNotificationPoint(PcnParameters(period_s=T))
     tolerated = [
         n
@@ -202,9 +202,7 @@ def test_one_unmarked_packet_is_tolerated_from_20_packets_a_period() -> None:  #
 
 
 @given(st.integers(2, 500), st.integers(1, 9216), st.floats(1e-6, 1e-2))
-def test_receiving_rate_is_bytes_by_period(
-    packets: int, size: int, period: float
-) -> None:  # 0.4, 0.6
+def test_receiving_rate_is_bytes_by_period(packets: int, size: int, period: float):  # 0.4, 0.6
     cnp = PcnNotificationPoint(PcnParameters(period_s=period)).on_window(
         window(packets, 0, size=size)
     )
@@ -215,14 +213,12 @@ def test_receiving_rate_is_bytes_by_period(
     assert abs(cnp.rec_rate_bps - exact) <= 0.5e6 * (1 + 1e-9) or exact < 0.5e6
 
 
-def test_no_cnp_without_packets() -> None:  # 0.4
+def test_no_cnp_without_packets():  # 0.4
     assert PcnNotificationPoint(PcnParameters()).on_window(window(0, 0)) is None
 
 
 @pytest.mark.parametrize(("size", "starts_below"), [(1000, 160e6), (1500, 240e6)])
-def test_inter_arrival_replaces_the_period_when_longer(
-    size: int, starts_below: float
-) -> None:  # 0.4
+def test_inter_arrival_replaces_the_period_when_longer(size: int, starts_below: float):  # 0.4
     assert size * 8 / T == pytest.approx(starts_below)
     for periods, divisor in ((0.5, 1), (1, 1), (2, 2), (10, 10)):
         np = PcnNotificationPoint(PcnParameters(period_s=T))
@@ -232,7 +228,7 @@ def test_inter_arrival_replaces_the_period_when_longer(
         assert cnp.rec_rate_bps == pytest.approx(starts_below / divisor, abs=0.5e6)
 
 
-def test_inter_arrival_is_from_the_last_packet_of_an_earlier_window() -> None:  # 0.4
+def test_inter_arrival_is_from_the_last_packet_of_an_earlier_window():  # 0.4
     np = PcnNotificationPoint(PcnParameters(period_s=T))
     np.on_window(Window(20, 0, 0, 20_000, 1.0, 1.0 + 0.9 * T))
     cnp = np.on_window(window(1, 0, at=1.0 + 2.9 * T, size=1000))
@@ -240,7 +236,7 @@ def test_inter_arrival_is_from_the_last_packet_of_an_earlier_window() -> None:  
     assert cnp.rec_rate_bps == pytest.approx(80e6)
 
 
-def test_empty_windows_do_not_forget_the_last_arrival() -> None:  # 0.4
+def test_empty_windows_do_not_forget_the_last_arrival():  # 0.4
     np = PcnNotificationPoint(PcnParameters(period_s=T))
     np.on_window(window(3, 0, at=1.0))
     for _ in range(3):
@@ -250,7 +246,7 @@ def test_empty_windows_do_not_forget_the_last_arrival() -> None:  # 0.4
     assert cnp.rec_rate_bps == pytest.approx(40e6)
 
 
-def test_a_silence_before_many_packets_does_not_hide_their_rate() -> None:
+def test_a_silence_before_many_packets_does_not_hide_their_rate():
     np = PcnNotificationPoint(PcnParameters(period_s=T))
     np.on_window(window(3, 0, at=1.0))
     cnp = np.on_window(window(100, 0, at=1.0 + 100 * T, size=1000))
@@ -258,7 +254,7 @@ def test_a_silence_before_many_packets_does_not_hide_their_rate() -> None:
     assert cnp.rec_rate_bps == pytest.approx(16e9)
 
 
-def test_rounding_keeps_1024_flows_on_10g_near_their_share() -> None:  # 0.6
+def test_rounding_keeps_1024_flows_on_10g_near_their_share():  # 0.6
     share = 10e9 / 1024
     np = PcnNotificationPoint(PcnParameters(period_s=500e-6))
     cnp = np.on_window(Window(2, 2, 0, round(share * 500e-6 / 8), 0.0, 400e-6))
@@ -266,13 +262,13 @@ def test_rounding_keeps_1024_flows_on_10g_near_their_share() -> None:  # 0.6
     assert cnp.rec_rate_bps == 10e6
 
 
-def test_the_paper_recommends_these_defaults() -> None:  # 0.5, 0.10
+def test_the_paper_recommends_these_defaults():  # 0.5, 0.10
     assert PcnParameters() == PcnParameters(
         w_min=1 / 128, w_max=0.5, period_s=50e-6, congested_fraction=0.95
     )
 
 
-def test_settings_are_text_numbers_or_fractions() -> None:
+def test_settings_are_text_numbers_or_fractions():
     configured = schemes["pcn"].configure({"w_min": "0.1/4", "period_s": "500us", "w_max": 0.25})
     assert configured.parameters == PcnParameters(w_min=0.025, w_max=0.25, period_s=500e-6)
 
@@ -292,19 +288,19 @@ def test_settings_are_text_numbers_or_fractions() -> None:
         ({"congested_fraction": 1.1}, "congested_fraction = 1.1"),
     ],
 )
-def test_bad_settings_are_named(settings: dict[str, str | float], message: str) -> None:
+def test_bad_settings_are_named(settings: dict[str, str | float], message: str):
     with pytest.raises(SchemeError, match=message.replace("(", r"\(")):
         schemes["pcn"].configure(settings)
 
 
-def test_unknown_schemes_are_named_with_the_nearest() -> None:
+def test_unknown_schemes_are_named_with_the_nearest():
     with pytest.raises(SchemeError, match=r"no scheme 'pcnn'; did you mean 'pcn'"):
         find_scheme("pcnn")
     with pytest.raises(SchemeError, match="pfc has no parameter 'w_min'"):
         find_scheme("pfc").configure({"w_min": 1})
 
 
-def test_pfc_stays_at_line_rate_and_sends_no_notification() -> None:
+def test_pfc_stays_at_line_rate_and_sends_no_notification():
     configured = find_scheme("pfc").configure()
     rp, np = configured.new_rp(LINE), configured.new_np()
     rp.on_cnp(Cnp(Mark.CE, rec_rate_bps=1e6), 0.0)

@@ -26,7 +26,7 @@ def window(packets: int, marked: int, last_s: float) -> Window:
     return Window(packets, marked, 0, packets * 1058, last_s - 1e-6, last_s)
 
 
-def test_an_overload_is_cut_to_the_receiving_rate_as_pcn_does() -> None:
+def test_an_overload_is_cut_to_the_receiving_rate_as_pcn_does():
     pcn_x, pcn = rp(), PcnReactionPoint(LINE, PcnParameters(w_min=0.025, period_s=T))
     for point in (pcn_x, pcn):
         point.on_cnp(Cnp(Mark.CE, 3e9), 0)
@@ -34,7 +34,7 @@ def test_an_overload_is_cut_to_the_receiving_rate_as_pcn_does() -> None:
     assert pcn_x.rate_bps == pytest.approx(pcn.rate_bps)
 
 
-def test_increases_are_pcn_s() -> None:
+def test_increases_are_pcn_s():
     pcn_x, pcn = rp(), PcnReactionPoint(LINE, PcnParameters(w_min=0.025, period_s=T))
     for point in (pcn_x, pcn):
         point.on_cnp(Cnp(Mark.CE, 1e9), 0)
@@ -45,13 +45,13 @@ def test_increases_are_pcn_s() -> None:
     assert pcn_x.w == 0.025
 
 
-def test_a_rate_that_arrives_whole_is_lowered_by_beta_alone() -> None:
+def test_a_rate_that_arrives_whole_is_lowered_by_beta_alone():
     reaction_point = rp(1e9)
     reaction_point.on_cnp(Cnp(Mark.CE, 2e9), 0)
     assert reaction_point.rate_bps == pytest.approx(1e9 * 0.995)
 
 
-def test_an_increase_whose_effect_has_not_arrived_is_not_taken_back() -> None:
+def test_an_increase_whose_effect_has_not_arrived_is_not_taken_back():
     reaction_point = rp(1e9)
     reaction_point.on_cnp(Cnp(Mark.CE, 1e9), 0)
     before = reaction_point.rate_bps
@@ -77,7 +77,7 @@ def silent(silence: float, sent_bytes: int, periods: int) -> PcnXReactionPoint:
     return rp
 
 
-def test_rp_without_cnps_halves_its_rate_and_continues_from_there_at_the_next() -> None:
+def test_rp_without_cnps_halves_its_rate_and_continues_from_there_at_the_next():
     assert [silent(3, 10_000, periods).rate_bps for periods in (2, 3, 4, 5)] == [
         10e9,
         5e9,
@@ -91,20 +91,20 @@ def test_rp_without_cnps_halves_its_rate_and_continues_from_there_at_the_next() 
     assert silent(3, 10_000, 5000).rate_bps == 1e6
 
 
-def test_a_slow_flow_isn_t_unheard() -> None:
+def test_a_slow_flow_isn_t_unheard():
     """Between two of its packets there are periods without one."""
     assert silent(2, 1000, 4).rate_bps == 10e9
     assert silent(2, 1000, 5).rate_bps == 5e9
 
 
-def test_silence_is_off_by_default() -> None:
+def test_silence_is_off_by_default():
     rp = silent(0, 10_000, 100)
     assert (rp.rate_bps, rp.timer_s) == (10e9, None)
     rp.on_cnp(Cnp(Mark.CE, 4e9), 1.0)
     assert rp.timer_s is None
 
 
-def test_decreases_come_as_often_as_packets_are_marked() -> None:
+def test_decreases_come_as_often_as_packets_are_marked():
     notification_point = PcnXNotificationPoint(PARAMETERS)
     marked = [3, 4, 1, 4, 0, 2, 4, 4, 1, 4] * 10
     cnps = [
@@ -116,9 +116,7 @@ def test_decreases_come_as_often_as_packets_are_marked() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.floats(0, 1)), min_size=1, max_size=200))
-def test_decreases_are_the_sum_of_the_shares_to_within_one(
-    windows: list[tuple[int, float]],
-) -> None:
+def test_decreases_are_the_sum_of_the_shares_to_within_one(windows: list[tuple[int, float]]):
     notification_point = PcnXNotificationPoint(PARAMETERS)
     total, decreases = 0.0, 0
     for k, (packets, share) in enumerate(windows):
@@ -130,7 +128,7 @@ def test_decreases_are_the_sum_of_the_shares_to_within_one(
         assert -1e-6 <= total - decreases < 1
 
 
-def test_the_receiving_rate_counts_no_fraction_of_a_gap() -> None:
+def test_the_receiving_rate_counts_no_fraction_of_a_gap():
     """A flow of 2.4 packets a period: PCN's RecRate alternates between 2 and 3 packets in T."""
     notification_point = PcnXNotificationPoint(PARAMETERS)
     gap = T / 2.4
@@ -148,18 +146,18 @@ def test_the_receiving_rate_counts_no_fraction_of_a_gap() -> None:
     assert all(true <= rate <= true + 1e6 for rate in seen[1:])
 
 
-def test_no_cnp_without_a_packet() -> None:
+def test_no_cnp_without_a_packet():
     notification_point = PcnXNotificationPoint(PARAMETERS)
     assert notification_point.on_window(Window(0, 0, 0, 0, 0.0, 0.0)) is None
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, -0.1])
-def test_beta_must_lower_a_rate(beta: float) -> None:
+def test_beta_must_lower_a_rate(beta: float):
     with pytest.raises(ValueError, match="beta"):
         PcnXParameters(beta=beta)
 
 
-def test_sixty_four_flows_share_fairly_where_pcn_s_do_not() -> None:
+def test_sixty_four_flows_share_fairly_where_pcn_s_do_not():
     def jain(scheme: str) -> float:
         topology = dumbbell(flows=64)
         configured = find_scheme(scheme).configure({"w_min": 0.1 / 64, "period_s": T})

@@ -23,13 +23,13 @@ def reaction_point(*messages: int, keep_target: int = 1) -> QcnReactionPoint:
     return rp
 
 
-def test_a_flow_is_not_limited_before_the_first_message() -> None:
+def test_a_flow_is_not_limited_before_the_first_message():
     rp = reaction_point()
     assert (rp.rate_bps, rp.timer_s, rp.due_bytes) == (LINE, None, None)
 
 
 @pytest.mark.parametrize("feedback", [1, 10, 32, 63])
-def test_a_message_cuts_by_g_d_times_its_feedback(feedback: int) -> None:  # 4.2
+def test_a_message_cuts_by_g_d_times_its_feedback(feedback: int):  # 4.2
     rp = reaction_point(feedback, keep_target=0)
     assert rp.target_bps == LINE
     assert rp.rate_bps == pytest.approx(LINE * (1 - feedback / 128))
@@ -39,7 +39,7 @@ def test_a_message_cuts_by_g_d_times_its_feedback(feedback: int) -> None:  # 4.2
 
 
 @pytest.mark.parametrize("event", [expire, send], ids=["timer", "bytes"])
-def test_messages_without_a_cycle_between_them_are_one_decrease(event: object) -> None:
+def test_messages_without_a_cycle_between_them_are_one_decrease(event: object):
     assert callable(event)
     rp = reaction_point(63, 63, 63)
     assert rp.target_bps == LINE
@@ -57,12 +57,12 @@ def cut_twice() -> QcnReactionPoint:
     return reaction_point(63, 63, keep_target=0)
 
 
-def test_the_deepest_cut_leaves_65_128() -> None:  # 0.15, 4.2
+def test_the_deepest_cut_leaves_65_128():  # 0.15, 4.2
     assert reaction_point(63).rate_bps == LINE * 65 / 128
 
 
 @pytest.mark.parametrize("event", [expire, send], ids=["timer", "bytes"])
-def test_five_cycles_of_fast_recovery_then_active_increase(event: object) -> None:  # 4.3, 4.4
+def test_five_cycles_of_fast_recovery_then_active_increase(event: object):  # 4.3, 4.4
     assert callable(event)
     rp = cut_twice()
     target, rate = rp.target_bps, rp.rate_bps
@@ -78,7 +78,7 @@ def test_five_cycles_of_fast_recovery_then_active_increase(event: object) -> Non
         assert rp.rate_bps == pytest.approx(rate)
 
 
-def test_cycles_are_halved_after_fast_recovery() -> None:  # 4.4
+def test_cycles_are_halved_after_fast_recovery():  # 4.4
     rp = reaction_point(63)
     timers, counts = [], []
     for _ in range(8):
@@ -92,7 +92,7 @@ def test_cycles_are_halved_after_fast_recovery() -> None:  # 4.4
     assert counts == [BYTES * cycle for cycle in (1, 2, 3, 4, 5)] + [825_000, 900_000, 975_000]
 
 
-def test_one_counter_s_recovery_does_not_halve_the_other_s_cycles() -> None:
+def test_one_counter_s_recovery_does_not_halve_the_other_s_cycles():
     rp = reaction_point(63)
     send(rp, 8)
     assert rp.timer_s == TIMER
@@ -100,7 +100,7 @@ def test_one_counter_s_recovery_does_not_halve_the_other_s_cycles() -> None:
     assert rp.timer_s == 2 * TIMER
 
 
-def test_hyper_active_increase_grows_with_each_cycle_of_the_slower_counter() -> None:
+def test_hyper_active_increase_grows_with_each_cycle_of_the_slower_counter():
     for expiries in range(10):
         for counts in range(10):
             rp = cut_twice()
@@ -115,7 +115,7 @@ def test_hyper_active_increase_grows_with_each_cycle_of_the_slower_counter() -> 
             assert rp.target_bps - before == pytest.approx(expected), (expiries, counts)
 
 
-def test_a_message_resets_both_counters() -> None:  # 4.3
+def test_a_message_resets_both_counters():  # 4.3
     rp = reaction_point(63)
     expire(rp, 7)
     send(rp, 7)
@@ -126,7 +126,7 @@ def test_a_message_resets_both_counters() -> None:  # 4.3
     assert rp.due_bytes == rp.sent_bytes + BYTES
 
 
-def test_the_rate_stays_between_its_floor_and_the_line() -> None:
+def test_the_rate_stays_between_its_floor_and_the_line():
     rp = reaction_point(*[63] * 100, keep_target=0)
     assert (rp.rate_bps, rp.target_bps) == (5e6, 5e6)
     expire(rp, 200)
@@ -137,7 +137,7 @@ def test_the_rate_stays_between_its_floor_and_the_line() -> None:
 
 
 @given(st.lists(st.one_of(st.integers(1, 63), st.sampled_from(["timer", "bytes"])), max_size=200))
-def test_what_holds_after_any_events(events: list[int | str]) -> None:
+def test_what_holds_after_any_events(events: list[int | str]):
     rp = reaction_point(1)
     now = 0.0
     for event in events:
@@ -161,7 +161,7 @@ def test_what_holds_after_any_events(events: list[int | str]) -> None:
         assert rp.due_bytes > rp.sent_bytes
 
 
-def test_the_standard_s_values_are_the_defaults_and_there_is_no_np() -> None:
+def test_the_standard_s_values_are_the_defaults_and_there_is_no_np():
     configured = find_scheme("qcn").configure()
     assert configured.parameters == QcnParameters(
         g_d=1 / 128, byte_counter_bytes=150e3, timer_s=15e-3, cycles=5, r_ai_bps=5e6,
@@ -187,6 +187,6 @@ def test_the_standard_s_values_are_the_defaults_and_there_is_no_np() -> None:
         ({"sample_bytes": 0}, "sample_bytes = 0:"),
     ],
 )
-def test_bad_settings_are_named(values: dict[str, str | float], message: str) -> None:
+def test_bad_settings_are_named(values: dict[str, str | float], message: str):
     with pytest.raises(SchemeError, match=message):
         find_scheme("qcn").configure(values)

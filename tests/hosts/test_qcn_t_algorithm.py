@@ -20,17 +20,17 @@ def reaction_point(*messages: int, keep_target: int = 1) -> QcnTReactionPoint:
     return rp
 
 
-def test_a_flow_is_not_limited_before_the_first_message() -> None:
+def test_a_flow_is_not_limited_before_the_first_message():
     rp = reaction_point()
     assert (rp.rate_bps, rp.timer_s, rp.due_bytes) == (LINE, None, None)
 
 
-def test_bytes_end_no_cycle() -> None:
+def test_bytes_end_no_cycle():
     assert reaction_point(20).due_bytes is None
 
 
 @given(st.integers(1, 63), st.integers(0, 5))
-def test_fast_recovery_halves_the_distance(feedback: int, cycles: int) -> None:
+def test_fast_recovery_halves_the_distance(feedback: int, cycles: int):
     """After k cycles R_c = R_t - d / 2^k: after five, 31/32 of the cut are back."""
     rp = reaction_point(feedback)
     cut = LINE * feedback / 128
@@ -40,7 +40,7 @@ def test_fast_recovery_halves_the_distance(feedback: int, cycles: int) -> None:
 
 
 @given(st.integers(1, 63), st.integers(1, 40))
-def test_active_increase_lags_by_a_step(feedback: int, cycles: int) -> None:
+def test_active_increase_lags_by_a_step(feedback: int, cycles: int):
     """k cycles later R_t has grown by k R_AI, and R_c lags by d / 2^k + R_AI (1 - 2^-k)."""
     rp = reaction_point(63, feedback, keep_target=0)
     start = LINE * 65 / 128
@@ -53,7 +53,7 @@ def test_active_increase_lags_by_a_step(feedback: int, cycles: int) -> None:
     )
 
 
-def test_cycles_are_halved_after_fast_recovery() -> None:
+def test_cycles_are_halved_after_fast_recovery():
     rp = reaction_point(20)
     expired = []
     for _ in range(8):
@@ -65,7 +65,7 @@ def test_cycles_are_halved_after_fast_recovery() -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(1, 63)), max_size=60), st.integers(0, 1))
-def test_whatever_happens_rates_stay_in_bounds(events: list[int | None], keep_target: int) -> None:
+def test_whatever_happens_rates_stay_in_bounds(events: list[int | None], keep_target: int):
     rp, now = reaction_point(keep_target=keep_target), 0.0
     for feedback in events:
         if feedback is not None:

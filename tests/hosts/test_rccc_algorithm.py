@@ -17,7 +17,7 @@ def started(left_bytes: int | None = None) -> RcccReactionPoint:
     return rp
 
 
-def send(rp: RcccReactionPoint, packets: int) -> None:
+def send(rp: RcccReactionPoint, packets: int):
     for _ in range(packets):
         rp.sent_bytes += FRAME
         rp.left_bytes = None if rp.left_bytes is None else rp.left_bytes - FRAME
@@ -28,7 +28,7 @@ def up(size_bytes: float) -> int:
     return int(-(-size_bytes // 256) * 256)
 
 
-def test_flow_sends_its_first_credit_unasked_and_no_more() -> None:
+def test_flow_sends_its_first_credit_unasked_and_no_more():
     rp = started()
     send(rp, 15)
     assert rp.rate_bps == LINE
@@ -36,7 +36,7 @@ def test_flow_sends_its_first_credit_unasked_and_no_more() -> None:
     assert rp.rate_bps == 1
 
 
-def test_first_answer_ends_the_credit_that_is_left() -> None:
+def test_first_answer_ends_the_credit_that_is_left():
     for answer in (lambda rp: rp.on_ack(Ack(5e-6), 0.0), lambda rp: rp.on_grant(Grant(0), 0.0)):
         rp = started()
         send(rp, 3)
@@ -44,7 +44,7 @@ def test_first_answer_ends_the_credit_that_is_left() -> None:
         assert (rp.credit_bytes, rp.rate_bps) == (0, 1)
 
 
-def test_any_credit_lets_a_packet_go_which_is_paid() -> None:
+def test_any_credit_lets_a_packet_go_which_is_paid():
     rp = started()
     rp.on_ack(Ack(5e-6), 0.0)
     rp.on_grant(Grant(256), 0.0)
@@ -55,13 +55,13 @@ def test_any_credit_lets_a_packet_go_which_is_paid() -> None:
     assert rp.credit_bytes == 256 - FRAME
 
 
-def test_credit_is_at_most_maxwnd() -> None:
+def test_credit_is_at_most_maxwnd():
     rp = started()
     rp.on_grant(Grant(256 * 1000), 0.0)
     assert rp.credit_bytes == MOST
 
 
-def test_timer_without_credit_lets_one_packet_go() -> None:
+def test_timer_without_credit_lets_one_packet_go():
     rp = started()
     send(rp, 16)
     rp.on_loss(Loss(FRAME, timeout=True), 0.0)
@@ -70,7 +70,7 @@ def test_timer_without_credit_lets_one_packet_go() -> None:
     assert rp.rate_bps == 1
 
 
-def test_silence_without_credit_lets_one_packet_go() -> None:
+def test_silence_without_credit_lets_one_packet_go():
     rp = started()
     send(rp, 16)
     rp.on_ack(Ack(5e-6), 0.0)
@@ -88,13 +88,11 @@ def test_silence_without_credit_lets_one_packet_go() -> None:
 @pytest.mark.parametrize(
     ("left", "demand"), [(None, FRAME), (30 * FRAME, FRAME), (10 * FRAME, FRAME), (FRAME, 0)]
 )
-def test_first_packet_demands_a_frame_at_least_where_one_is_left(
-    left: int | None, demand: int
-) -> None:
+def test_first_packet_demands_a_frame_at_least_where_one_is_left(left: int | None, demand: int):
     assert started(left).demand_bytes == up(demand)
 
 
-def test_packet_demands_the_rest_at_most_maxwnd() -> None:
+def test_packet_demands_the_rest_at_most_maxwnd():
     rp = started(100 * FRAME)
     rp.on_ack(Ack(5e-6), 0.0)
     assert rp.demand_bytes == up(MOST + FRAME)  # when it has gone, the credit is a frame below 0
@@ -105,7 +103,7 @@ def test_packet_demands_the_rest_at_most_maxwnd() -> None:
     assert rp.demand_bytes == up(3 * FRAME)
 
 
-def test_turns_grant_up_to_the_demand() -> None:
+def test_turns_grant_up_to_the_demand():
     np = RcccNotificationPoint(SCHEME.parameters)
     np.on_demand(Demand(2 * PULL + 256), 0.0)
     assert np.turn is Turn.ACTIVE
@@ -119,14 +117,14 @@ def test_turns_grant_up_to_the_demand() -> None:
     assert np.turn is Turn.NONE
 
 
-def test_trimmed_packet_wants_a_turn_that_may_grant_nothing() -> None:
+def test_trimmed_packet_wants_a_turn_that_may_grant_nothing():
     np = RcccNotificationPoint(SCHEME.parameters)
     np.on_demand(Demand(0, trimmed=True), 0.0)
     assert np.turn is Turn.ACTIVE
     assert (np.on_turn(Turn.ACTIVE, 0.0), np.turn, np.pace_bytes) == (0, Turn.IDLE, 1024 / 0.99)
 
 
-def test_idle_turns_grant_maxwnd_beyond_the_demand() -> None:
+def test_idle_turns_grant_maxwnd_beyond_the_demand():
     np = RcccNotificationPoint(SCHEME.parameters)
     turns = 0
     np.turn = Turn.IDLE
@@ -137,7 +135,7 @@ def test_idle_turns_grant_maxwnd_beyond_the_demand() -> None:
     assert granted == turns * PULL
 
 
-def test_flow_that_answers_no_grant_for_rto_has_no_turns_until_it_sends() -> None:
+def test_flow_that_answers_no_grant_for_rto_has_no_turns_until_it_sends():
     rto_s = SCHEME.parameters.rto_s
     np = RcccNotificationPoint(SCHEME.parameters)
     np.on_demand(Demand(3 * PULL), 0.0)

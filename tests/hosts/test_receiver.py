@@ -26,7 +26,7 @@ HOST = (wire.parse_mac("00:00:00:00:00:02"), wire.parse_ip("10.0.1.2"))
 class Bench:
     """A receiver, and the CNPs and acknowledgements that it sent."""
 
-    def __init__(self, scheme: str = "pcn", **parameters: float) -> None:
+    def __init__(self, scheme: str = "pcn", **parameters: float):
         clock = DilatedClock(1, origin=0.0)
         configured = find_scheme(scheme).configure(parameters)
         self.cnps: list[tuple[float, CnpPacket]] = []
@@ -39,7 +39,7 @@ class Bench:
             HOST[1], clock, [LoopPort(Nic(10e9, events=events))], self.receiver, events
         )
 
-    def _sent(self, frame: bytes, now: float) -> None:
+    def _sent(self, frame: bytes, now: float):
         packet = wire.decode(frame)
         if isinstance(packet, AckPacket):
             self.acks.append((now, packet))
@@ -55,14 +55,14 @@ class Bench:
         flow: int = 1,
         last: bool = False,
         asks: bool = False,
-    ) -> None:
+    ):
         packet = DataPacket(
             SENDER[0], HOST[0], SENDER[1], HOST[1], flow, psn, bytes(1000), ecn, last=last,
             asks=asks,
         )  # fmt: skip
         self.loop.frame(wire.encode_data(packet), now)
 
-    def timers(self, until: float) -> None:
+    def timers(self, until: float):
         while self.receiver.timer_s <= until:
             self.receiver.on_timer(self.receiver.timer_s)
 
@@ -76,7 +76,7 @@ def reply() -> tuple[bytes, bytes, bytes, bytes]:
     return HOST[0], SENDER[0], HOST[1], SENDER[1]
 
 
-def test_flow_whose_first_packets_came_two_ways_at_once_is_one() -> None:
+def test_flow_whose_first_packets_came_two_ways_at_once_is_one():
     """By a link in memory and by its interface, as where a capture begins, or at two ports: each
     waits for the flow."""
     bench = Bench()
@@ -92,7 +92,7 @@ def test_flow_whose_first_packets_came_two_ways_at_once_is_one() -> None:
     assert len(bench.cnps) <= 1
 
 
-def test_each_of_many_flows_is_found_again() -> None:
+def test_each_of_many_flows_is_found_again():
     """Some of them each time that the place for them grows: all of its slots are taken over."""
     bench = Bench()
     flows = range(1, 1001)
@@ -104,7 +104,7 @@ def test_each_of_many_flows_is_found_again() -> None:
     ]
 
 
-def test_receiver_acknowledges_packets_with_ack_request_on_arrival() -> None:
+def test_receiver_acknowledges_packets_with_ack_request_on_arrival():
     bench = Bench("timely")
     for psn in range(10):
         bench.packet(1.0 + psn * 1e-6, psn, asks=psn in (0, 4, 9))
@@ -119,7 +119,7 @@ def test_receiver_acknowledges_packets_with_ack_request_on_arrival() -> None:
     assert not bench.cnps
 
 
-def test_an_acknowledgement_carries_the_worst_mark_since_the_one_before() -> None:
+def test_an_acknowledgement_carries_the_worst_mark_since_the_one_before():
     bench = Bench("timely")
     marks = [
         wire.ECN_CE,
@@ -143,7 +143,7 @@ def phase(flow: int = 1, seed: int = 1) -> float:
     )
 
 
-def test_windows_follow_every_t_from_the_flows_phase() -> None:
+def test_windows_follow_every_t_from_the_flows_phase():
     bench = Bench(period_s=T)
     for n in range(100):
         at = 1.0 + n * T / 10
@@ -163,7 +163,7 @@ def test_windows_follow_every_t_from_the_flows_phase() -> None:
     assert bench.cnps[1][1] == CnpPacket(*reply(), flow=1, ecn=wire.ECN_ECT0, rec_rate_mbps=169)
 
 
-def test_phases_are_spread_and_decided_by_seed_and_flow() -> None:
+def test_phases_are_spread_and_decided_by_seed_and_flow():
     phases = [phase(flow, seed) for flow in range(50) for seed in range(4)]
     assert len(set(phases)) == 200
     assert all(0 <= value < 1 for value in phases)
@@ -171,7 +171,7 @@ def test_phases_are_spread_and_decided_by_seed_and_flow() -> None:
     assert phase(3, 4) == phase(3, 4)
 
 
-def test_flows_that_start_together_can_be_notified_in_step() -> None:
+def test_flows_that_start_together_can_be_notified_in_step():
     bench = Bench(period_s=T, phase_spread=0.0)
     for n in range(25):
         for flow in (1, 2):
@@ -182,7 +182,7 @@ def test_flows_that_start_together_can_be_notified_in_step() -> None:
     assert times[1] == times[2]
 
 
-def test_a_silent_flow_gets_no_cnp_and_comes_back_on_its_grid() -> None:
+def test_a_silent_flow_gets_no_cnp_and_comes_back_on_its_grid():
     bench = Bench(period_s=T)
     start = 1.0 + phase() * T  # windows end at whole periods after 1.0
     bench.packet(start)
@@ -202,7 +202,7 @@ def test_a_silent_flow_gets_no_cnp_and_comes_back_on_its_grid() -> None:
 )
 def test_every_packet_counts_in_exactly_one_window(
     arrivals: list[tuple[float, bool]], punctual: bool
-) -> None:
+):
     """Whether or not timers are called in time; a CNP requests a decrease when 95% of its window is
     marked."""
     bench = Bench(period_s=T)
@@ -226,7 +226,7 @@ def test_every_packet_counts_in_exactly_one_window(
     assert bench.only.cnps == len(windows)
 
 
-def test_flows_have_separate_windows() -> None:
+def test_flows_have_separate_windows():
     bench = Bench(period_s=T)
     bench.packet(1.0, flow=1)
     bench.packet(1.0 + 0.4 * T, flow=2, ecn=wire.ECN_CE)
@@ -237,7 +237,7 @@ def test_flows_have_separate_windows() -> None:
     ]
 
 
-def test_pfc_sends_no_cnp() -> None:
+def test_pfc_sends_no_cnp():
     bench = Bench("pfc")
     for n in range(10):
         bench.packet(1.0 + n, n, wire.ECN_CE)
@@ -264,7 +264,7 @@ def test_pfc_sends_no_cnp() -> None:
         ([0xFFFFFF, 0xFFFFFE, 1, 0], 0, 2, 0),
     ],
 )
-def test_sequence_numbers(psns: list[int], gaps: int, reordered: int, duplicates: int) -> None:
+def test_sequence_numbers(psns: list[int], gaps: int, reordered: int, duplicates: int):
     bench = Bench()
     for psn in psns:
         bench.packet(1.0, psn)
@@ -277,7 +277,7 @@ def test_sequence_numbers(psns: list[int], gaps: int, reordered: int, duplicates
     )
 
 
-def test_broken_frames_are_counted_not_believed() -> None:
+def test_broken_frames_are_counted_not_believed():
     bench = Bench()
     packet = DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], 1, 0, bytes(1000))
     good = wire.encode_data(packet)
@@ -300,7 +300,7 @@ def test_broken_frames_are_counted_not_believed() -> None:
 
 @pytest.mark.parametrize("padding", range(4))
 @pytest.mark.parametrize("length", range(5))
-def test_padding_alone_is_no_payload(length: int, padding: int) -> None:
+def test_padding_alone_is_no_payload(length: int, padding: int):
     """To neither reader of frames, that in C and `wire.decode`."""
     ends = IP(src=wire.format_ip(SENDER[1]), dst=wire.format_ip(HOST[1]), flags="DF")
     bth = BTH(opcode="UC_SEND_ONLY", dqpn=1, padcount=padding)
@@ -316,7 +316,7 @@ def test_padding_alone_is_no_payload(length: int, padding: int) -> None:
             wire.decode(frame)
 
 
-def test_bytes_payload_and_the_last_packet() -> None:
+def test_bytes_payload_and_the_last_packet():
     bench = Bench()
     bench.packet(1.0, 0)
     packet = DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], 1, 1, b"tail!", last=True)
@@ -326,7 +326,7 @@ def test_bytes_payload_and_the_last_packet() -> None:
     assert (flow.first_s, flow.last_s, flow.complete_s) == (1.0, 1.5, 1.5)
 
 
-def test_receiver_distinguishes_marks() -> None:
+def test_receiver_distinguishes_marks():
     bench = Bench()
     for psn, ecn in enumerate(
         (wire.ECN_CE, wire.ECN_CE, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_NOT_ECT)

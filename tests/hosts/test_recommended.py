@@ -42,26 +42,24 @@ MIXED = clos(2, 2, 2, 8, 25e9, 100e9, 1e-6)
 @pytest.mark.parametrize(
     "topology", [dumbbell(), compact(), fat_tree(), MIXED], ids=lambda topology: topology.name
 )
-def test_round_trip_is_the_longest_of_all_pairs_with_frames_there_and_acks_back(
-    topology: Topology,
-) -> None:
+def test_round_trip_is_the_longest_of_all_pairs_with_frames_there_and_acks_back(topology: Topology):
     assert round_trip_s(topology) == pytest.approx(longest_s(topology), rel=1e-12)
     assert round_trip_s(topology, 4000) == pytest.approx(
         longest_s(topology, wire.data_bytes(4000)), rel=1e-12
     )
 
 
-def test_round_trip_is_that_of_a_packet_and_its_ack_in_virtual_time() -> None:
+def test_round_trip_is_that_of_a_packet_and_its_ack_in_virtual_time():
     """A packet's RTT counts from when it has left its NIC, which takes a frame's time."""
     topology, acks = star(1, 1, 10e9, 5e-6), list[Ack]()
 
     class Rp(ReactionPoint):
         segment_bytes = 1
 
-        def __init__(self, line_bps: float, _: object) -> None:
+        def __init__(self, line_bps: float, _: object):
             self.rate_bps = line_bps
 
-        def on_ack(self, ack: Ack, now_s: float) -> None:
+        def on_ack(self, ack: Ack, now_s: float):
             acks.append(ack)
 
     scheme = replace(find_scheme("pfc"), name="w", reaction_point=Rp).configure()
@@ -73,7 +71,7 @@ def test_round_trip_is_that_of_a_packet_and_its_ack_in_virtual_time() -> None:
         assert ack.rtt_s + 8 * FRAME / 10e9 == pytest.approx(round_trip_s(topology), rel=1e-6)
 
 
-def test_topology_decides_what_pcn_is_recommended() -> None:
+def test_topology_decides_what_pcn_is_recommended():
     """6.2's w_min, w_max and T; a T of 20 frames of each flow, where that is longer than a round
     trip."""
     pcn = find_scheme("pcn")
@@ -94,7 +92,7 @@ def test_topology_decides_what_pcn_is_recommended() -> None:
     )
 
 
-def test_flows_that_end_are_no_number_of_flows() -> None:
+def test_flows_that_end_are_no_number_of_flows():
     """How many there are at a time is known after a run: T is the round trip, w_min 5.3's."""
     drawn = replace(
         star(16, 1, 25e9, 3e-6),
@@ -104,7 +102,7 @@ def test_flows_that_end_are_no_number_of_flows() -> None:
     assert parameters == {"w_min": 1 / 128, "period_s": pytest.approx(longest_s(drawn))}
 
 
-def test_topology_decides_what_windows_are_recommended() -> None:
+def test_topology_decides_what_windows_are_recommended():
     topology = star(2, 1, 100e9, 3e-6)
     rtt_s = longest_s(topology)
     bdp = 100e9 * rtt_s / 8
@@ -129,7 +127,7 @@ def test_topology_decides_what_windows_are_recommended() -> None:
     assert rccc["frame_bytes"] == FRAME + wire.CREDIT_BYTES
 
 
-def test_what_depends_on_the_frame_follows_the_payload() -> None:
+def test_what_depends_on_the_frame_follows_the_payload():
     topology = star(2, 1, 400e9, 0.75e-6)
     frame = wire.data_bytes(4038)
     for scheme in ("dctcp", "nscc", "swift", "pcn-w"):
@@ -147,16 +145,14 @@ def test_what_depends_on_the_frame_follows_the_payload() -> None:
     ("scheme", "rate_bps"),
     [("dcqcn", 40e9), ("dcqcn-tcd", 40e9), ("red", 40e9), ("dcqcn-ns3", 100e9), ("qcn", 10e9)],
 )
-def test_rules_give_the_defaults_at_the_rate_that_these_are_for(
-    scheme: str, rate_bps: float
-) -> None:
+def test_rules_give_the_defaults_at_the_rate_that_these_are_for(scheme: str, rate_bps: float):
     definition = find_scheme(scheme)
     usual = definition.configure().parameters
     for name, value in recommended(star(2, 1, rate_bps, 5e-6), definition).items():
         assert value == pytest.approx(getattr(usual, name)), name
 
 
-def test_timely_s_rules_give_the_papers_values_on_the_papers_network() -> None:
+def test_timely_s_rules_give_the_papers_values_on_the_papers_network():
     """10 Gbit/s and a round trip of 20 us; segments of 16 KB are the smallest of the paper's."""
     parameters = find_scheme("timely").recommended(NetworkFacts(4, 20e-6, rate_bps=10e9))
     usual = find_scheme("timely").configure().parameters
@@ -164,7 +160,7 @@ def test_timely_s_rules_give_the_papers_values_on_the_papers_network() -> None:
     assert parameters == {name: pytest.approx(getattr(usual, name)) for name in parameters}
 
 
-def test_qcn_s_rules_give_the_papers_values_at_100_gbps() -> None:
+def test_qcn_s_rules_give_the_papers_values_at_100_gbps():
     parameters = find_scheme("qcn").recommended(NetworkFacts(4, 20e-6, rate_bps=100e9))
     assert parameters == pytest.approx(
         {"r_ai_bps": 15e6, "q_eq_bytes": 60e3, "timer_s": 3e-3, "r_hai_bps": 250e6}
@@ -174,9 +170,7 @@ def test_qcn_s_rules_give_the_papers_values_at_100_gbps() -> None:
 @pytest.mark.parametrize("rate_bps", [1e9, 10e9, 25e9, 100e9, 400e9, 800e9])
 @pytest.mark.parametrize("delay_s", [0.0, 0.1e-6, 3e-6, 1e-3])
 @pytest.mark.parametrize("payload", [64, 1000, 9000])
-def test_rules_stay_within_bounds_on_any_network(
-    rate_bps: float, delay_s: float, payload: int
-) -> None:
+def test_rules_stay_within_bounds_on_any_network(rate_bps: float, delay_s: float, payload: int):
     topology = star(2, 1, rate_bps, delay_s)
     for scheme in schemes.values():
         values = recommended(topology, scheme, payload)
@@ -184,7 +178,7 @@ def test_rules_stay_within_bounds_on_any_network(
         assert values.keys() <= scheme.by_network.keys(), scheme.name
 
 
-def test_ports_have_thresholds_of_their_rate() -> None:
+def test_ports_have_thresholds_of_their_rate():
     """In the entries of the switches: hosts' links of 25 Gbit/s, 100 between switches."""
     for name, threshold in (
         ("dctcp", "k_bytes"),
@@ -203,14 +197,14 @@ def test_ports_have_thresholds_of_their_rate() -> None:
         assert at_ports[100e9][threshold] > at_ports[25e9][threshold]
 
 
-def test_value_that_is_given_holds_at_every_port() -> None:
+def test_value_that_is_given_holds_at_every_port():
     assert recommended_at_ports(MIXED, find_scheme("dctcp"), fixed=["k_bytes"]) == {}
     assert recommended_at_ports(MIXED, find_scheme("dcqcn"), fixed=["k_min_bytes"])[
         25e9
     ].keys() == {"k_max_bytes"}
 
 
-def test_facts_have_the_frames_of_the_scheme() -> None:
+def test_facts_have_the_frames_of_the_scheme():
     topology = star(2, 1, 100e9, 3e-6)
     plain, telemetry, credit = (
         network_facts(topology, find_scheme(name)) for name in ("pcn", "hpcc", "rccc")
@@ -227,7 +221,7 @@ def test_facts_have_the_frames_of_the_scheme() -> None:
     )
 
 
-def test_remarks_name_networks_that_a_scheme_is_not_made_for() -> None:
+def test_remarks_name_networks_that_a_scheme_is_not_made_for():
     facts = NetworkFacts(4, 20e-6, rate_bps=25e9)
     (remark,) = find_scheme("dcqcn-ns3").unfit(facts)
     assert "these have 25" in remark
@@ -242,12 +236,12 @@ def test_remarks_name_networks_that_a_scheme_is_not_made_for() -> None:
         assert "carries 20 Mbit" in remark
 
 
-def test_table_of_parameters_is_that_of_the_page() -> None:
+def test_table_of_parameters_is_that_of_the_page():
     page = (Path(__file__).parents[2] / "docs" / "schemes.md").read_text()
     assert documentation() in page
 
 
-def test_table_has_each_rule_of_each_scheme() -> None:
+def test_table_has_each_rule_of_each_scheme():
     rows = [line.split(" | ") for line in documentation().splitlines()[2:]]
     assert {name for row in rows for name in row[0].strip("| ").split(", ") if name} == {
         f"`{scheme.name}`"
@@ -258,7 +252,7 @@ def test_table_has_each_rule_of_each_scheme() -> None:
     assert texts == {rule.text for scheme in schemes.values() for rule in scheme.rules.values()}
 
 
-def test_headings_of_the_table_have_the_round_trips_of_its_networks() -> None:
+def test_headings_of_the_table_have_the_round_trips_of_its_networks():
     for heading, where in networks().items():
         assert (
             f"{1e6 * round_trip_s(*where):.3g} us" in heading

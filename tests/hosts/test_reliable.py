@@ -99,7 +99,7 @@ class Channel:
 
     def __init__(
         self, kind: Repeats, packets: int, window_bytes: float, every: int, first: int = 0
-    ) -> None:
+    ):
         self.kind, self.packets, self.window_bytes = kind, first + packets, window_bytes
         flow = NativeTransport(
             window_bytes=window_bytes, packets=self.packets, every=every, frame_bytes=FRAME,
@@ -117,14 +117,14 @@ class Channel:
         self.taken: list[int] = []
         self.acked_bytes = self.lost_bytes = 0
 
-    def close(self) -> None:
+    def close(self):
         core().sender_free(self.sender)
         core().receiver_free(self.receiver)
 
     def size(self, number: int) -> int:
         return LAST if number + 1 == self.packets else FRAME
 
-    def check(self) -> None:
+    def check(self):
         assert core().in_flight(self.sender) == sum(map(self.size, self.in_flight))
         # neither an answer nor the timer would come
         if not self.in_flight and not core().complete(self.sender):
@@ -148,7 +148,7 @@ class Channel:
         self.check()
         return True
 
-    def arrive(self, lost: bool) -> None:
+    def arrive(self, lost: bool):
         """The first packet arrives; its answer may be lost."""
         number, left, asks, trimmed = self.forward.popleft()
         fresh = ctypes.c_bool()
@@ -163,7 +163,7 @@ class Channel:
         if answer != SILENT and not lost:
             self.back.append((answer, psn, in_order, left))
 
-    def answer(self) -> None:
+    def answer(self):
         """The first answer arrives."""
         answer, psn, in_order, left = self.back.popleft()
         news = (ctypes.c_uint64 * 2)()
@@ -196,14 +196,14 @@ class Channel:
         self.acked_bytes += news[0]
         self.check()
 
-    def timeout(self) -> None:
+    def timeout(self):
         news = (ctypes.c_uint64 * 2)()
         core().timeout(self.sender, ctypes.addressof(news))
         assert news[1] == sum(map(self.size, self.in_flight))
         self.in_flight = {}
         self.check()
 
-    def finish(self) -> None:
+    def finish(self):
         """From now on nothing is lost."""
         for _ in range(20 * (self.packets - self.first) + 20):
             if core().complete(self.sender):
@@ -225,7 +225,7 @@ class Channel:
         assert not core().is_open(self.sender)
 
 
-def disturb(channel: Channel, p_lose: float, rng: Random) -> None:
+def disturb(channel: Channel, p_lose: float, rng: Random):
     """Something happens."""
     step = rng.randrange(100)
     if step < 40:
@@ -249,7 +249,7 @@ def disturb(channel: Channel, p_lose: float, rng: Random) -> None:
 )
 def test_flow_arrives_once_whatever_is_lost(
     kind: Repeats, packets: int, window: float, every: int, first: int, p_lose: float, rng: Random
-) -> None:
+):
     channel = Channel(kind, packets, window, every, first)
     try:
         for _ in range(150):
@@ -263,7 +263,7 @@ def test_flow_arrives_once_whatever_is_lost(
 
 @pytest.mark.parametrize("kind", [Repeats.GO_BACK_N, Repeats.SELECTIVE])
 @pytest.mark.parametrize("window", [1.0, 5290.0, 80_000.0])
-def test_long_flow_arrives_once_whatever_is_lost(kind: Repeats, window: float) -> None:
+def test_long_flow_arrives_once_whatever_is_lost(kind: Repeats, window: float):
     for seed in range(10):
         channel, rng = Channel(kind, 400, window, seed % 6, PSNS - 100), Random(seed)
         for _ in range(1500):
@@ -276,7 +276,7 @@ def test_long_flow_arrives_once_whatever_is_lost(kind: Repeats, window: float) -
 @pytest.mark.parametrize("losses", [{0}, {3}, {3, 4, 9}, {19}])
 def test_loss_costs_one_packet_by_selective_repeat_and_what_followed_by_go_back_n(
     kind: Repeats, losses: set[int]
-) -> None:
+):
     """20 packets at once, of a window that has room; the last one's loss needs the timer."""
     channel = Channel(kind, 20, 1e9, 1)
     for number in range(20):
@@ -287,7 +287,7 @@ def test_loss_costs_one_packet_by_selective_repeat_and_what_followed_by_go_back_
     channel.close()
 
 
-def test_packet_that_is_lost_again_is_found_without_a_timer() -> None:
+def test_packet_that_is_lost_again_is_found_without_a_timer():
     """By an acknowledgement of what left after it was repeated."""
     channel = Channel(Repeats.SELECTIVE, 100, 10 * FRAME, 1)
     for number in range(10):
@@ -309,7 +309,7 @@ def test_packet_that_is_lost_again_is_found_without_a_timer() -> None:
     channel.close()
 
 
-def test_packets_that_overtake_within_the_reordering_are_not_lost() -> None:
+def test_packets_that_overtake_within_the_reordering_are_not_lost():
     flow = NativeTransport(
         window_bytes=1e9, packets=10, every=1, frame_bytes=FRAME, last_frame_bytes=LAST
     )
@@ -331,7 +331,7 @@ def test_packets_that_overtake_within_the_reordering_are_not_lost() -> None:
     core().sender_free(sender)
 
 
-def test_sender_refuses_answers_of_packets_that_were_not_sent() -> None:
+def test_sender_refuses_answers_of_packets_that_were_not_sent():
     channel, news = Channel(Repeats.GO_BACK_N, 10, 1e9, 1), (ctypes.c_uint64 * 2)()
     for _ in range(4):
         channel.send(False)
@@ -342,7 +342,7 @@ def test_sender_refuses_answers_of_packets_that_were_not_sent() -> None:
     channel.close()
 
 
-def test_nak_of_a_packet_that_was_acknowledged_since_changes_nothing() -> None:
+def test_nak_of_a_packet_that_was_acknowledged_since_changes_nothing():
     channel, news = Channel(Repeats.GO_BACK_N, 10, 1e9, 1), (ctypes.c_uint64 * 2)()
     for _ in range(4):
         channel.send(False)
@@ -352,7 +352,7 @@ def test_nak_of_a_packet_that_was_acknowledged_since_changes_nothing() -> None:
     channel.close()
 
 
-def test_sender_that_goes_back_waits_for_no_request_of_before() -> None:
+def test_sender_that_goes_back_waits_for_no_request_of_before():
     """Packet 3 of 5 requested an answer, and is behind the missing one; then the window shrinks."""
     channel, news = Channel(Repeats.GO_BACK_N, 20, 1e9, 3), (ctypes.c_uint64 * 2)()
     for _ in range(5):
@@ -365,7 +365,7 @@ def test_sender_that_goes_back_waits_for_no_request_of_before() -> None:
     channel.close()
 
 
-def test_trimmed_packet_is_repeated_once_for_each_time() -> None:
+def test_trimmed_packet_is_repeated_once_for_each_time():
     """Selective repeat: its NAK brings back when it had left, so a second one of that start changes
     nothing."""
     channel, news = Channel(Repeats.SELECTIVE, 20, 1e9, 1), (ctypes.c_uint64 * 2)()
@@ -386,7 +386,7 @@ def test_trimmed_packet_is_repeated_once_for_each_time() -> None:
     channel.close()
 
 
-def test_receiver_answers_trimmed_packets_by_what_it_has() -> None:
+def test_receiver_answers_trimmed_packets_by_what_it_has():
     fresh = ctypes.c_bool()
     for kind, wanted in (
         (Repeats.SELECTIVE, [NAK, ACK, NAK, ACK, NAK]),
@@ -404,7 +404,7 @@ def test_receiver_answers_trimmed_packets_by_what_it_has() -> None:
         core().receiver_free(receiver)
 
 
-def test_receiver_refuses_what_comes_behind_a_missing_packet_once() -> None:
+def test_receiver_refuses_what_comes_behind_a_missing_packet_once():
     receiver, fresh = core().receiver_new(Repeats.GO_BACK_N, 0), ctypes.c_bool()
     answers = [
         core().take(receiver, psn, False, ctypes.addressof(fresh)) for psn in (0, 2, 3, 1, 3, 4, 1)
@@ -417,6 +417,6 @@ def test_receiver_refuses_what_comes_behind_a_missing_packet_once() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"timeout_s": 0.0}, {"timeout_s": float("inf")}, {"reordering_s": -1.0}]
 )
-def test_reliability_refuses_times_that_cannot_be(wrong: dict[str, float]) -> None:
+def test_reliability_refuses_times_that_cannot_be(wrong: dict[str, float]):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Reliability(Repeats.SELECTIVE, **wrong)

@@ -27,7 +27,7 @@ from pcn.hosts.algorithms.parameters import Parameters, parameter
 
 
 @pytest.fixture(autouse=True)
-def _few_events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _few_events(request, monkeypatch):
     """A rule that is broken on purpose is broken soon. `pcn scheme check` brings ours three times
     as many."""
     few = 1000 if request.function is test_ours_keep_the_rules else 200
@@ -35,21 +35,21 @@ def _few_events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", list(schemes))
-def test_ours_keep_the_rules(name: str) -> None:
+def test_ours_keep_the_rules(name: str):
     assert [finding for finding in check(find_scheme(name)) if not finding.kept] == []
 
 
 class Plain(ReactionPoint):
     """Keeps its rate: a base for those that break one rule."""
 
-    def __init__(self, line_rate_bps: float, parameters: Any) -> None:
+    def __init__(self, line_rate_bps: float, parameters: Any):
         self.rate_bps = line_rate_bps
 
 
 class Periodic(NotificationPoint):
     period_s = 50e-6
 
-    def __init__(self, parameters: Any) -> None:
+    def __init__(self, parameters: Any):
         pass
 
     def on_window(self, window: Window) -> Cnp | None:
@@ -74,7 +74,7 @@ def broken(scheme: Scheme) -> Finding:
     return finding
 
 
-def test_a_plain_one_keeps_the_rules() -> None:
+def test_a_plain_one_keeps_the_rules():
     assert [finding for finding in check(PLAIN) if not finding.kept] == []
 
 
@@ -110,13 +110,13 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
         ),
     ],
 )
-def test_rates_timers_and_segments(on_cnp: Callable[[Plain, Cnp, float], None], seen: str) -> None:
+def test_rates_timers_and_segments(on_cnp: Callable[[Plain, Cnp, float], None], seen: str):
     findings = {finding.rule: finding for finding in check(rp(on_cnp)) if not finding.kept}
     assert seen in findings["rates are finite, above 0 and at most the line rate"].seen
 
 
 @pytest.mark.parametrize("name", ["pcn", "pcn-time"])
-def test_check_finds_rp_that_takes_its_rate_from_cnps_without_one(name: str) -> None:
+def test_check_finds_rp_that_takes_its_rate_from_cnps_without_one(name: str):
     ours = find_scheme(name)
     bare = type("Bare", (ours.reaction_point,), {"needs_rec_rate": False})
     finding = broken(replace(ours, reaction_point=bare))
@@ -125,40 +125,38 @@ def test_check_finds_rp_that_takes_its_rate_from_cnps_without_one(name: str) -> 
     assert "with needs_rec_rate = True hosts drop them" in finding.seen
 
 
-def test_check_finds_np_that_sends_no_rate_where_the_rp_needs_one() -> None:
+def test_check_finds_np_that_sends_no_rate_where_the_rp_needs_one():
     needy = replace(PLAIN, reaction_point=type("Needy", (Plain,), {"needs_rec_rate": True}))
     assert "hosts drop them" in broken(needy).seen
 
 
 @pytest.mark.parametrize("mark", list(Mark))
 @pytest.mark.parametrize("rate_bps", [0.0, 1e6, (2**32 - 1) * 1e6])
-def test_check_brings_every_mark_and_the_least_and_largest_rates(
-    mark: Mark, rate_bps: float
-) -> None:
-    def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
+def test_check_brings_every_mark_and_the_least_and_largest_rates(mark: Mark, rate_bps: float):
+    def on_cnp(self: Plain, cnp: Cnp, now_s: float):
         assert cnp != Cnp(mark, rate_bps)
 
     assert _assertion(rp(on_cnp))
 
 
 @pytest.mark.parametrize("feedback", [0, 63])
-def test_check_brings_the_least_and_largest_feedback(feedback: int) -> None:
-    def on_cnm(self: Plain, cnm: Cnm, now_s: float) -> None:
+def test_check_brings_the_least_and_largest_feedback(feedback: int):
+    def on_cnm(self: Plain, cnm: Cnm, now_s: float):
         assert cnm.feedback != feedback
 
     assert _assertion(replace(PLAIN, reaction_point=type("Broken", (Plain,), {"on_cnm": on_cnm})))
 
 
 @pytest.mark.parametrize("rtt_s", [0.0, 1e4])
-def test_check_brings_the_least_and_largest_round_trips(rtt_s: float) -> None:
-    def on_ack(self: Plain, ack: Ack, now_s: float) -> None:
+def test_check_brings_the_least_and_largest_round_trips(rtt_s: float):
+    def on_ack(self: Plain, ack: Ack, now_s: float):
         assert ack.rtt_s != rtt_s
 
     fields = {"on_ack": on_ack, "segment_bytes": 1000}
     assert _assertion(replace(PLAIN, reaction_point=type("Broken", (Plain,), fields)))
 
 
-def test_check_finds_rate_of_packets_that_came_at_once() -> None:
+def test_check_finds_rate_of_packets_that_came_at_once():
     class Hasty(Periodic):
         last_s = -1.0
 
@@ -180,7 +178,7 @@ def test_check_finds_rate_of_packets_that_came_at_once() -> None:
         (Cnp(Mark.CE, -1.0), "rec_rate_bps is -1.0: bit/s"),
     ],
 )
-def test_notifications(answer: Any, seen: str) -> None:
+def test_notifications(answer: Any, seen: str):
     np = type("Broken", (Periodic,), {"on_window": lambda self, window: answer})
     findings = {
         finding.rule: finding
@@ -190,7 +188,7 @@ def test_notifications(answer: Any, seen: str) -> None:
     assert seen in findings["an NP returns a CNP or None"].seen
 
 
-def test_check_names_an_event_that_no_host_calls() -> None:
+def test_check_names_an_event_that_no_host_calls():
     finding = broken(
         replace(
             PLAIN, reaction_point=type("Deaf", (Plain,), {"on_cnq": lambda self, cnp, now_s: None})
@@ -199,31 +197,31 @@ def test_check_names_an_event_that_no_host_calls() -> None:
     assert finding.seen.startswith("Deaf.on_cnq: no host calls it; did you mean 'on_cnp'")
 
 
-def test_check_finds_flows_that_share_state() -> None:
+def test_check_finds_flows_that_share_state():
     shared = [0]
 
-    def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
+    def on_cnp(self: Plain, cnp: Cnp, now_s: float):
         shared[0] += 1
         self.rate_bps = 1e9 / (1 + shared[0] % 7)
 
     assert broken(rp(on_cnp)).rule == "results depend on the flow's own events alone"
 
 
-def test_check_finds_a_clock() -> None:
+def test_check_finds_a_clock():
     finding = broken(rp(lambda self, cnp, now_s: time.monotonic() and None))
     assert finding.seen == "it calls time.monotonic: times and events are brought to it"
 
 
-def test_check_finds_random_numbers() -> None:
-    def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
+def test_check_finds_random_numbers():
+    def on_cnp(self: Plain, cnp: Cnp, now_s: float):
         self.rate_bps = 1e9 * (1 - random.random() / 2)
 
     rules = [finding.rule for finding in check(rp(on_cnp)) if not finding.kept]
     assert "no call of a clock, random numbers, files or sockets" in rules
 
 
-def test_check_blames_no_scheme_for_what_collects_garbage() -> None:
-    def registered(_phase: str, _info: dict[str, int]) -> None:
+def test_check_blames_no_scheme_for_what_collects_garbage():
+    def registered(_phase: str, _info: dict[str, int]):
         time.perf_counter()
 
     threshold = gc.get_threshold()
@@ -236,7 +234,7 @@ def test_check_blames_no_scheme_for_what_collects_garbage() -> None:
         gc.callbacks.remove(registered)
 
 
-def test_a_bare_field() -> None:
+def test_a_bare_field():
     @dataclass(frozen=True)
     class Bare(Parameters):
         step: float = 1.0
@@ -244,7 +242,7 @@ def test_a_bare_field() -> None:
     assert broken(replace(PLAIN, parameters=Bare)).seen.startswith("step is a bare field")
 
 
-def test_check_finds_an_unknown_unit() -> None:
+def test_check_finds_an_unknown_unit():
     @dataclass(frozen=True)
     class Wrong(Parameters):
         period_s: float = parameter(1e-3, "seconds", "from CNP to CNP")

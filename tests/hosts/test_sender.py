@@ -35,18 +35,18 @@ PEER = wire.parse_ip("10.0.1.2")
 class Bench:
     """A sender, its NIC, and the packets that left."""
 
-    def __init__(self, configured: Configured | None = None, delay_s: float = 0.0) -> None:
+    def __init__(self, configured: Configured | None = None, delay_s: float = 0.0):
         clock = DilatedClock(1, origin=0.0)
         self.nic = Nic(LINE, delay_s=delay_s, on_end=lambda flow, at: self.sender.on_end(flow, at))
         configured = configured or find_scheme("pcn").configure()
         self.sender = Sender(MAC, IP, configured, self.nic, clock, EventLog(None, clock))
         self.left: list[DataPacket] = []
 
-    def start(self, flow: int = 1, now: float = 0.0, **limits: float) -> None:
+    def start(self, flow: int = 1, now: float = 0.0, **limits: float):
         request = FlowRequest(flow, "10.0.1.2", "00:00:00:00:00:02", now, **limits)
         self.sender.start(request, now)
 
-    def run(self, begin: float, until: float) -> None:
+    def run(self, begin: float, until: float):
         now = begin
         while (now := max(now, min(self.nic.wake(), self.sender.timer_s))) <= until:
             self.nic.advance(now)
@@ -71,9 +71,7 @@ class Bench:
         ),
     ],
 )
-def test_sender_refuses_rp_with_what_virtual_time_alone_has(
-    requests: dict[str, object], why: str
-) -> None:
+def test_sender_refuses_rp_with_what_virtual_time_alone_has(requests: dict[str, object], why: str):
     pfc, rp = find_scheme("pfc"), ReactionPoint()
     rp.rate_bps = LINE
     for name, value in requests.items():
@@ -86,7 +84,7 @@ def test_sender_refuses_rp_with_what_virtual_time_alone_has(
     assert bench.sender.stats() == ()
 
 
-def test_sender_refuses_scheme_that_sprays() -> None:
+def test_sender_refuses_scheme_that_sprays():
     bench = Bench(find_scheme("nscc").configure())
     with pytest.raises(SchemeError, match=r"nscc: its RP sends .* several paths, .*: use one path"):
         bench.start()
@@ -98,7 +96,7 @@ def test_sender_refuses_scheme_that_sprays() -> None:
     assert len(single_path.sender.stats()) == 1
 
 
-def test_a_flow_of_a_size_sends_exactly_that() -> None:
+def test_a_flow_of_a_size_sends_exactly_that():
     bench = Bench()
     bench.start(size_bytes=10_001)
     bench.run(0.0, 1.0)
@@ -115,7 +113,7 @@ def test_a_flow_of_a_size_sends_exactly_that() -> None:
     assert flow.end_s == pytest.approx((10 * 1058 + 62) * 8 / LINE)
 
 
-def test_a_flow_number_goes_on_with_its_psns() -> None:
+def test_a_flow_number_goes_on_with_its_psns():
     bench = Bench()
     bench.start(size_bytes=3000)
     bench.run(0.0, 1.0)
@@ -126,7 +124,7 @@ def test_a_flow_number_goes_on_with_its_psns() -> None:
 
 
 @given(st.integers(1, 1500), st.integers(1, 10_000))
-def test_frames_are_what_the_encoder_builds(payload: int, size: int) -> None:
+def test_frames_are_what_the_encoder_builds(payload: int, size: int):
     """The C side stamps each PSN and computes its ICRC."""
     bench = Bench()
     bench.start(size_bytes=size, payload_bytes=payload)
@@ -142,7 +140,7 @@ def test_frames_are_what_the_encoder_builds(payload: int, size: int) -> None:
         )
 
 
-def test_cnps_set_the_rate_of_their_flow_alone() -> None:
+def test_cnps_set_the_rate_of_their_flow_alone():
     bench = Bench()
     bench.start(1)
     bench.start(2)
@@ -156,7 +154,7 @@ def test_cnps_set_the_rate_of_their_flow_alone() -> None:
     assert bench.nic.flows[1].rate_bps > second.rate_bps
 
 
-def test_switches_messages_set_the_rate_of_their_flow_alone() -> None:
+def test_switches_messages_set_the_rate_of_their_flow_alone():
     bench = Bench(find_scheme("qcn").configure())
     bench.start(1)
     bench.start(2)
@@ -168,7 +166,7 @@ def test_switches_messages_set_the_rate_of_their_flow_alone() -> None:
     assert bench.sender.timer_s == 15e-3
 
 
-def test_last_packet_of_each_segment_and_of_the_flow_requests_an_acknowledgement() -> None:
+def test_last_packet_of_each_segment_and_of_the_flow_requests_an_acknowledgement():
     bench = Bench(find_scheme("timely").configure())
     bench.start(size_bytes=150_000)
     bench.run(0.0, 1.0)
@@ -179,9 +177,7 @@ def test_last_packet_of_each_segment_and_of_the_flow_requests_an_acknowledgement
     assert not any(packet.asks for packet in bench.left)
 
 
-def test_round_trip_begins_as_the_packet_has_left_the_nic_and_ends_with_its_acknowledgement() -> (
-    None
-):
+def test_round_trip_begins_as_the_packet_has_left_the_nic_and_ends_with_its_acknowledgement():
     delay = 125e-6
     bench = Bench(find_scheme("timely").configure(), delay)
     bench.start()
@@ -198,7 +194,7 @@ def test_round_trip_begins_as_the_packet_has_left_the_nic_and_ends_with_its_ackn
     assert bench.nic.flows[0].rate_bps == flow.rate_bps
 
 
-def test_unrequested_acknowledgements_change_nothing() -> None:
+def test_unrequested_acknowledgements_change_nothing():
     bench = Bench(find_scheme("timely").configure())
     bench.start()
     bench.run(0.0, 100e-6)
@@ -211,7 +207,7 @@ def test_unrequested_acknowledgements_change_nothing() -> None:
     assert bench.sender.unknown_cnps == 4
 
 
-def test_cnps_from_elsewhere_change_nothing() -> None:
+def test_cnps_from_elsewhere_change_nothing():
     bench = Bench()
     bench.start(1)
     bench.sender.on_cnp(1, wire.parse_ip("10.0.1.3"), Cnp(Mark.CE, rec_rate_bps=1e6), 0.0)
@@ -221,7 +217,7 @@ def test_cnps_from_elsewhere_change_nothing() -> None:
     assert bench.nic.flows[0].rate_bps == LINE
 
 
-def test_the_applications_limit_holds_beside_the_scheme() -> None:
+def test_the_applications_limit_holds_beside_the_scheme():
     bench = Bench()
     bench.start(rate_bps=2e9)
     assert bench.nic.flows[0].rate_bps == 2e9
@@ -233,7 +229,7 @@ def test_the_applications_limit_holds_beside_the_scheme() -> None:
     assert bench.sender.stats()[0].rate_bps == pytest.approx(LINE)
 
 
-def test_stop_and_states() -> None:
+def test_stop_and_states():
     bench = Bench()
     bench.start(1, now=1.0)
     assert bench.sender.stats()[0].state == "waiting"
@@ -259,12 +255,12 @@ def test_stop_and_states() -> None:
         ({"rate_bps": float("inf")}, "rate_bps is inf"),
     ],
 )
-def test_bad_requests_are_named(limits: dict[str, float], message: str) -> None:
+def test_bad_requests_are_named(limits: dict[str, float], message: str):
     with pytest.raises(FlowError, match=message):
         Bench().start(**limits)
 
 
-def test_flows_that_run_or_are_not_there() -> None:
+def test_flows_that_run_or_are_not_there():
     bench = Bench()
     bench.start(4)
     with pytest.raises(FlowError, match="flow 4 is waiting already"):
@@ -281,21 +277,21 @@ class _NoParameters:
 class _ClockedRp(ReactionPoint):
     """Halves its rate every 10 us from its start, four times, and after 5,290 and 10,580 bytes."""
 
-    def __init__(self, line_rate_bps: float, parameters: _NoParameters) -> None:
+    def __init__(self, line_rate_bps: float, parameters: _NoParameters):
         self.rate_bps = line_rate_bps
         self.due_bytes = 5290
         self.timers: list[float] = []
         self.counts: list[int] = []
 
-    def on_start(self, now_s: float) -> None:
+    def on_start(self, now_s: float):
         self.timer_s = now_s + 10e-6
 
-    def on_timer(self, now_s: float) -> None:
+    def on_timer(self, now_s: float):
         self.rate_bps /= 2
         self.timers.append(now_s)
         self.timer_s = now_s + 10e-6 if len(self.timers) < 4 else None
 
-    def on_bytes_sent(self, now_s: float) -> None:
+    def on_bytes_sent(self, now_s: float):
         self.rate_bps /= 2
         self.counts.append(self.sent_bytes)
         self.due_bytes = 2 * 5290 if len(self.counts) == 1 else None
@@ -315,7 +311,7 @@ def clocked(delay_s: float = 0.0) -> tuple[Bench, list[_ClockedRp]]:
     return Bench(scheme.configure(), delay_s), clocked_rps
 
 
-def test_rp_timers_and_byte_counters_run() -> None:
+def test_rp_timers_and_byte_counters_run():
     bench, points = clocked()
     bench.start()
     bench.run(0.0, 1e-4)
@@ -326,7 +322,7 @@ def test_rp_timers_and_byte_counters_run() -> None:
     assert points[0].timers == pytest.approx([10e-6, 20e-6, 30e-6, 40e-6])
 
 
-def test_rp_counts_bytes_that_wait_for_the_delay_of_their_link() -> None:
+def test_rp_counts_bytes_that_wait_for_the_delay_of_their_link():
     bench, points = clocked(delay_s=1.0)
     bench.start()
     bench.run(0.0, 1e-4)
@@ -334,7 +330,7 @@ def test_rp_counts_bytes_that_wait_for_the_delay_of_their_link() -> None:
     assert points[0].sent_bytes >= 10580
 
 
-def test_rp_timers_run_at_their_time_however_late_the_process_is() -> None:
+def test_rp_timers_run_at_their_time_however_late_the_process_is():
     bench, points = clocked()
     bench.start(now=1.0)
     assert bench.sender.timer_s == 1.0 + 10e-6
@@ -343,7 +339,7 @@ def test_rp_timers_run_at_their_time_however_late_the_process_is() -> None:
     assert bench.sender.timer_s == pytest.approx(1.0 + 30e-6)
 
 
-def test_the_rp_of_a_flow_that_ended_sees_nothing() -> None:
+def test_the_rp_of_a_flow_that_ended_sees_nothing():
     bench, points = clocked()
     bench.start(size_bytes=5000)
     bench.run(0.0, 1e-3)
@@ -351,7 +347,7 @@ def test_the_rp_of_a_flow_that_ended_sees_nothing() -> None:
     assert bench.sender.timer_s == float("inf")
 
 
-def test_pace_is_judged_by_windows() -> None:
+def test_pace_is_judged_by_windows():
     bench = Bench()
     bench.start()
     meter = PaceMeter(bench.nic)

@@ -19,7 +19,7 @@ def rp(cwnd: float = 10, **settings: float) -> SwiftReactionPoint:
     return point
 
 
-def test_window_grows_by_ai_a_round_trip_below_the_target() -> None:
+def test_window_grows_by_ai_a_round_trip_below_the_target():
     reaction_point = rp(10)
     for _ in range(10):
         reaction_point.on_ack(Ack(TARGET * 0.9, acked_bytes=FRAME), 0.0)
@@ -30,9 +30,7 @@ def test_window_grows_by_ai_a_round_trip_below_the_target() -> None:
 
 
 @pytest.mark.parametrize(("over", "factor"), [(1.25, 1 - 0.8 * 0.2), (2, 0.6), (10, 0.5)])
-def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(
-    over: float, factor: float
-) -> None:
+def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(over: float, factor: float):
     """Of the delay, at most by max_mdf."""
     reaction_point = rp(10)
     reaction_point.on_ack(Ack(TARGET * over, acked_bytes=FRAME), 1.0)
@@ -46,13 +44,13 @@ def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(
 @pytest.mark.parametrize(
     ("cwnd", "added"), [(0.05, 1), (0.1, 1), (1, 0.9 / (math.sqrt(10) - 0.1)), (100, 0), (1000, 0)]
 )
-def test_target_rises_as_the_window_falls(cwnd: float, added: float) -> None:
+def test_target_rises_as_the_window_falls(cwnd: float, added: float):
     """Flow scaling: by fs_range at fs_min, by nothing from fs_max on."""
     reaction_point = rp(cwnd, fs_range_s=50e-6)
     assert reaction_point.target_s() == pytest.approx(TARGET + 50e-6 * added, rel=1e-9)
 
 
-def test_window_below_a_frame_is_a_frame_at_a_rate() -> None:
+def test_window_below_a_frame_is_a_frame_at_a_rate():
     reaction_point = rp(0.25)
     reaction_point.on_ack(Ack(TARGET, acked_bytes=0), 0.0)
     assert (reaction_point.cwnd, reaction_point.window_bytes) == (0.25, FRAME)
@@ -60,11 +58,11 @@ def test_window_below_a_frame_is_a_frame_at_a_rate() -> None:
     assert rp(2).rate_bps == LINE
 
 
-def test_recommended_target_is_two_round_trips() -> None:
+def test_recommended_target_is_two_round_trips():
     assert find_scheme("swift").recommended(NetworkFacts(4, 500e-6))["base_target_s"] == 1e-3
 
 
-def test_losses_cut_once_a_round_trip_and_timers_in_a_row_reset() -> None:
+def test_losses_cut_once_a_round_trip_and_timers_in_a_row_reset():
     reaction_point = rp(100)
     reaction_point.on_loss(Loss(FRAME), 1.0)
     reaction_point.on_loss(Loss(FRAME), 1.0 + TARGET / 2)

@@ -25,14 +25,14 @@ def dcqcn_tcd(**parameters: float) -> DcqcnTcdReactionPoint:
     return rp
 
 
-def test_the_first_cut_leaves_four_tenths() -> None:  # 3.6
+def test_the_first_cut_leaves_four_tenths():  # 3.6
     rp = dcqcn_tcd()
     rp.on_cnp(CE, 0.0)
     assert rp.rate_bps == pytest.approx(0.4 * LINE)
     assert find_scheme("dcqcn").configure().new_rp(LINE).state()["alpha"] == 1.0  # DCQCN's paper
 
 
-def test_ue_keeps_the_rate_and_starts_all_anew() -> None:  # 3.6
+def test_ue_keeps_the_rate_and_starts_all_anew():  # 3.6
     rp = dcqcn_tcd()
     rp.on_cnp(CE, 0.0)
     rate, alpha = rp.rate_bps, rp.alpha
@@ -44,7 +44,7 @@ def test_ue_keeps_the_rate_and_starts_all_anew() -> None:  # 3.6
     assert rp.due_bytes == rp.sent_bytes + 10_000_000
 
 
-def test_while_ue_comes_in_time_the_rate_stays() -> None:
+def test_while_ue_comes_in_time_the_rate_stays():
     rp = dcqcn_tcd()
     rp.on_cnp(CE, 0.0)
     rate = rp.rate_bps
@@ -56,7 +56,7 @@ def test_while_ue_comes_in_time_the_rate_stays() -> None:
 
 
 @given(st.lists(st.sampled_from(["cnp", "timer", "bytes"]), max_size=60), st.floats(0.1, 1.5))
-def test_without_ue_it_is_dcqcn(events: list[str], alpha: float) -> None:
+def test_without_ue_it_is_dcqcn(events: list[str], alpha: float):
     ours = dcqcn_tcd(initial_alpha=alpha)
     plain = DcqcnReactionPoint(LINE, DcqcnParameters(initial_alpha=alpha))
     plain.on_start(0.0)
@@ -76,7 +76,7 @@ def test_without_ue_it_is_dcqcn(events: list[str], alpha: float) -> None:
     )  # fmt: skip
 
 
-def test_np_notifies_ue_once_a_window_and_ce_at_once() -> None:
+def test_np_notifies_ue_once_a_window_and_ce_at_once():
     np = TcdNotificationPoint(DcqcnTcdParameters())
     assert np.period_s == 50e-6
     assert np.on_window(window()) is None
@@ -87,7 +87,7 @@ def test_np_notifies_ue_once_a_window_and_ce_at_once() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(10, 900), st.sampled_from([Mark.NONE, Mark.CE])), max_size=40))
-def test_timely_without_ue_is_timely(acks: list[tuple[float, Mark]]) -> None:
+def test_timely_without_ue_is_timely(acks: list[tuple[float, Mark]]):
     ours = TimelyTcdReactionPoint(LINE, TimelyTcdParameters())
     plain = TimelyReactionPoint(LINE, TimelyParameters())
     for number, (rtt_us, mark) in enumerate(acks):
@@ -97,7 +97,7 @@ def test_timely_without_ue_is_timely(acks: list[tuple[float, Mark]]) -> None:
 
 
 @given(st.lists(st.floats(10, 900), min_size=1, max_size=40))
-def test_timely_keeps_its_rate_at_ue(rtts_us: list[float]) -> None:
+def test_timely_keeps_its_rate_at_ue(rtts_us: list[float]):
     rp = TimelyTcdReactionPoint(LINE, TimelyTcdParameters())
     rp.rate_bps = 5e9
     for number, rtt_us in enumerate(rtts_us):
@@ -107,6 +107,6 @@ def test_timely_keeps_its_rate_at_ue(rtts_us: list[float]) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "dcqcn-tcd", "timely-tcd", "red", "tcd", "tcd-time"])
-def test_thresholds_that_cannot_be_are_refused(scheme: str) -> None:
+def test_thresholds_that_cannot_be_are_refused(scheme: str):
     with pytest.raises(ValueError, match="K_min <= K_max must hold"):
         find_scheme(scheme).configure({"k_min_bytes": 2, "k_max_bytes": 1})

@@ -42,12 +42,12 @@ def read_in_c() -> ctypes.CDLL:
 
 
 @given(headers)
-def test_header_survives_the_wire(header: Telemetry) -> None:
+def test_header_survives_the_wire(header: Telemetry):
     assert telemetry.decode(telemetry.encode(header), 1e-6) == header
 
 
 @given(raw=st.binary(min_size=TELEMETRY_BYTES, max_size=TELEMETRY_BYTES))
-def test_c_reads_what_python_reads(read_in_c: ctypes.CDLL, raw: bytes) -> None:
+def test_c_reads_what_python_reads(read_in_c: ctypes.CDLL, raw: bytes):
     """Of any 44 bytes."""
     raw_telemetry = _RawTelemetry()
     read_in_c.read(raw, 2.5e-9, raw_telemetry)
@@ -60,7 +60,7 @@ def test_c_reads_what_python_reads(read_in_c: ctypes.CDLL, raw: bytes) -> None:
     )
 
 
-def test_sixth_hop_has_no_record() -> None:
+def test_sixth_hop_has_no_record():
     six = Telemetry(0, 1e-6, tuple(Hop(100e9, tick, 0, 0) for tick in range(6)))
     raw = telemetry.encode(six)
     assert raw[0] == 6
@@ -68,9 +68,7 @@ def test_sixth_hop_has_no_record() -> None:
 
 
 @given(hops, hops)
-def test_difference_of_two_hops_is_that_of_counters_that_start_again(
-    before: Hop, after: Hop
-) -> None:
+def test_difference_of_two_hops_is_that_of_counters_that_start_again(before: Hop, after: Hop):
     ticks, sent_bytes = after.since(before)
     assert 0 <= ticks < 2**24
     assert 0 <= sent_bytes < 2**27
@@ -82,11 +80,11 @@ def test_difference_of_two_hops_is_that_of_counters_that_start_again(
     "hop",
     [Hop(33e9, 0, 0, 0), Hop(100e9, 2**24, 0, 0), Hop(100e9, 0, 2**27, 0), Hop(1e9, 0, 0, -64)],
 )
-def test_hop_that_does_not_fit_is_refused(hop: Hop) -> None:
+def test_hop_that_does_not_fit_is_refused(hop: Hop):
     with pytest.raises(WireError, match=r"33 Gbit/s|must fit into"):
         telemetry.encode(Telemetry(0, 1e-6, (hop,)))
 
 
-def test_types_of_rates_are_four_bits_and_ascend() -> None:
+def test_types_of_rates_are_four_bits_and_ascend():
     assert len(TELEMETRY_RATES_BPS) == 16
     assert all(low < high for low, high in itertools.pairwise(TELEMETRY_RATES_BPS))

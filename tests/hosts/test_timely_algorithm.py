@@ -28,23 +28,23 @@ def after(rp: TimelyReactionPoint, *rtts_us: float) -> float:
     return rp.rate_bps
 
 
-def test_a_flow_starts_at_line_rate_and_wants_an_rtt_each_64_kb() -> None:  # 0.14
+def test_a_flow_starts_at_line_rate_and_wants_an_rtt_each_64_kb():  # 0.14
     rp = find_scheme("timely").configure().new_rp(LINE)
     assert rp.rate_bps == LINE
     assert rp.segment_bytes == 64_000
 
 
-def test_below_t_low_the_rate_rises_whatever_the_gradient() -> None:
+def test_below_t_low_the_rate_rises_whatever_the_gradient():
     assert after(reaction_point(), 20, 30, 40, 49.9) == pytest.approx(1e9 + 4 * DELTA)
 
 
-def test_above_t_high_the_rate_falls_whatever_the_gradient() -> None:
+def test_above_t_high_the_rate_falls_whatever_the_gradient():
     rp = reaction_point()
     assert after(rp, 1000) == pytest.approx(1e9 * (1 - 0.8 * (1 - 500 / 1000)))
     assert after(rp, 625) == pytest.approx(0.6e9 * (1 - 0.8 * (1 - 500 / 625)))
 
 
-def test_the_gradient_is_the_mean_of_differences_over_the_least_rtt() -> None:
+def test_the_gradient_is_the_mean_of_differences_over_the_least_rtt():
     rp = reaction_point()
     after(rp, 100)
     assert rp.rtt_diff_s == 0
@@ -59,7 +59,7 @@ def test_the_gradient_is_the_mean_of_differences_over_the_least_rtt() -> None:
     assert rp.rtt_diff_s == pytest.approx(diff * US)
 
 
-def test_a_falling_rtt_raises_the_rate_by_delta_from_the_fifth_on_by_five() -> None:
+def test_a_falling_rtt_raises_the_rate_by_delta_from_the_fifth_on_by_five():
     rp = reaction_point()
     rates = [after(rp, rtt) for rtt in (200, 199, 198, 197, 196, 195, 194)]
     steps = [
@@ -72,21 +72,19 @@ def test_a_falling_rtt_raises_the_rate_by_delta_from_the_fifth_on_by_five() -> N
     assert after(rp, 149) - before == pytest.approx(DELTA)
 
 
-def test_gradients_of_other_bands_count_for_the_fifth() -> None:
+def test_gradients_of_other_bands_count_for_the_fifth():
     rp = reaction_point()
     before = after(rp, 600, 590, 580, 570)
     assert after(rp, 400) - before == pytest.approx(5 * DELTA)
 
 
-def test_a_steep_rise_takes_half_of_the_rate_or_as_printed_leaves_the_lowest() -> None:  # 0.15
+def test_a_steep_rise_takes_half_of_the_rate_or_as_printed_leaves_the_lowest():  # 0.15
     assert after(reaction_point(), 60, 400) == pytest.approx((1e9 + DELTA) / 2)
     assert after(reaction_point(max_decrease=1), 60, 400) == 10e6
     assert after(reaction_point(15e6), 60, 400, 1000) == 10e6
 
 
-def test_updates_more_frequent_than_the_least_rtt_add_and_take_in_proportion_to_their_time() -> (
-    None
-):
+def test_updates_more_frequent_than_the_least_rtt_add_and_take_in_proportion_to_their_time():
     rp = reaction_point()
     rp.on_ack(Ack(30 * US), 1.0)
     assert rp.rate_bps == 1e9 + DELTA
@@ -99,7 +97,7 @@ def test_updates_more_frequent_than_the_least_rtt_add_and_take_in_proportion_to_
 
 
 @given(st.lists(st.floats(1, 10_000), max_size=100), st.floats(10e6, LINE))
-def test_what_holds_after_any_rtts(rtts: list[float], rate: float) -> None:
+def test_what_holds_after_any_rtts(rtts: list[float], rate: float):
     rp = reaction_point(rate)
     for rtt in rtts:
         before = rp.rate_bps
@@ -114,7 +112,7 @@ def test_what_holds_after_any_rtts(rtts: list[float], rate: float) -> None:
         assert rp.due_bytes is None
 
 
-def test_its_own_values_are_the_defaults() -> None:
+def test_its_own_values_are_the_defaults():
     configured = find_scheme("timely").configure()
     assert configured.parameters == TimelyParameters(
         alpha=0.875, beta=0.8, delta_bps=10e6, t_low_s=50e-6, t_high_s=500e-6, min_rtt_s=20e-6,
@@ -138,6 +136,6 @@ def test_its_own_values_are_the_defaults() -> None:
         ({"max_decrease": 0}, "max_decrease = 0:"),
     ],
 )
-def test_bad_settings_are_named(values: dict[str, str | float], message: str) -> None:
+def test_bad_settings_are_named(values: dict[str, str | float], message: str):
     with pytest.raises(SchemeError, match=message):
         find_scheme("timely").configure(values)

@@ -19,20 +19,20 @@ def flow(rate_bps: float = 10e9) -> TimelyHpccReactionPoint:
     return rp
 
 
-def acknowledge(rp: TimelyHpccReactionPoint, rtt_s: float) -> None:
+def acknowledge(rp: TimelyHpccReactionPoint, rtt_s: float):
     """Brings the acknowledgement that ends a round trip."""
     rp.sent_bytes += FRAME
     rp.on_ack(Ack(rtt_s, acked_bytes=FRAME), 0.0)
 
 
-def test_below_t_low_the_sixth_increase_is_five_times_as_large() -> None:
+def test_below_t_low_the_sixth_increase_is_five_times_as_large():
     rp = flow()
     for number in range(1, 8):
         acknowledge(rp, 30e-6)
         assert rp.rate_bps == pytest.approx(10e9 + STEP * (min(number, 5) + 5 * max(number - 5, 0)))
 
 
-def test_rate_changes_once_a_round_trip() -> None:
+def test_rate_changes_once_a_round_trip():
     """Acknowledgements of what had been sent at the latest change change nothing."""
     rp = flow()
     acknowledge(rp, 30e-6)
@@ -46,14 +46,14 @@ def test_rate_changes_once_a_round_trip() -> None:
     assert rp.rate_bps == changed + STEP
 
 
-def test_above_t_high_the_rate_falls_by_the_excess() -> None:
+def test_above_t_high_the_rate_falls_by_the_excess():
     rp = flow()
     acknowledge(rp, 1e-3)
     assert rp.rate_bps == pytest.approx(10e9 * (1 - 0.8 * (1 - 500e-6 / 1e-3)))
     assert rp.increases == 0
 
 
-def test_gradient_between_the_thresholds_is_over_20_us() -> None:
+def test_gradient_between_the_thresholds_is_over_20_us():
     rp = flow()
     acknowledge(rp, 60e-6)
     gradient = 0.875 * 40e-6 / 20e-6
@@ -65,7 +65,7 @@ def test_gradient_between_the_thresholds_is_over_20_us() -> None:
     assert rp.rtt_diff_s == pytest.approx(0.125 * 0.875 * 32e-6 + 0.875 * 2e-6)
 
 
-def test_falling_round_trips_raise_the_rate() -> None:
+def test_falling_round_trips_raise_the_rate():
     rp = flow()
     acknowledge(rp, 400e-6)
     rp.rate_bps = 10e9
@@ -75,7 +75,7 @@ def test_falling_round_trips_raise_the_rate() -> None:
     assert rp.rate_bps == pytest.approx(10e9 + 4 * STEP)
 
 
-def test_slow_hosts_have_less_than_the_least_rate_of_100_gbps() -> None:
+def test_slow_hosts_have_less_than_the_least_rate_of_100_gbps():
     recommended = find_scheme("timely-hpcc").recommended(NetworkFacts(0, 60e-6, rate_bps=10e9))
     assert (recommended["min_rate_bps"], recommended["delta_bps"], recommended["min_rtt_s"]) == (
         100e6,

@@ -25,7 +25,7 @@ MAC, IP = wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1")
 class Bench:
     """A host's both sides; what it sends comes back to it."""
 
-    def __init__(self, log: Path, period_s: float | None = PERIOD) -> None:
+    def __init__(self, log: Path, period_s: float | None = PERIOD):
         clock = DilatedClock(1, origin=0.0)
         configured = find_scheme("pfc").configure()
         self.path = log
@@ -39,7 +39,7 @@ class Bench:
         self.loop = Loop(IP, clock, [LoopPort(self.nic)], self.receiver, events)
         self.trace = FlowTrace(period_s, self.sender, self.receiver, self.log, clock)
 
-    def run(self, until: float) -> None:
+    def run(self, until: float):
         while (now := min(self.nic.wake(), self.trace.timer_s)) <= until:
             self.nic.advance(now)
             while (item := self.nic.due(now)) is not None:
@@ -56,7 +56,7 @@ class Bench:
         ]
 
 
-def test_totals_of_the_flows_that_moved(tmp_path: Path) -> None:
+def test_totals_of_the_flows_that_moved(tmp_path):
     bench = Bench(tmp_path / "log")
     bench.sender.start(
         FlowRequest(1, "10.0.0.1", "00:00:00:00:00:01", 0.0, size_bytes=300_000), 0.0
@@ -76,7 +76,7 @@ def test_totals_of_the_flows_that_moved(tmp_path: Path) -> None:
     assert events[-1]["received"] == {"1": [300_000, 300, 0, 0], "2": [5000, 5, 0, 0]}
 
 
-def test_without_a_period_nothing_is_traced(tmp_path: Path) -> None:
+def test_without_a_period_nothing_is_traced(tmp_path):
     bench = Bench(tmp_path / "log", None)
     assert bench.trace.timer_s == INFINITY
     bench.sender.start(FlowRequest(1, "10.0.0.1", "00:00:00:00:00:01", 0.0, size_bytes=3000), 0.0)

@@ -41,7 +41,7 @@ class Flow:
         packets: int = 0,
         last_bytes: int = 62,
         first_psn: int = 0,
-    ) -> None:
+    ):
         self.raw = NativeTransport(
             window_bytes=window_bytes, packets=packets, every=every, frame_bytes=1058,
             last_frame_bytes=last_bytes,
@@ -82,7 +82,7 @@ class Flow:
         assert got.value == expected
         return expected
 
-    def check(self) -> None:
+    def check(self):
         assert core().in_flight(ctypes.byref(self.raw)) == self.in_flight
         assert core().is_open(ctypes.byref(self.raw)) == self.open
 
@@ -99,7 +99,7 @@ class Flow:
 )
 def test_core_does_what_the_model_does(
     window_bytes: float, every: int, packets: int, first_psn: int, steps: list[tuple[str, int]]
-) -> None:
+):
     """PSNs wrap, windows change, ACKs come twice, or only those of later packets."""
     flow = Flow(window_bytes, every, packets, first_psn=first_psn)
     for step, value in steps:
@@ -119,7 +119,7 @@ def test_core_does_what_the_model_does(
 
 
 @given(st.integers(1, 40), st.integers(0, 50))
-def test_core_refuses_acknowledgement_of_packet_that_was_not_sent(sent: int, ahead: int) -> None:
+def test_core_refuses_acknowledgement_of_packet_that_was_not_sent(sent: int, ahead: int):
     flow = Flow(math.inf, 1)
     for _ in range(sent):
         flow.send()
@@ -130,7 +130,7 @@ def test_core_refuses_acknowledgement_of_packet_that_was_not_sent(sent: int, ahe
     assert bytes(flow.raw) == before
 
 
-def test_core_takes_a_psn_for_that_of_the_latest_packet_that_has_it() -> None:
+def test_core_takes_a_psn_for_that_of_the_latest_packet_that_has_it():
     """A flow of 2^24 + 3 packets without an acknowledgement: PSN 1 is that of the last but one."""
     flow = Flow(math.inf, 0)
     flow.raw.sent = PSNS + 3
@@ -139,7 +139,7 @@ def test_core_takes_a_psn_for_that_of_the_latest_packet_that_has_it() -> None:
     assert (flow.raw.acked, got.value) == (PSNS + 2, (PSNS + 2) * 1058)
 
 
-def test_window_smaller_than_what_is_in_flight_opens_again() -> None:
+def test_window_smaller_than_what_is_in_flight_opens_again():
     """No packet has requested an ACK when the window shrinks: one more goes, and does."""
     flow = Flow(10 * 1058, 0)
     for _ in range(5):

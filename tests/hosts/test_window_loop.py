@@ -15,7 +15,7 @@ PACKETS = (1, 2, 5, 12, 13, 14, 100)
 
 
 @pytest.mark.parametrize("packets", PACKETS)
-def test_live_hosts_send_a_window_a_round_trip_or_line_rate(packets: int) -> None:
+def test_live_hosts_send_a_window_a_round_trip_or_line_rate(packets: int):
     pair = Pair(find_scheme(WINDOW).configure({"window_bytes": packets * DATA}))
     pair.start()
     pair.run(10 * RTT)
@@ -27,7 +27,7 @@ def test_live_hosts_send_a_window_a_round_trip_or_line_rate(packets: int) -> Non
     assert pair.largest <= packets * DATA
 
 
-def test_live_rp_gets_what_each_acknowledgement_acknowledges() -> None:
+def test_live_rp_gets_what_each_acknowledgement_acknowledges():
     pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 4 * DATA}))
     seen = []
     flow = pair.start(size_bytes=9_001)
@@ -42,7 +42,7 @@ def test_live_rp_gets_what_each_acknowledgement_acknowledges() -> None:
     assert (flow.state, flow.started, flow.transport.acked) == ("done", 10, 10)
 
 
-def test_live_windows_fall_at_marks_and_rise_again() -> None:
+def test_live_windows_fall_at_marks_and_rise_again():
     pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 8 * DATA}))
     flow = pair.start()
     pair.run(10 * RTT)
@@ -56,7 +56,7 @@ def test_live_windows_fall_at_marks_and_rise_again() -> None:
     assert pair.hosts[0].sender.stats()[0].rp == {"window_bytes": 8 * DATA}
 
 
-def test_live_flow_that_waits_for_its_window_is_not_late() -> None:
+def test_live_flow_that_waits_for_its_window_is_not_late():
     """Its rate allows more than its window: that isn't a host that falls behind."""
     pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 2 * DATA}))
     pair.start()
@@ -64,7 +64,7 @@ def test_live_flow_that_waits_for_its_window_is_not_late() -> None:
     assert pair.hosts[0].nic.shortfall_s(pair.now) == 0
 
 
-def test_live_flow_without_acknowledgements_stops_at_its_window_and_can_be_stopped() -> None:
+def test_live_flow_without_acknowledgements_stops_at_its_window_and_can_be_stopped():
     pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 3 * DATA}))
     flow = pair.start()
     host = pair.hosts[0]
@@ -78,7 +78,7 @@ def test_live_flow_without_acknowledgements_stops_at_its_window_and_can_be_stopp
     assert flow.state == "stopped"
 
 
-def test_live_hosts_bring_back_telemetry() -> None:
+def test_live_hosts_bring_back_telemetry():
     """What is written into packets, in nominal time: U is the load of a link, twice its rate or
     half of it, by which HPCC's window falls and rises."""
     rtt_s, stretch = 15e-6, 50
@@ -112,7 +112,7 @@ def test_live_hosts_bring_back_telemetry() -> None:
 
 
 @given(st.binary(min_size=44, max_size=44))
-def test_receiver_takes_telemetry_as_it_is(written: bytes) -> None:
+def test_receiver_takes_telemetry_as_it_is(written: bytes):
     """Any bytes, and the packet counts as one without."""
     pair = Pair(find_scheme("hpcc").configure())
     here, there = pair.hosts
@@ -128,7 +128,7 @@ def test_receiver_takes_telemetry_as_it_is(written: bytes) -> None:
     assert [flow.payload_bytes for flow in there.receiver.stats()] == [8]
 
 
-def test_stats_have_the_window_and_what_is_in_flight() -> None:
+def test_stats_have_the_window_and_what_is_in_flight():
     """As bytes of frames; the last packet is shorter. A flow without a window has None."""
     pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 5 * DATA}))
     pair.start(size_bytes=2500)

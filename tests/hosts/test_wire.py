@@ -70,21 +70,21 @@ plain_packets = data_packets.map(lambda packet: replace(packet, telemetry=None))
 
 
 @given(plain_packets)
-def test_data_is_what_scapy_builds_with_its_icrc(packet: DataPacket) -> None:
+def test_data_is_what_scapy_builds_with_its_icrc(packet: DataPacket):
     assert wire.encode_data(packet) == scapy_data(packet)
 
 
 @given(data_packets)
-def test_data_survives_the_wire(packet: DataPacket) -> None:
+def test_data_survives_the_wire(packet: DataPacket):
     assert wire.decode(wire.encode_data(packet)) == packet
 
 
-def test_1000_bytes_of_payload_make_1058() -> None:
+def test_1000_bytes_of_payload_make_1058():
     assert len(wire.encode_data(data())) == 1058
 
 
 @given(u24, st.integers(0, 3), st.integers(1, (1 << 32) - 1))
-def test_cnp_is_what_scapy_builds(flow: int, ecn: int, rate: int) -> None:
+def test_cnp_is_what_scapy_builds(flow: int, ecn: int, rate: int):
     frame = wire.encode_cnp(CnpPacket(*MACS, *IPS, flow=flow, ecn=ecn, rec_rate_mbps=rate))
     assert len(frame) == 74
     bth = cnp(flow)
@@ -115,7 +115,7 @@ ack_packets = st.builds(
 
 
 @given(ack_packets)
-def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet: AckPacket) -> None:
+def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet: AckPacket):
     expected = (
         Ether(dst=packet.dst_mac.hex(":"), src=packet.src_mac.hex(":"))
         / IP(
@@ -135,7 +135,7 @@ def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet: AckPacket
     assert wire.decode(wire.encode_ack(packet)) == packet
 
 
-def test_packet_with_ack_request_differs_in_a_bit_and_its_icrc() -> None:
+def test_packet_with_ack_request_differs_in_a_bit_and_its_icrc():
     plain, asking = (bytearray(wire.encode_data(data(asks=asks))) for asks in (0, 1))
     packet = wire.decode(asking)
     assert isinstance(packet, DataPacket)
@@ -158,7 +158,7 @@ cnm_packets = st.builds(
 
 
 @given(cnm_packets)
-def test_a_message_is_what_scapy_builds(packet: CnmPacket) -> None:
+def test_a_message_is_what_scapy_builds(packet: CnmPacket):
     body = packet.feedback.to_bytes(2, "big") + packet.queue_bytes.to_bytes(4, "big")
     # Its BTH, without the ICRC that scapy adds to it.
     bth = bytes(BTH(opcode="UC_SEND_ONLY", dqpn=packet.flow, psn=packet.psn))[:12]
@@ -180,13 +180,13 @@ def test_a_message_is_what_scapy_builds(packet: CnmPacket) -> None:
 
 
 @given(cnm_packets)
-def test_a_message_survives_the_wire(packet: CnmPacket) -> None:
+def test_a_message_survives_the_wire(packet: CnmPacket):
     frame = wire.encode_cnm(packet)
     assert wire.decode(frame) == packet
 
 
 @pytest.mark.parametrize("change", [lambda frame: frame[:-1], lambda frame: frame + b"\0"])
-def test_a_message_has_one_length(change: Callable[[bytes], bytes]) -> None:
+def test_a_message_has_one_length(change: Callable[[bytes], bytes]):
     frame = bytearray(change(wire.encode_cnm(CnmPacket(*MACS, *IPS, 1, 2, 3, 4))))
     frame[16:18] = (len(frame) - 14).to_bytes(2, "big")
     frame[38:40] = (len(frame) - 34).to_bytes(2, "big")
@@ -196,14 +196,14 @@ def test_a_message_has_one_length(change: Callable[[bytes], bytes]) -> None:
         wire.decode(frame)
 
 
-def test_a_message_of_another_version_is_refused() -> None:
+def test_a_message_of_another_version_is_refused():
     frame = bytearray(wire.encode_cnm(CnmPacket(*MACS, *IPS, 1, 2, 3, 4)))
     frame[42] = 0x10
     with pytest.raises(WireError, match="unknown version"):
         wire.decode(frame)
 
 
-def test_rec_rate_is_at_least_one_or_none() -> None:
+def test_rec_rate_is_at_least_one_or_none():
     assert [wire.rec_rate_mbps(rate) for rate in (0.0, 1.0, 1.4e6, 1.6e6, 2.0**32 * 1e6 - 1)] == [
         0,
         1,
@@ -222,13 +222,13 @@ def test_rec_rate_is_at_least_one_or_none() -> None:
 
 
 @given(st.dictionaries(st.integers(0, 7), st.integers(0, 0xFFFF)))
-def test_pfc_survives_the_wire(quanta: dict[int, int]) -> None:
+def test_pfc_survives_the_wire(quanta: dict[int, int]):
     frame = wire.encode_pfc(PfcFrame(MACS[0], quanta))
     assert len(frame) == 60
     assert wire.decode(frame) == PfcFrame(MACS[0], quanta)
 
 
-def test_pfc_bytes() -> None:
+def test_pfc_bytes():
     frame = wire.encode_pfc(PfcFrame(MACS[0], {3: 0x1234, 6: 0}))
     assert frame.hex() == (
         "0180c2000001"
@@ -244,9 +244,7 @@ def test_pfc_bytes() -> None:
 
 
 @given(data_packets, st.integers(0, 3), st.integers(1, 255))
-def test_switches_may_change_ecn_ttl_and_checksum_only(
-    packet: DataPacket, ecn: int, ttl: int
-) -> None:
+def test_switches_may_change_ecn_ttl_and_checksum_only(packet: DataPacket, ecn: int, ttl: int):
     frame = bytearray(wire.encode_data(packet))
     frame[15] = frame[15] & ~3 | ecn
     frame[22] = ttl
@@ -256,9 +254,7 @@ def test_switches_may_change_ecn_ttl_and_checksum_only(
 
 
 @given(data_packets, st.binary(min_size=44, max_size=44))
-def test_switches_may_write_telemetry_where_there_is_room(
-    packet: DataPacket, written: bytes
-) -> None:
+def test_switches_may_write_telemetry_where_there_is_room(packet: DataPacket, written: bytes):
     """Room makes a frame 44 bytes longer, and no other byte different but BTH's bit, lengths and
     checksums."""
     frame = bytearray(wire.encode_data(replace(packet, telemetry=bytes(44))))
@@ -270,7 +266,7 @@ def test_switches_may_write_telemetry_where_there_is_room(
 
 
 @given(st.integers(1, 43), st.booleans())
-def test_data_too_short_for_its_telemetry_is_refused(payload_bytes: int, reliable: bool) -> None:
+def test_data_too_short_for_its_telemetry_is_refused(payload_bytes: int, reliable: bool):
     frame = bytearray(wire.encode_data(replace(data(bytes(payload_bytes)), reliable=reliable)))
     frame[46] |= 1  # FECN's and BECN's byte isn't in the ICRC
     with pytest.raises(WireError, match=r"too short for its telemetry|wrong ICRC|without payload"):
@@ -278,7 +274,7 @@ def test_data_too_short_for_its_telemetry_is_refused(payload_bytes: int, reliabl
 
 
 @given(st.binary(min_size=1, max_size=43) | st.binary(min_size=45, max_size=60))
-def test_telemetry_of_another_length_is_refused(written: bytes) -> None:
+def test_telemetry_of_another_length_is_refused(written: bytes):
     with pytest.raises(WireError, match="telemetry of"):
         wire.encode_data(replace(data(), telemetry=written))
     with pytest.raises(WireError, match="telemetry of"):
@@ -286,7 +282,7 @@ def test_telemetry_of_another_length_is_refused(written: bytes) -> None:
 
 
 @given(st.integers(0, 8 * 1058 - 1))
-def test_no_flipped_bit_goes_unseen(bit: int) -> None:
+def test_no_flipped_bit_goes_unseen(bit: int):
     frame = bytearray(wire.encode_data(data()))
     frame[bit // 8] ^= 1 << bit % 8
     byte = bit // 8
@@ -297,20 +293,20 @@ def test_no_flipped_bit_goes_unseen(bit: int) -> None:
 
 
 @given(st.integers(0, 1057))
-def test_truncated_data_is_refused(length: int) -> None:
+def test_truncated_data_is_refused(length: int):
     with pytest.raises(WireError):
         wire.decode(wire.encode_data(data())[:length])
 
 
 @given(st.binary(max_size=200))
-def test_garbage_is_refused_or_decoded_but_never_crashes(garbage: bytes) -> None:
+def test_garbage_is_refused_or_decoded_but_never_crashes(garbage: bytes):
     head = bytes(12)
     for frame in (garbage, head + b"\x08\x00" + garbage, head + b"\x88\x08" + garbage):
         with contextlib.suppress(WireError):
             wire.decode(frame)
 
 
-def test_ethernet_padding_is_not_payload() -> None:
+def test_ethernet_padding_is_not_payload():
     frame = wire.encode_data(data(b"x"))
     assert wire.decode(frame + bytes(20)) == data(b"x")
 
@@ -332,6 +328,6 @@ def test_ethernet_padding_is_not_payload() -> None:
         (lambda: wire.decode(bytes(12) + b"\x88\x08\x00\x01" + bytes(44)), "opcode 0x0001"),
     ],
 )
-def test_what_does_not_fit_is_named(make: object, message: str) -> None:
+def test_what_does_not_fit_is_named(make: object, message: str):
     with pytest.raises(WireError, match=message):
         make()

@@ -46,7 +46,7 @@ def dissect(
     return [dict(zip(fields, line.split("|"), strict=True)) for line in result.stdout.splitlines()]
 
 
-def test_data_is_a_rocev2_send(tshark: str, tmp_path: Path) -> None:
+def test_data_is_a_rocev2_send(tshark: str, tmp_path):
     packets = [
         DataPacket(*MACS, *IPS, flow=0x123456, psn=0xFEDCBA, payload=bytes(1000)),
         DataPacket(*MACS, *IPS, flow=5, psn=0, payload=b"tail!", last=True, ecn=wire.ECN_CE),
@@ -88,7 +88,7 @@ def test_data_is_a_rocev2_send(tshark: str, tmp_path: Path) -> None:
     assert second["infiniband.bth.se"] in ("1", "True")
 
 
-def test_cnp_is_a_cnp(tshark: str, tmp_path: Path) -> None:
+def test_cnp_is_a_cnp(tshark: str, tmp_path):
     frames = [
         wire.encode_cnp(CnpPacket(*MACS, *IPS, flow=77, ecn=ecn, rec_rate_mbps=2500))
         for ecn in (wire.ECN_CE, wire.ECN_ECT0, wire.ECN_ECT1)
@@ -107,7 +107,7 @@ def test_cnp_is_a_cnp(tshark: str, tmp_path: Path) -> None:
         assert row["frame.len"] == "74"
 
 
-def test_an_acknowledgement_is_one(tshark: str, tmp_path: Path) -> None:
+def test_an_acknowledgement_is_one(tshark: str, tmp_path):
     asking = wire.encode_data(
         DataPacket(*MACS, *IPS, flow=5, psn=7, payload=bytes(1000), asks=True)
     )
@@ -130,7 +130,7 @@ def test_an_acknowledgement_is_one(tshark: str, tmp_path: Path) -> None:
     assert int(ack["infiniband.invariant.crc"], 16) == int.from_bytes(answer[-4:], "big")
 
 
-def test_pfc_is_pfc(tshark: str, tmp_path: Path) -> None:
+def test_pfc_is_pfc(tshark: str, tmp_path):
     frames = [
         wire.encode_pfc(PfcFrame(MACS[0], {3: 0x8000, 6: 9})),
         wire.encode_pfc(PfcFrame(MACS[0], {3: 0})),

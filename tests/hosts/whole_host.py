@@ -42,11 +42,11 @@ class Fragile(ReactionPoint):
 
     wrong: Callable[[Fragile], None]
 
-    def __init__(self, line_rate_bps: float, parameters: NoParameters) -> None:
+    def __init__(self, line_rate_bps: float, parameters: NoParameters):
         self.rate_bps = line_rate_bps
         self.variables: dict[str, Any] = {}
 
-    def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+    def on_cnp(self, cnp: Cnp, now_s: float):
         if cnp.rec_rate_bps == BAD_BPS:
             type(self).wrong(self)
 
@@ -57,7 +57,7 @@ class Fragile(ReactionPoint):
 class WholeHost:
     """A host without its socket: what it sends back is in `sent`."""
 
-    def __init__(self, configured: Configured, log: Path | None = None) -> None:
+    def __init__(self, configured: Configured, log: Path | None = None):
         self.clock = DilatedClock(1, origin=0.0)
         self.log = EventLog(log, self.clock)
         self.events = Events()
@@ -69,22 +69,20 @@ class WholeHost:
         self.receiver = Receiver(MAC, IP, configured, self.clock, self.log, self.events, self._send)
         self.loop = Loop(IP, self.clock, [LoopPort(self.nic)], self.receiver, self.events)
 
-    def _send(self, frame: bytes, now_s: float) -> None:
+    def _send(self, frame: bytes, now_s: float):
         self.sent.append(wire.decode(frame))
 
-    def start(self, flow: int, now_s: float = 0.0, **limits: Any) -> None:
+    def start(self, flow: int, now_s: float = 0.0, **limits: Any):
         self.sender.start(
             FlowRequest(flow, wire.format_ip(PEER), wire.format_mac(PEER_MAC), now_s, **limits),
             now_s,
         )
 
-    def packet(
-        self, now_s: float, flow: int = 1, psn: int = 0, src: bytes = PEER, **fields: Any
-    ) -> None:
+    def packet(self, now_s: float, flow: int = 1, psn: int = 0, src: bytes = PEER, **fields: Any):
         packet = wire.DataPacket(PEER_MAC, MAC, src, IP, flow, psn, b"x", **fields)
         self.loop.frame(wire.encode_data(packet), now_s)
 
-    def timers(self, until_s: float) -> None:
+    def timers(self, until_s: float):
         while self.receiver.timer_s <= until_s:
             self.receiver.on_timer(self.receiver.timer_s)
 

@@ -5,7 +5,6 @@ import os
 import socket
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import needs
 import pytest
@@ -23,7 +22,7 @@ FRAMES = 40
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
+def lab(tmp_path) -> Iterator[Lab]:
     """h0 - s0 - s1 - r0."""
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     target = needs.target("bmv2")
@@ -43,7 +42,7 @@ def packet_socket(lab: Lab, host: str, protocol: int) -> socket.socket:
     return in_namespace(lab.network.node_pid(host), make)
 
 
-def test_acknowledgements_of_each_packet_do_not_wait_as_long_as_packets(lab: Lab) -> None:
+def test_acknowledgements_of_each_packet_do_not_wait_as_long_as_packets(lab: Lab):
     """Of as many acknowledgements behind as many packets, the last one comes before half of the
     packets."""
     h0, r0 = (lab.topology.host(name) for name in ("h0", "r0"))

@@ -7,7 +7,6 @@ import sys
 import time
 from contextlib import closing
 from functools import cache
-from pathlib import Path
 
 import forks
 import pytest
@@ -51,7 +50,7 @@ def load(topology: Topology, k: float, target: str) -> float:
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
 @pytest.mark.parametrize("target", ["softswitch", "bmv2"])
-def test_packets_of_all_hosts_take_the_usable_share(name: str, target: str) -> None:
+def test_packets_of_all_hosts_take_the_usable_share(name: str, target: str):
     topology = find_topology(name).build()
     choice = stretch(topology, target, ROUNDS)
     usable = calibrate.USABLE * sum(ROUNDS)
@@ -62,7 +61,7 @@ def test_packets_of_all_hosts_take_the_usable_share(name: str, target: str) -> N
 
 
 @given(st.lists(st.floats(1e3, 1e7), min_size=1, max_size=8), st.floats(1, 100))
-def test_faster_machine_needs_no_larger_k(rounds: list[float], faster: float) -> None:
+def test_faster_machine_needs_no_larger_k(rounds: list[float], faster: float):
     topology = dumbbell()
     assert (
         calibrate.LEAST_K
@@ -72,7 +71,7 @@ def test_faster_machine_needs_no_larger_k(rounds: list[float], faster: float) ->
 
 
 @given(st.floats(1, 1e7), st.floats(1, 100), st.booleans())
-def test_packets_close_together_cost_no_more(rate: float, faster: float, in_memory: bool) -> None:
+def test_packets_close_together_cost_no_more(rate: float, faster: float, in_memory: bool):
     costs = calibrate.AGENTS_MEMORY_COST if in_memory else calibrate.AGENTS_COST
     least, most = costs[-1][1], costs[0][1] * (1 + 1e-12)
     assert least <= agents_cost(rate * faster, in_memory) * (1 + 1e-12)
@@ -82,7 +81,7 @@ def test_packets_close_together_cost_no_more(rate: float, faster: float, in_memo
 
 
 @pytest.mark.parametrize("name", [name for name in TOPOLOGIES if name != "clos"])
-def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
+def test_mean_hops_are_those_of_all_pairs(name: str):
     topology = find_topology(name).build()
     names = [host.name for host in topology.hosts]
     hops = [topology.distance(name, peer) - 1 for name in names for peer in names if name != peer]
@@ -90,7 +89,7 @@ def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
 
 
 @given(st.floats(1e3, 1e7))
-def test_machine_of_any_speed_has_a_k_for_many_agents(rounds: float) -> None:
+def test_machine_of_any_speed_has_a_k_for_many_agents(rounds: float):
     """The agents of 512 hosts take all that a slow machine may use; a fast one hardly notices
     them."""
     k = stretch(clos(), "softswitch", [rounds], "together").k
@@ -102,9 +101,7 @@ def test_machine_of_any_speed_has_a_k_for_many_agents(rounds: float) -> None:
     )
 
 
-def test_many_nodes_need_a_larger_k_than_their_packets_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_many_nodes_need_a_larger_k_than_their_packets_alone(monkeypatch):
     """Beyond the fat-tree's number, caches hold less of what a packet needs."""
     few, many = find_topology("fat-tree").build(), find_topology("clos").build()
     before = [stretch(topology, "softswitch", ROUNDS, "together").k for topology in (few, many)]
@@ -114,7 +111,7 @@ def test_many_nodes_need_a_larger_k_than_their_packets_alone(
     assert before[1] > 1.5 * after[1]
 
 
-def test_links_in_memory_need_a_smaller_k() -> None:
+def test_links_in_memory_need_a_smaller_k():
     topology = find_topology("fat-tree").build()
     kernel, processes, together = (
         stretch(topology, "softswitch", ROUNDS, links).k
@@ -123,7 +120,7 @@ def test_links_in_memory_need_a_smaller_k() -> None:
     assert together < processes < 0.7 * kernel
 
 
-def test_choice_gives_its_reason_and_warns_of_a_large_k() -> None:
+def test_choice_gives_its_reason_and_warns_of_a_large_k():
     choice = stretch(dumbbell(), "softswitch", ROUNDS)
     assert choice.why.startswith("its 6 hosts at line rate then send ")
     assert "this machine's 2 cores" in choice.why
@@ -131,13 +128,13 @@ def test_choice_gives_its_reason_and_warns_of_a_large_k() -> None:
     assert "a millisecond of the network takes 12 s" in (Choice(12_000, "").warning or "")
 
 
-def test_every_core_is_measured() -> None:
+def test_every_core_is_measured():
     rounds = rounds_per_s(1058)
     assert len(rounds) == len(os.sched_getaffinity(0))
     assert all(round_ > 0 for round_ in rounds)
 
 
-def test_networks_that_are_up_leave_less(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_networks_that_are_up_leave_less(monkeypatch, tmp_path):
     """What their nodes report on their boards is missing; a network without a board takes
     nothing."""
     monkeypatch.setattr(journal, "RUN_DIR", tmp_path)
@@ -159,7 +156,7 @@ def test_networks_that_are_up_leave_less(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert calibrate.used_by_networks() == 0
 
 
-def test_choice_for_mininet_is_printed() -> None:
+def test_choice_for_mininet_is_printed():
     command = [sys.executable, "-m", "pcn.lab.calibrate", "softswitch"]
     done = subprocess.run(
         command, input=json.dumps(to_dict(dumbbell())), capture_output=True, text=True, timeout=120
@@ -170,7 +167,7 @@ def test_choice_for_mininet_is_printed() -> None:
 
 
 @pytest.mark.root
-def test_network_without_k_takes_the_machine_s(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_network_without_k_takes_the_machine_s(tmp_path_factory):
     name = f"a{os.getpid()}-chosen"
     logs = tmp_path_factory.mktemp("logs")
     try:
@@ -186,7 +183,7 @@ def test_network_without_k_takes_the_machine_s(tmp_path_factory: pytest.TempPath
         forks.run("pcn", "down", name)
 
 
-def test_smaller_k_of_a_user_has_a_line_with_the_one_that_does() -> None:
+def test_smaller_k_of_a_user_has_a_line_with_the_one_that_does():
     choice = Choice(3000, "measured")
     assert choice.shortfall(3000) is None
     assert choice.shortfall(4000) is None
@@ -195,16 +192,10 @@ def test_smaller_k_of_a_user_has_a_line_with_the_one_that_does() -> None:
 
 
 @pytest.mark.parametrize(("k", "warned"), [(60, True), (3000, False)])
-def test_up_warns_of_a_k_that_is_too_small(
-    k: int,
-    warned: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
+def test_up_warns_of_a_k_that_is_too_small(k: int, warned: bool, monkeypatch, capsys, tmp_path):
     """Before the network starts, which here doesn't."""
 
-    def none(_: supervisor.Spec) -> None:
+    def none(_: supervisor.Spec):
         raise LabError("not started")
 
     monkeypatch.setattr(calibrate, "choose", lambda *_: Choice(3000, "measured"))

@@ -17,7 +17,7 @@ class Kernel:
     """A packet socket: frames by their stamps, which are all there, and drops by when they
     happened."""
 
-    def __init__(self, stamps: list[int]) -> None:
+    def __init__(self, stamps: list[int]):
         self.stamps = deque(stamps)
         self.dropped = 0
 
@@ -36,7 +36,7 @@ class Kernel:
 
 
 class Taps:
-    def __init__(self) -> None:
+    def __init__(self):
         self.kernels: list[Kernel] = []
 
     def __call__(self, stamps: list[int], incoming: bool = True, before_s: float = 0.0) -> Tap:
@@ -54,7 +54,7 @@ class Clocks:
     """The machine's clock, which has these times, one a look, and then the last one; and one that
     can't be set, which is behind it by the second numbers, one a look at it."""
 
-    def __init__(self, times: list[int], behind: list[int]) -> None:
+    def __init__(self, times: list[int], behind: list[int]):
         self._times = deque(times)
         self._behind = deque(behind)
         self._last = times[0]
@@ -78,7 +78,7 @@ def merged(
     return Merged(taps, START, end_ns, lambda: stops, clocks.now_ns, clocks.steady_ns)
 
 
-def test_what_waits_when_the_time_is_over_is_read_to_its_end(tap: Taps) -> None:
+def test_what_waits_when_the_time_is_over_is_read_to_its_end(tap: Taps):
     """More than a batch in one direction, little in the other, and this process is late by a
     minute."""
     end = START + 10 * MS
@@ -92,7 +92,7 @@ def test_what_waits_when_the_time_is_over_is_read_to_its_end(tap: Taps) -> None:
     assert stream.lost() == 0
 
 
-def test_a_batch_that_ends_before_the_other_direction_s_frames_holds_these_back(tap: Taps) -> None:
+def test_a_batch_that_ends_before_the_other_direction_s_frames_holds_these_back(tap: Taps):
     """The newest frame of one direction is read in the first batch, far ahead of the other
     direction's backlog."""
     end = START + 1000 * MS
@@ -102,7 +102,7 @@ def test_a_batch_that_ends_before_the_other_direction_s_frames_holds_these_back(
     assert stamps == sorted([*many, end - 1])
 
 
-def test_frames_of_two_cores_are_put_in_order(tap: Taps) -> None:
+def test_frames_of_two_cores_are_put_in_order(tap: Taps):
     end = START + 400 * MS
     late = START + 50 * MS
     stamps = [START, START + 100 * MS, late, START + 150 * MS]
@@ -111,7 +111,7 @@ def test_frames_of_two_cores_are_put_in_order(tap: Taps) -> None:
     assert stream.lost() == 0
 
 
-def test_a_frame_that_comes_after_later_ones_were_given_out_counts_as_lost(tap: Taps) -> None:
+def test_a_frame_that_comes_after_later_ones_were_given_out_counts_as_lost(tap: Taps):
     end = START + 1000 * MS
     port_tap = tap([START + 100 * MS])
     stream = merged(
@@ -124,7 +124,7 @@ def test_a_frame_that_comes_after_later_ones_were_given_out_counts_as_lost(tap: 
     assert stream.lost() == 1
 
 
-def test_only_frames_that_were_at_the_port_within_the_time_count(tap: Taps) -> None:
+def test_only_frames_that_were_at_the_port_within_the_time_count(tap: Taps):
     """The far end has them a link's delay later."""
     end, delay = START + 10 * MS, 5 * MS
     inside = [START, START + MS, end]
@@ -133,7 +133,7 @@ def test_only_frames_that_were_at_the_port_within_the_time_count(tap: Taps) -> N
     assert [at for at, _, _ in stream] == inside
 
 
-def test_drops_after_the_end_do_not_count(tap: Taps) -> None:
+def test_drops_after_the_end_do_not_count(tap: Taps):
     """A look reports those since the previous look."""
     end = START + 20 * MS
     port_tap = tap([])
@@ -153,7 +153,7 @@ def test_drops_after_the_end_do_not_count(tap: Taps) -> None:
     assert port_tap.dropped(end + 5 * MS, end + 1000 * MS) == 3 + 100
 
 
-def test_a_capture_that_is_stopped_ends_now_and_whole(tap: Taps) -> None:
+def test_a_capture_that_is_stopped_ends_now_and_whole(tap: Taps):
     now = START + 30 * MS
     stamps = list(range(START, START + 60 * MS, 10_000))
     stream = merged([tap(stamps)], float("inf"), [now, now, now, now, now + 500 * MS], stops=True)
@@ -161,7 +161,7 @@ def test_a_capture_that_is_stopped_ends_now_and_whole(tap: Taps) -> None:
     assert stream.end_ns == now
 
 
-def test_an_interface_that_goes_down_ends_no_capture() -> None:
+def test_an_interface_that_goes_down_ends_no_capture():
     class Down(Kernel):
         refused = False
 
@@ -181,7 +181,7 @@ def test_an_interface_that_goes_down_ends_no_capture() -> None:
 @pytest.mark.parametrize(
     ("jump", "words"), [(3600 * 1000 * MS, "forward by 3600.00 s"), (-MS * 50, "back by 0.05 s")]
 )
-def test_capture_refuses_a_clock_that_is_set_meanwhile(tap: Taps, jump: int, words: str) -> None:
+def test_capture_refuses_a_clock_that_is_set_meanwhile(tap: Taps, jump: int, words: str):
     port_tap = tap([START + 5 * MS])
     stream = merged(
         [port_tap], START + 1000 * MS, [START + 400 * MS], behind=(0, 0, 0, 0, jump, jump)
@@ -193,7 +193,7 @@ def test_capture_refuses_a_clock_that_is_set_meanwhile(tap: Taps, jump: int, wor
         next(frames)
 
 
-def test_capture_goes_on_where_its_process_is_preempted_between_two_clocks(tap: Taps) -> None:
+def test_capture_goes_on_where_its_process_is_preempted_between_two_clocks(tap: Taps):
     """The two readings of the steady clock around the machine's are a second apart."""
     end = START + 500 * MS
     second = 1000 * MS

@@ -30,7 +30,7 @@ PACKETS = (
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(tmp_path_factory) -> Iterator[Lab]:
     """h0 - s0 - s1 - r0, with PFC alone: h0 sends at line rate, 11,800 packets a second."""
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(
@@ -53,9 +53,7 @@ def busy() -> Iterator[None]:
         loop.wait()
 
 
-def test_capture_that_is_read_only_at_its_end_is_complete(
-    lab: Lab, busy: None, tmp_path: Path
-) -> None:
+def test_capture_that_is_read_only_at_its_end_is_complete(lab: Lab, busy: None, tmp_path):
     """All of a flow passes while the process doesn't read: as if it had got no CPU."""
     numbers: list[int] = []
 
@@ -78,9 +76,7 @@ def test_capture_that_is_read_only_at_its_end_is_complete(
     assert max(psns) == PACKETS - 1  # what was recirculated comes in any order
 
 
-def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(
-    lab: Lab, busy: None, tmp_path: Path
-) -> None:
+def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(lab: Lab, busy: None, tmp_path):
     """Packets that r0 reports received before the capture can have ended had left s1:1 before it
     ended."""
     duration_s = 5e-3
@@ -88,7 +84,7 @@ def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(
     known: list[int] = []
     ends = time.monotonic() + duration_s * K
 
-    def ask() -> None:
+    def ask():
         while time.monotonic() < ends:
             packets, _ = arrived(lab, number)
             if time.monotonic() < ends:
@@ -110,7 +106,7 @@ def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(
     assert max(psns) + 1 - min(psns) - len(set(psns)) <= got.gaps + got.reordered
 
 
-def test_file_that_can_t_grow_keeps_whole_frames_and_counts_them(lab: Lab, tmp_path: Path) -> None:
+def test_file_that_can_t_grow_keeps_whole_frames_and_counts_them(lab: Lab, tmp_path):
     """As on a full disk: the process may write no file beyond 50 kB."""
     (number,) = start(lab)
     path = tmp_path / "cut.pcapng"

@@ -25,7 +25,7 @@ ls /run/pcn-lab >&2
 
 
 @pytest.fixture(params=[container, rootless], ids=["container", "rootless"])
-def contained(request: pytest.FixtureRequest) -> Iterator[Container]:
+def contained(request) -> Iterator[Container]:
     with request.param() as container:
         yield container
 
@@ -42,7 +42,7 @@ def _run(here: Container, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_network_of_pcn_up_stays_up(contained: Container) -> None:
+def test_network_of_pcn_up_stays_up(contained: Container):
     """Its holder raises its priority once the record states that it is up."""
     done = _run(contained, "bash", "-c", SESSION, sys.executable)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,6 @@ import json
 import os
 import uuid
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from waiting import wait_until
@@ -52,7 +51,7 @@ def virtual_share() -> float:
 
 
 @pytest.mark.root
-def test_classes_share_as_in_virtual_time(tmp_path: Path) -> None:
+def test_classes_share_as_in_virtual_time(tmp_path):
     topology = weighted()
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(
@@ -72,7 +71,7 @@ def test_classes_share_as_in_virtual_time(tmp_path: Path) -> None:
     assert first / (first + second) == pytest.approx(virtual_share(), abs=0.02)
 
 
-def test_what_live_switches_lack_depends_on_the_target() -> None:
+def test_what_live_switches_lack_depends_on_the_target():
     topology = weighted()
     with pytest.raises(NetworkError, match="weights of classes are there with --target engine, "):
         require_live(topology)
@@ -83,7 +82,7 @@ def test_what_live_switches_lack_depends_on_the_target() -> None:
     require_live(replace(topology, switches=switches), EngineTarget.name)
 
 
-def test_scheduler_of_one_file_is_live_by_the_engine_alone(tmp_path: Path) -> None:
+def test_scheduler_of_one_file_is_live_by_the_engine_alone(tmp_path):
     """A file that is data shows it, and nothing runs it."""
     (tmp_path / "sjf.c").write_text("")
     reference = f"{tmp_path}/sjf.c:sjf"
@@ -106,13 +105,13 @@ def test_scheduler_of_one_file_is_live_by_the_engine_alone(tmp_path: Path) -> No
         find_topology("star").build({"order": "none.c:sjf"})
 
 
-def test_code_of_a_stored_run_stays_unread_without_leave(tmp_path: Path) -> None:
+def test_code_of_a_stored_run_stays_unread_without_leave(tmp_path):
     (tmp_path / "sjf.c").write_text("")
     with refused("not allowed"), pytest.raises(TopologyError, match=r"sjf\.c: not allowed"):
         find_topology("star").build({"order": f"{tmp_path}/sjf.c:sjf"})
 
 
-def test_engine_gets_weights_and_arbitration(tmp_path: Path) -> None:
+def test_engine_gets_weights_and_arbitration(tmp_path):
     topology = weighted()
     switches = (replace(topology.switches[0], arbitration=ROUND_ROBIN),)
     spec = launch_spec(

@@ -29,7 +29,7 @@ def up(topology: Topology, logs: Path, *, processes: bool) -> Lab:
     )
 
 
-def test_killed_agent_stops_no_other_flow(tmp_path: Path) -> None:
+def test_killed_agent_stops_no_other_flow(tmp_path):
     """Its frames are lost at its interface: its switch neither waits for it nor holds up the
     others."""
     topology = dumbbell(pairs=2)
@@ -68,7 +68,7 @@ def test_killed_agent_stops_no_other_flow(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("processes", [False, True])
-def test_frames_have_exact_times_and_pass_no_interface(processes: bool, tmp_path: Path) -> None:
+def test_frames_have_exact_times_and_pass_no_interface(processes: bool, tmp_path):
     """Exact at the end of their path, over two switches, however late processes are: links of two
     seconds, which no loaded machine is late by. At interfaces they pass only while a process
     listens at one: see tests of captures."""
@@ -90,7 +90,7 @@ def test_frames_have_exact_times_and_pass_no_interface(processes: bool, tmp_path
             assert int(line.split(":")[1].split()[1]) < 50, line
 
 
-def test_switch_of_a_process_that_is_killed_stops_no_other(tmp_path: Path) -> None:
+def test_switch_of_a_process_that_is_killed_stops_no_other(tmp_path):
     """What is for it is lost at its interface: its neighbour serves its own hosts."""
     topology = dumbbell(pairs=2)
     with up(topology, tmp_path, processes=True) as lab:

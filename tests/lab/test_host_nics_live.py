@@ -38,9 +38,7 @@ def dual(delay_s: float = DELAY) -> Topology:
 
 
 @pytest.fixture(scope="module", params=needs.TARGETS)
-def running(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Lab]:
+def running(request, tmp_path_factory) -> Iterator[Lab]:
     folder: Path = tmp_path_factory.mktemp("nics")
     name = f"n{os.getpid()}-{uuid.uuid4().hex[:8]}"
     target = needs.target(request.param)
@@ -78,7 +76,7 @@ def received(lab: Lab, host: str) -> dict[int, int]:
     return {flow.flow: flow.packets for flow in lab.agents[host].stats().received}
 
 
-def test_flows_leave_by_the_ports_of_virtual_time(lab: Lab) -> None:
+def test_flows_leave_by_the_ports_of_virtual_time(lab: Lab):
     """And a host with several ports to another by those on a shortest path alone."""
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, rate_bps=0.2e9)
     numbers += flows.start(lab.topology, lab.agents, "h1", "h2", count=2, rate_bps=0.2e9)
@@ -101,7 +99,7 @@ def test_flows_leave_by_the_ports_of_virtual_time(lab: Lab) -> None:
     )
 
 
-def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab) -> None:
+def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab):
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, rate_bps=0.2e9)
     ports = by_port(lab, numbers)
     with ThreadPoolExecutor() as others:
@@ -124,7 +122,7 @@ def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("down", ["t0", "t1"])
-def test_flows_move_to_the_other_nic_and_come_back(lab: Lab, down: str) -> None:
+def test_flows_move_to_the_other_nic_and_come_back(lab: Lab, down: str):
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, rate_bps=0.2e9)
     ports, dead = by_port(lab, numbers), int(down[1])
     wait_until(
@@ -148,7 +146,7 @@ def test_flows_move_to_the_other_nic_and_come_back(lab: Lab, down: str) -> None:
     )
 
 
-def test_what_waits_at_a_dead_nic_leaves_by_the_other_one(lab: Lab) -> None:
+def test_what_waits_at_a_dead_nic_leaves_by_the_other_one(lab: Lab):
     """Frames that have started, too: flows that started when their link was down lose nothing."""
     set_link(lab, "h0", "t1", up=False)
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, size_bytes=2_000)
@@ -171,7 +169,7 @@ def test_what_waits_at_a_dead_nic_leaves_by_the_other_one(lab: Lab) -> None:
     reroute(lab)
 
 
-def test_looks_name_the_nic_of_each_flow(lab: Lab) -> None:
+def test_looks_name_the_nic_of_each_flow(lab: Lab):
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, rate_bps=0.2e9)
     numbers += flows.start(lab.topology, lab.agents, "h2", "h1")
     ports = by_port(lab, numbers)
@@ -179,7 +177,7 @@ def test_looks_name_the_nic_of_each_flow(lab: Lab) -> None:
     assert senders == {**{n: f"h0:{ports[n]}" for n in numbers[:FLOWS]}, numbers[-1]: "h2"}
 
 
-def test_dual_homed_pair_has_the_times_of_virtual_time(tmp_path: Path) -> None:
+def test_dual_homed_pair_has_the_times_of_virtual_time(tmp_path):
     """Flows share the lines of two NICs: each takes as long as in virtual time, by links of two
     seconds, which no loaded machine is late by."""
     topology, numbers = dual(delay_s=2e-3), range(1, FLOWS + 1)

@@ -40,7 +40,7 @@ ENDS = [("s0", 4), ("s0", 1), ("s1", 1), ("s1", 4)]
 class Session:
     """A network, what was commanded, and its log."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path):
         self.path = path
         self.file = path.open("wb")
         self.writer = Writer(self.file, HEAD)
@@ -105,8 +105,8 @@ commands = st.one_of(
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_session_played_again_has_its_digest(
-    tmp_path: Path, steps: Sequence[tuple[float, Mapping[str, Any]]]
-) -> None:
+    tmp_path, steps: Sequence[tuple[float, Mapping[str, Any]]]
+):
     session, done = Session(tmp_path / "commands.jsonl"), 0
     network, driven = session.network, session.driven
     for wait_s, command in steps:
@@ -127,7 +127,7 @@ def test_session_played_again_has_its_digest(
     assert result.commands == done
 
 
-def _set_xoff(driven: Driven, xoff: int) -> None:
+def _set_xoff(driven: Driven, xoff: int):
     """As a controller's Write has it: the switch is written, and then the session notes that."""
     plane = driven.network.switches["s0"]
     switch_settings.change(plane, {"xoff": xoff})
@@ -142,9 +142,7 @@ def _set_xoff(driven: Driven, xoff: int) -> None:
 
 
 @pytest.mark.parametrize("k", [20.0, 1e-3])
-def test_session_that_threads_change_as_it_goes_on_is_played_again(
-    k: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_session_that_threads_change_as_it_goes_on_is_played_again(k: float, tmp_path, monkeypatch):
     """In real time, so at other times in each test; what the log states is what was. At k = 0.001
     the run is late from its start, and never sleeps."""
     monkeypatch.setattr(timed, "_CHUNK", 300)
@@ -153,7 +151,7 @@ def test_session_that_threads_change_as_it_goes_on_is_played_again(
     network.pace(k, 1e-4)
     begun = threading.Barrier(3)
 
-    def send(first: int, src: str) -> None:
+    def send(first: int, src: str):
         begun.wait()
         for number in range(first, first + 20):
             driven.carry_out(
@@ -161,7 +159,7 @@ def test_session_that_threads_change_as_it_goes_on_is_played_again(
             )
             agent_stats(driven, src)
 
-    def cut() -> None:
+    def cut():
         begun.wait()
         for number in range(20):
             driven.carry_out({"do": "link", "node": "s0", "port": 4, "up": bool(number % 2)})
@@ -185,7 +183,7 @@ def test_session_that_threads_change_as_it_goes_on_is_played_again(
     assert len(result.flows) == 40
 
 
-def test_xoff_that_is_set_holds_in_the_engine(tmp_path: Path) -> None:
+def test_xoff_that_is_set_holds_in_the_engine(tmp_path):
     paused = {}
     for xoff in (None, 20_000):
         session = Session(tmp_path / f"{xoff}.jsonl")
@@ -199,7 +197,7 @@ def test_xoff_that_is_set_holds_in_the_engine(tmp_path: Path) -> None:
     assert paused[20_000] > paused[None] == 0
 
 
-def test_pfc_frames_of_a_command_stop_a_port_and_let_it_go(tmp_path: Path) -> None:
+def test_pfc_frames_of_a_command_stop_a_port_and_let_it_go(tmp_path):
     session = Session(tmp_path / "commands.jsonl")
     network, driven = session.network, session.driven
     driven.carry_out({"do": "flow", "id": 1, "src": "h0", "dst": "r0"})
@@ -248,9 +246,7 @@ def test_pfc_frames_of_a_command_stop_a_port_and_let_it_go(tmp_path: Path) -> No
         ),
     ],
 )
-def test_impossible_command_is_refused_and_not_logged(
-    command: Mapping[str, Any], message: str
-) -> None:
+def test_impossible_command_is_refused_and_not_logged(command: Mapping[str, Any], message: str):
     logged: list[object] = []
     with VirtualNetwork(TOPOLOGY, SCHEME) as network:
         driven = Driven(network, lambda _at_s, fields: logged.append(fields))
@@ -262,7 +258,7 @@ def test_impossible_command_is_refused_and_not_logged(
     assert not logged
 
 
-def test_agent_s_commands_start_and_stop_a_flow() -> None:
+def test_agent_s_commands_start_and_stop_a_flow():
     with VirtualNetwork(TOPOLOGY, SCHEME) as network:
         driven = Driven(network)
         to = TOPOLOGY.host("r0")
@@ -292,22 +288,22 @@ def test_agent_s_commands_start_and_stop_a_flow() -> None:
 
 
 class _Raising(ReactionPoint):
-    def __init__(self, line_rate_bps: float) -> None:
+    def __init__(self, line_rate_bps: float):
         self.rate_bps = line_rate_bps
         self.timer_s = 1e-5
 
-    def on_timer(self, now_s: float) -> None:
+    def on_timer(self, now_s: float):
         raise LookupError("own")
 
 
 class _Silent(NotificationPoint):
     period_s = 1e-5
 
-    def on_window(self, window: object) -> None:
+    def on_window(self, window: object):
         raise LookupError("its own")
 
 
-def test_algorithm_that_raises_ends_its_flow_and_no_network() -> None:
+def test_algorithm_that_raises_ends_its_flow_and_no_network():
     """As an agent has it: the flow is `failed`, with the error."""
     scheme = replace(
         find_scheme("pcn"),
@@ -344,20 +340,20 @@ def _log(path: Path, head: object = None, lines: Sequence[object] = LINES) -> Pa
     return path
 
 
-def test_log_of_another_network_has_another_digest(tmp_path: Path) -> None:
+def test_log_of_another_network_has_another_digest(tmp_path):
     result = replay(_log(tmp_path / "log"))
     assert result.differs
     assert result.commands == 2
 
 
-def test_pipe_that_no_one_writes_is_no_log(tmp_path: Path) -> None:
+def test_pipe_that_no_one_writes_is_no_log(tmp_path):
     pipe = tmp_path / "commands.jsonl"
     os.mkfifo(pipe)
     with pytest.raises(log.LogError, match="it is a pipe or a device, not a file"):
         replay(pipe)
 
 
-def test_log_without_an_end_is_played_to_its_last_whole_line(tmp_path: Path) -> None:
+def test_log_without_an_end_is_played_to_its_last_whole_line(tmp_path):
     path = _log(tmp_path / "log", lines=LINES[:2])
     with path.open("a") as file:
         file.write('{"at_s": 4e-5, "do": "stop", "i')
@@ -366,7 +362,7 @@ def test_log_without_an_end_is_played_to_its_last_whole_line(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("reference", ["/tmp/evil.py:PCN", "pcn@/tmp/evil.p4", "evil.c"])
-def test_log_runs_no_file_that_it_names(reference: str, tmp_path: Path) -> None:
+def test_log_runs_no_file_that_it_names(reference: str, tmp_path):
     head = {"pcn": "commands", "version": 1, **asdict(HEAD), "scheme": reference}
     with pytest.raises(LogError, match="which is a file: look at it, and name it with --scheme"):
         replay(_log(tmp_path / "log", head))
@@ -405,7 +401,7 @@ _FIELDS = [*HEAD.__dataclass_fields__, "pcn", "version"]
 @settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_damaged_head_raises_what_commands_print(tmp_path: Path, field: str, value: object) -> None:
+def test_damaged_head_raises_what_commands_print(tmp_path, field: str, value: object):
     head = {"pcn": "commands", "version": 1, **asdict(HEAD), field: value}
     with contextlib.suppress(LabError):
         replay(_log(tmp_path / "log", head, []))
@@ -415,28 +411,26 @@ def test_damaged_head_raises_what_commands_print(tmp_path: Path, field: str, val
 @settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_lines_that_are_no_commands_are_refused_with_their_number(
-    tmp_path: Path, lines: list[object]
-) -> None:
+def test_lines_that_are_no_commands_are_refused_with_their_number(tmp_path, lines: list[object]):
     if not lines:
         return
     with pytest.raises(LogError, match=r"line \d+"):
         replay(_log(tmp_path / "log", lines=lines))
 
 
-def test_commands_out_of_order_are_refused(tmp_path: Path) -> None:
+def test_commands_out_of_order_are_refused(tmp_path):
     with pytest.raises(LogError, match="line 3: its time, 1e-05 s, is before the last"):
         replay(_log(tmp_path / "log", lines=[LINES[1], LINES[0]]))
 
 
-def test_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_without_end_is_refused(tmp_path, monkeypatch):
     path = _log(tmp_path / "log")
     monkeypatch.setattr(log, "MOST_LINE", 200)
     with pytest.raises(LogError, match="line 1: longer than"):
         replay(path)
 
 
-def test_log_that_is_full_keeps_what_was_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_that_is_full_keeps_what_was_before(monkeypatch):
     file = io.BytesIO()
     writer = Writer(file, HEAD)
     monkeypatch.setattr(log, "MOST_BYTES", writer._bytes + log._LAST + 100)
@@ -449,7 +443,7 @@ def test_log_that_is_full_keeps_what_was_before(monkeypatch: pytest.MonkeyPatch)
     assert 0 < len(rest) < 5
 
 
-def test_disk_that_is_full_ends_the_log_alone() -> None:
+def test_disk_that_is_full_ends_the_log_alone():
     class Full(io.BytesIO):
         def write(self, line: Any) -> int:
             raise OSError(28, "No space left on device")
@@ -459,7 +453,7 @@ def test_disk_that_is_full_ends_the_log_alone() -> None:
     writer.command(0.0, {"do": "stop", "id": 1})
 
 
-def test_many_updates_are_lines_that_can_be_read(tmp_path: Path) -> None:
+def test_many_updates_are_lines_that_can_be_read(tmp_path):
     """Split at a size, in order, at one time."""
     text = base64.b64encode(b"\0" * 300_000).decode()
     with (tmp_path / "log").open("wb") as file:
@@ -470,9 +464,7 @@ def test_many_updates_are_lines_that_can_be_read(tmp_path: Path) -> None:
     assert {line["at_s"] for line in lines} == {0.5}
 
 
-def test_queue_of_a_lossy_class_is_bounded_and_ends_no_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_queue_of_a_lossy_class_is_bounded_and_ends_no_run(tmp_path, monkeypatch):
     monkeypatch.setattr(driven_commands, "_PACKETS", 0)  # so each queue has the least depth
     session = Session(tmp_path / "commands.jsonl")
     for number, src in enumerate(("h0", "h1", "h2"), start=1):
@@ -485,7 +477,7 @@ def test_queue_of_a_lossy_class_is_bounded_and_ends_no_run(
     session.end()
 
 
-def test_xoff_that_could_fill_the_engine_stays_in_the_table(tmp_path: Path) -> None:
+def test_xoff_that_could_fill_the_engine_stays_in_the_table(tmp_path):
     session = Session(tmp_path / "commands.jsonl")
     limit = session.network.link_stats("h0", 0).held_limit
     _set_xoff(session.driven, 2**32 - 1)
@@ -495,7 +487,7 @@ def test_xoff_that_could_fill_the_engine_stays_in_the_table(tmp_path: Path) -> N
     session.end()
 
 
-def test_credits_are_refused_pfc_frames() -> None:
+def test_credits_are_refused_pfc_frames():
     parameters = {"buffer_bytes": 200e3, "lossless_classes": "3"}
     topology = replace(TOPOLOGY, flow_control="credits", parameters=parameters)
     with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
@@ -529,8 +521,8 @@ _TOPOLOGY = to_dict(TOPOLOGY)
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_damaged_topology_raises_what_commands_print(
-    tmp_path: Path, place: tuple[Any, ...], value: object
-) -> None:
+    tmp_path, place: tuple[Any, ...], value: object
+):
     topology = copy.deepcopy(_TOPOLOGY)
     inside: Any = topology
     for name in place[:-1]:

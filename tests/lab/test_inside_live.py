@@ -7,7 +7,6 @@ import socket
 import stat
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,7 +35,7 @@ def pcn(*words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+def network(tmp_path_factory) -> Iterator[SimpleNamespace]:
     """A network with a flow from h0 to r0, number 1."""
     name = f"t{os.getpid()}-{uuid.uuid4().hex[:8]}"
     logs = tmp_path_factory.mktemp("inside") / "logs"
@@ -54,7 +53,7 @@ def loads(*words: str) -> Any:
     return json.loads(pcn(*words, "--json"))
 
 
-def test_session_of_commands_has_the_digest_of_its_replay(tmp_path: Path) -> None:
+def test_session_of_commands_has_the_digest_of_its_replay(tmp_path):
     name, logs = f"t{os.getpid()}-{uuid.uuid4().hex[:8]}", tmp_path / "logs"
     pcn("up", "dumbbell", "--inside", "-k", K, "--network", name, "--logs", str(logs))
     try:
@@ -78,7 +77,7 @@ def test_session_of_commands_has_the_digest_of_its_replay(tmp_path: Path) -> Non
     assert forks.run("pcn", "run", "--replay", str(log)).returncode == 3
 
 
-def test_status_has_its_engine_and_addresses(network: SimpleNamespace) -> None:
+def test_status_has_its_engine_and_addresses(network: SimpleNamespace):
     (status,) = loads("status", network.name)
     assert (status["state"], status["target"], status["dilation"]) == ("up", "inside", 100)
     assert {node["pid"] for node in status["nodes"]} == {status["pid"]}
@@ -86,7 +85,7 @@ def test_status_has_its_engine_and_addresses(network: SimpleNamespace) -> None:
     assert status["links_down"] == []
 
 
-def test_sockets_are_this_user_s_alone(network: SimpleNamespace) -> None:
+def test_sockets_are_this_user_s_alone(network: SimpleNamespace):
     """As a live network's: who opens one commands the network."""
     paths = [path for path in journal.directory(network.name).iterdir() if path.is_socket()]
     assert len(paths) == 2 + 6 + 1
@@ -94,7 +93,7 @@ def test_sockets_are_this_user_s_alone(network: SimpleNamespace) -> None:
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
 
 
-def test_flow_arrives_and_is_seen(network: SimpleNamespace) -> None:
+def test_flow_arrives_and_is_seen(network: SimpleNamespace):
     number = loads("flow", "start", "h1", "r1", "--size", "64KB", "-n", network.name)["started"][0]
 
     def flow() -> dict[str, Any]:
@@ -105,7 +104,7 @@ def test_flow_arrives_and_is_seen(network: SimpleNamespace) -> None:
     assert (flow()["received_packets"], flow()["state"], flow()["missing"]) == (64, "done", 0)
 
 
-def test_observer_sees_the_ports_and_flows(network: SimpleNamespace) -> None:
+def test_observer_sees_the_ports_and_flows(network: SimpleNamespace):
     with attach(network.name) as lab:
         observer = Observer(lab)
         wait_until(lambda: observer.look().port("s0:4").rate_bps > 9e9)
@@ -115,7 +114,7 @@ def test_observer_sees_the_ports_and_flows(network: SimpleNamespace) -> None:
         assert {flow.id for flow in look.flows} >= {1}
 
 
-def test_settings_are_read_and_written(network: SimpleNamespace) -> None:
+def test_settings_are_read_and_written(network: SimpleNamespace):
     before = loads("set", "s1", "-n", network.name)
     after = loads("set", "s1", "2", "xoff=100KB", "-n", network.name)
     assert after["2"]["xoff"] == 100_000
@@ -124,7 +123,7 @@ def test_settings_are_read_and_written(network: SimpleNamespace) -> None:
     assert max(row["packets"] for row in counters) > 0
 
 
-def test_program_is_kept(network: SimpleNamespace) -> None:
+def test_program_is_kept(network: SimpleNamespace):
     from pcn.controller.programs import Program
 
     with (
@@ -134,7 +133,7 @@ def test_program_is_kept(network: SimpleNamespace) -> None:
         lab.primary("s0").set_pipeline(Program.find("pcn", native=True))
 
 
-def test_link_that_is_down_is_named(network: SimpleNamespace) -> None:
+def test_link_that_is_down_is_named(network: SimpleNamespace):
     pcn("link", "h2", "s0", "down", "-n", network.name)
     try:
         (status,) = loads("status", network.name)
@@ -147,7 +146,7 @@ def test_link_that_is_down_is_named(network: SimpleNamespace) -> None:
     assert status["links_down"] == []
 
 
-def test_resume_of_another_command_ends_a_pause(network: SimpleNamespace) -> None:
+def test_resume_of_another_command_ends_a_pause(network: SimpleNamespace):
     with attach(network.name) as lab:
         before = dict(map(_by_port, request(lab.record, "resumes")))
         with forks.begin("pcn", "pause", "s1", "1", "--json", "-n", network.name) as pause:
@@ -164,9 +163,7 @@ def _by_port(row: list[Any]) -> tuple[str, int]:
     return row[0], row[2]
 
 
-def test_capture_has_both_directions_in_simulated_time(
-    network: SimpleNamespace, tmp_path: Path
-) -> None:
+def test_capture_has_both_directions_in_simulated_time(network: SimpleNamespace, tmp_path):
     path = tmp_path / "h2.pcapng"
     pcn("flow", "start", "h2", "h1", "--rate", "5G", "-n", network.name)
     captured = loads("pcap", "h2", "--for", "100us", "--out", str(path), "-n", network.name)
@@ -181,9 +178,7 @@ def test_capture_has_both_directions_in_simulated_time(
     assert times[-1] - times[0] <= 100_000
 
 
-def test_capture_ends_after_a_count_and_with_its_client(
-    network: SimpleNamespace, tmp_path: Path
-) -> None:
+def test_capture_ends_after_a_count_and_with_its_client(network: SimpleNamespace, tmp_path):
     with (
         forks.begin(
             "pcn", "pcap", "s1", "1", "--out", str(tmp_path / "a"), "-n", network.name
@@ -207,7 +202,7 @@ def _is_captured(record: journal.Record, node: str, port: int) -> bool:
     return True
 
 
-def test_capture_into_what_could_hold_the_engine_up_is_refused(network: SimpleNamespace) -> None:
+def test_capture_into_what_could_hold_the_engine_up_is_refused(network: SimpleNamespace):
     reading, writing = os.pipe()
     with os.fdopen(reading), os.fdopen(writing, "wb"), attach(network.name) as lab:
         for descriptor, message in ((writing, "not a file"), (10**6, "No such file")):
@@ -219,14 +214,14 @@ def test_capture_into_what_could_hold_the_engine_up_is_refused(network: SimpleNa
         assert not _is_captured(lab.record, "s0", 1)
 
 
-def test_command_that_needs_an_interface_is_refused(network: SimpleNamespace) -> None:
+def test_command_that_needs_an_interface_is_refused(network: SimpleNamespace):
     done = forks.run("pcn", "exec", "-n", network.name, "h0", "true")
     assert done.returncode == 1
     assert "is inside the engine of network" in done.stderr
     assert "`pcn up` without --inside" in done.stderr
 
 
-def test_client_that_writes_anything_leaves_the_network_up(network: SimpleNamespace) -> None:
+def test_client_that_writes_anything_leaves_the_network_up(network: SimpleNamespace):
     directory = journal.directory(network.name)
     for name in ("engine", "h0.sock"):
         for line in (
@@ -253,7 +248,7 @@ def test_client_that_writes_anything_leaves_the_network_up(network: SimpleNamesp
         assert agent.stats().name == "h0"
 
 
-def test_lateness_is_reported_and_changes_no_number(network: SimpleNamespace) -> None:
+def test_lateness_is_reported_and_changes_no_number(network: SimpleNamespace):
     with attach(network.name) as lab:
         state = request(lab.record, "state")
         assert state["now_s"] > 0
@@ -272,18 +267,18 @@ def test_lateness_is_reported_and_changes_no_number(network: SimpleNamespace) ->
         )
 
 
-def test_up_refuses_what_an_engine_has_not() -> None:
+def test_up_refuses_what_an_engine_has_not():
     done = forks.run("pcn", "up", "dumbbell", "--inside", "--processes")
     assert (done.returncode, "not beside --inside" in done.stderr) == (2, True)
 
 
-def test_name_that_is_taken_is_refused(network: SimpleNamespace) -> None:
+def test_name_that_is_taken_is_refused(network: SimpleNamespace):
     done = forks.run("pcn", "up", "dumbbell", "--inside", "--network", network.name)
     assert done.returncode == 1
     assert "is running already" in done.stderr
 
 
-def test_killed_network_leaves_a_log_that_can_be_played(tmp_path: Path) -> None:
+def test_killed_network_leaves_a_log_that_can_be_played(tmp_path):
     name, logs = f"t{os.getpid()}-{uuid.uuid4().hex[:8]}", tmp_path / "logs"
     pcn("up", "dumbbell", "--inside", "-k", K, "--network", name, "--logs", str(logs))
     pcn("flow", "start", "h0", "r0", "-n", name)

@@ -32,7 +32,7 @@ def shared() -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def run_dir(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def run_dir(shared: Path, monkeypatch) -> Path:
     monkeypatch.setattr(records, "RUN_DIR", shared / "run")
     return shared / "run"
 
@@ -68,7 +68,7 @@ def sleeper(user: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def test_record_of_another_version_may_have_more(run_dir: Path) -> None:
+def test_record_of_another_version_may_have_more(run_dir: Path):
     with records.owned("net") as directory:
         record("net").save()
         path = directory / "record.json"
@@ -77,9 +77,7 @@ def test_record_of_another_version_may_have_more(run_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_network_s_folder_and_record_are_private_whatever_the_umask(
-    run_dir: Path, mask: int
-) -> None:
+def test_network_s_folder_and_record_are_private_whatever_the_umask(run_dir: Path, mask: int):
     with umask(mask), records.owned("net") as directory:
         record("net").save()
         assert (mode(run_dir), mode(directory)) == (0o700, 0o700)
@@ -89,14 +87,14 @@ def test_network_s_folder_and_record_are_private_whatever_the_umask(
     assert list(run_dir.iterdir()) == []
 
 
-def test_run_dir_of_an_older_version_becomes_private(run_dir: Path) -> None:
+def test_run_dir_of_an_older_version_becomes_private(run_dir: Path):
     run_dir.mkdir()
     run_dir.chmod(0o755)
     with records.owned("net"):
         assert mode(run_dir) == 0o700
 
 
-def test_run_dir_that_others_may_write_is_refused(run_dir: Path) -> None:
+def test_run_dir_that_others_may_write_is_refused(run_dir: Path):
     run_dir.mkdir()
     run_dir.chmod(0o777)
     with (
@@ -108,13 +106,13 @@ def test_run_dir_that_others_may_write_is_refused(run_dir: Path) -> None:
 
 
 @pytest.mark.root
-def test_run_dir_of_another_user_is_refused(run_dir: Path) -> None:
+def test_run_dir_of_another_user_is_refused(run_dir: Path):
     as_nobody(run_dir.mkdir)
     with pytest.raises(records.RunDirError, match=r"run belongs to nobody"), records.owned("net"):
         pass
 
 
-def test_one_of_three_processes_gets_the_name(run_dir: Path) -> None:
+def test_one_of_three_processes_gets_the_name(run_dir: Path):
     """All try at once, and hold what they got until all have tried."""
     script = """
 import sys
@@ -157,7 +155,7 @@ except records.NameInUseError:
     assert list(run_dir.iterdir()) == []
 
 
-def test_record_has_what_was_noted_of_nodes_since_it_was_saved(run_dir: Path) -> None:
+def test_record_has_what_was_noted_of_nodes_since_it_was_saved(run_dir: Path):
     """Also while a line is half written: of every prefix the whole lines count."""
     shell, program = records.Process(2, 3), records.Process(4, 5)
     with records.owned("net") as directory:
@@ -184,7 +182,7 @@ def test_record_has_what_was_noted_of_nodes_since_it_was_saved(run_dir: Path) ->
 
 @pytest.mark.root
 @pytest.mark.parametrize("spoil", ["owner", "mode", "link"])
-def test_record_that_another_user_may_have_written_is_not_obeyed(run_dir: Path, spoil: str) -> None:
+def test_record_that_another_user_may_have_written_is_not_obeyed(run_dir: Path, spoil: str):
     run_dir.mkdir(0o700)
     with sleeper() as victim:
         net = record("net", records.NodeRecord("h0", records.Process.of(victim.pid)))
@@ -208,7 +206,7 @@ def test_record_that_another_user_may_have_written_is_not_obeyed(run_dir: Path, 
 
 
 @pytest.mark.root
-def test_process_of_another_user_gets_no_signal(run_dir: Path) -> None:
+def test_process_of_another_user_gets_no_signal(run_dir: Path):
     run_dir.mkdir(0o700)
     with sleeper(user=NOBODY) as theirs, sleeper() as ours:
         processes = [records.Process.of(theirs.pid), records.Process.of(ours.pid)]
@@ -219,7 +217,7 @@ def test_process_of_another_user_gets_no_signal(run_dir: Path) -> None:
         assert [process.alive() for process in processes] == [True, False]
 
 
-def test_process_with_a_pid_of_an_ended_one_gets_no_signal() -> None:
+def test_process_with_a_pid_of_an_ended_one_gets_no_signal():
     with sleeper() as process:
         started = records.Process.of(process.pid).started
         records.Process(process.pid, started - 1).send(signal.SIGKILL)
@@ -230,12 +228,7 @@ def test_process_with_a_pid_of_an_ended_one_gets_no_signal() -> None:
 @pytest.mark.parametrize(
     "command", [["status"], ["down"], ["down", "net"], ["watch", "--once"], ["flow", "list"]]
 )
-def test_another_user_gets_one_line(
-    command: list[str],
-    run_dir: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_another_user_gets_one_line(command: list[str], run_dir: Path, monkeypatch, capfd):
     monkeypatch.setenv("XDG_CACHE_HOME", str(run_dir.parent))
     cli.run(command)  # imports what the command needs: nobody can't
     (run_dir.parent / "theirs").mkdir()
@@ -254,7 +247,7 @@ def test_another_user_gets_one_line(
 
 
 @pytest.mark.root
-def test_another_user_reaches_nothing_of_a_network(run_dir: Path) -> None:
+def test_another_user_reaches_nothing_of_a_network(run_dir: Path):
     with umask(0), records.owned("net") as directory:
         record("net").save()
         path = directory / "h0.sock"
@@ -276,7 +269,7 @@ def test_another_user_reaches_nothing_of_a_network(run_dir: Path) -> None:
             assert as_nobody(tries) == ["PermissionError"] * 5
 
 
-def test_claim_is_one_process_s_and_leaves_nothing(run_dir: Path) -> None:
+def test_claim_is_one_process_s_and_leaves_nothing(run_dir: Path):
     taken = LabError("taken")
     with records.claimed("host.1.eth2", lambda: taken):
         with pytest.raises(LabError, match="taken"), records.claimed("host.1.eth2", lambda: taken):
@@ -310,7 +303,7 @@ print(*records.RUN_DIR.iterdir())
 
 
 @pytest.mark.root
-def test_full_run_is_one_line_and_nothing_is_left(tmp_path: Path) -> None:
+def test_full_run_is_one_line_and_nothing_is_left(tmp_path):
     """In a separate mount namespace."""
     mounting = 'mount -t tmpfs -o mode=700,size=64k tmpfs "$0" && exec "$@"'
     command = ["unshare", "-m", "--propagation", "private", "sh", "-c", mounting, str(tmp_path)]

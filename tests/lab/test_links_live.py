@@ -41,7 +41,7 @@ def pcn(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
     return forks.run("pcn", *words, *(() if words[0] == "status" else ("-n", lab.network.name)))
 
 
-def test_a_link_goes_down_and_up_again(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
+def test_a_link_goes_down_and_up_again(dcqcn_lab: Lab, start_flow: StartFlow):
     assert down(dcqcn_lab) == []
     assert set_link(dcqcn_lab, "s0", "s1", up=False) == [LinkState("s0:2", "s1:2", False)]
     assert down(dcqcn_lab) == [BOTTLENECK]
@@ -55,11 +55,11 @@ def test_a_link_goes_down_and_up_again(dcqcn_lab: Lab, start_flow: StartFlow) ->
 @pytest.mark.parametrize("dcqcn_lab", ["bmv2"], indirect=True)
 @pytest.mark.parametrize("up", [False, True])
 def test_a_change_that_was_interrupted_is_finished_by_the_next(
-    dcqcn_lab: Lab, start_flow: StartFlow, monkeypatch: pytest.MonkeyPatch, up: bool
-) -> None:
+    dcqcn_lab: Lab, start_flow: StartFlow, monkeypatch, up: bool
+):
     """Between BMv2's port and its interface: the port is out, the interface up."""
 
-    def interrupted(*_arguments: object) -> None:
+    def interrupted(*_arguments: object):
         raise KeyboardInterrupt
 
     if up:
@@ -81,7 +81,7 @@ def test_a_change_that_was_interrupted_is_finished_by_the_next(
 )  # BMv2 has no gNMI, and says nothing of its links
 def test_what_a_switch_loses_on_a_link_that_is_down_is_counted(
     dcqcn_lab: Lab, start_flow: StartFlow
-) -> None:
+):
     number = start_flow(1e9)
     before = read(dcqcn_lab)
     # what is lost of it then is missing between others
@@ -118,7 +118,7 @@ def read(lab: Lab) -> interface_counters.PortCounts:
 
 
 @pytest.mark.parametrize(("node", "port"), [("s1", 2), ("s0", 1), ("h0", 0)])
-def test_a_port_whose_link_is_down_can_t_be_paused(dcqcn_lab: Lab, node: str, port: int) -> None:
+def test_a_port_whose_link_is_down_can_t_be_paused(dcqcn_lab: Lab, node: str, port: int):
     peer = dcqcn_lab.topology.peer(node, port)
     set_link(dcqcn_lab, f"{node}:{port}", peer.node, up=False)
     for send in (pause, resume):
@@ -129,7 +129,7 @@ def test_a_port_whose_link_is_down_can_t_be_paused(dcqcn_lab: Lab, node: str, po
     assert done.stderr.splitlines()[-1].startswith(f"pcn: {node}:{port}: its link is down")
 
 
-def test_a_pause_ends_when_its_link_goes_down(dcqcn_lab: Lab) -> None:
+def test_a_pause_ends_when_its_link_goes_down(dcqcn_lab: Lab):
     received = dcqcn_lab.switches["s1"].read_counter("pause_received", index(2)).packets
     with ThreadPoolExecutor(1) as threads:
         paused = threads.submit(pause, dcqcn_lab, "s1", 2)
@@ -144,7 +144,7 @@ def test_a_pause_ends_when_its_link_goes_down(dcqcn_lab: Lab) -> None:
             paused.result(LIMIT_S)
 
 
-def test_a_host_s_flows_wait_while_its_link_is_down(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
+def test_a_host_s_flows_wait_while_its_link_is_down(dcqcn_lab: Lab, start_flow: StartFlow):
     number = start_flow(1e9)
     wait_until(lambda: received(dcqcn_lab, number))
     set_link(dcqcn_lab, "h0", "s0", up=False)
@@ -169,7 +169,7 @@ def received(lab: Lab, number: int) -> list[ReceivedFlow]:
     return [flow for flow in lab.agents["r0"].stats().received if flow.flow == number]
 
 
-def test_links_that_cannot_be(dcqcn_lab: Lab) -> None:
+def test_links_that_cannot_be(dcqcn_lab: Lab):
     with pytest.raises(UnknownNameError, match="no node 's9'"):
         set_link(dcqcn_lab, "s9", "s0", up=False)
     with pytest.raises(TopologyError, match="no link between h0 and r0; h0 is connected to s0"):
@@ -181,7 +181,7 @@ def test_links_that_cannot_be(dcqcn_lab: Lab) -> None:
     assert "'sideways'" in pcn(dcqcn_lab, "link", "s0", "s1", "sideways").stderr
 
 
-def test_the_command(dcqcn_lab: Lab) -> None:
+def test_the_command(dcqcn_lab: Lab):
     assert pcn(dcqcn_lab, "link", "s0", "s1", "down").stdout == f"{BOTTLENECK} is DOWN\n"
     shown = pcn(dcqcn_lab, "link").stdout
     assert "DOWN" in next(line for line in shown.splitlines() if BOTTLENECK in line)

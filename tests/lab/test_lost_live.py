@@ -24,7 +24,7 @@ pytestmark = pytest.mark.root
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(tmp_path_factory) -> Iterator[Lab]:
     """h0, h1 - s0 - s1 - r0, r1, with PCN: s0:3 and s1:3 are the link between."""
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(
@@ -39,7 +39,7 @@ def stats(lab: Lab, *options: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_nothing_is_lost_of_flows_and_their_cnps(lab: Lab) -> None:
+def test_nothing_is_lost_of_flows_and_their_cnps(lab: Lab):
     numbers = start(lab, 2, size_bytes=200_000)
     wait_until(lambda: all(flow.fct_s is not None for flow in seen(lab, numbers)))
     assert [flow.missing for flow in seen(lab, numbers)] == [0, 0]
@@ -50,7 +50,7 @@ def test_nothing_is_lost_of_flows_and_their_cnps(lab: Lab) -> None:
     assert {flow["missing"] for flow in json.loads(done.stdout) if flow["id"] in numbers} == {0}
 
 
-def test_what_a_link_swallows_is_named(lab: Lab) -> None:
+def test_what_a_link_swallows_is_named(lab: Lab):
     """Of two flows that end while the link is down: their packets, the CNPs that were under way,
     and a RESUME."""
     switch = lab.switches["s1"]

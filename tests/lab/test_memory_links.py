@@ -24,9 +24,7 @@ def memory_links(
 
 
 @given(st.lists(st.integers(0, 3), min_size=len(SWITCHES), max_size=len(SWITCHES)), st.booleans())
-def test_each_link_has_one_way_and_its_ends_find_each_other(
-    process: list[int], agents: bool
-) -> None:
+def test_each_link_has_one_way_and_its_ends_find_each_other(process: list[int], agents: bool):
     """Within a process by the ports' names, between two by one memory, one bell each, and both of
     its ends."""
     groups = [
@@ -60,7 +58,7 @@ def test_each_link_has_one_way_and_its_ends_find_each_other(
                 assert other_end == 1
 
 
-def test_processes_inherit_their_ends_alone() -> None:
+def test_processes_inherit_their_ends_alone():
     topology = find_topology("dumbbell").build({"pairs": "1"})
     with memory_links(topology, [["s0"], ["s1"]], agents=True) as links:
         owned = {node: set(links.descriptors([node])) for node in ("h0", "s0", "s1", "r0")}
@@ -80,7 +78,7 @@ def test_processes_inherit_their_ends_alone() -> None:
             os.fstat(descriptor)
 
 
-def test_switches_of_other_targets_have_no_links_in_memory() -> None:
+def test_switches_of_other_targets_have_no_links_in_memory():
     with memory_links(FAT_TREE, [], agents=True) as links:
         assert not any(
             links.of(node) for node in (*SWITCHES, *(host.name for host in FAT_TREE.hosts))

@@ -47,7 +47,7 @@ Start = Callable[[], forks.Forked]
 
 
 @pytest.fixture
-def start(name: str, tmp_path: Path) -> Iterator[Start]:
+def start(name: str, tmp_path) -> Iterator[Start]:
     """Starts SCRIPT. What a failed test leaves of it ends with the test."""
     started: list[forks.Forked] = []
     script = tmp_path / "script.py"
@@ -81,9 +81,7 @@ def left_processes(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("part", "number"), [*enumerate([signal.SIGINT, signal.SIGTERM] * 2)])
-def test_killed_at_a_random_moment(
-    name: str, start: Start, number: signal.Signals, part: int
-) -> None:
+def test_killed_at_a_random_moment(name: str, start: Start, number: signal.Signals, part: int):
     """A moment in each quarter of the start. The whole group gets it, as Ctrl-C at a terminal
     does."""
     moment = random.Random().uniform(part, part + 1) / 4 * LIFE_S
@@ -96,7 +94,7 @@ def test_killed_at_a_random_moment(
     )
 
 
-def test_sigkill_leaves_only_a_record_that_down_removes(name: str, start: Start) -> None:
+def test_sigkill_leaves_only_a_record_that_down_removes(name: str, start: Start):
     process = start()
     assert process.stdout.readline() == "up\n"
     record = records.load(name)
@@ -111,7 +109,7 @@ def test_sigkill_leaves_only_a_record_that_down_removes(name: str, start: Start)
     assert records.remove_leftovers(name) == []
 
 
-def test_a_new_network_takes_over_a_dead_one_s_name(name: str, start: Start) -> None:
+def test_a_new_network_takes_over_a_dead_one_s_name(name: str, start: Start):
     for number in (signal.SIGKILL, signal.SIGTERM):
         process = start()
         assert process.stdout.readline() == "up\n"

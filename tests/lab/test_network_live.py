@@ -61,7 +61,7 @@ def network(
     return Network(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400, progress=progress)
 
 
-def test_everything_is_up_and_gone(name: str, tmp_path: Path) -> None:
+def test_everything_is_up_and_gone(name: str, tmp_path):
     with network(name, tmp_path) as net:
         assert set(net.switches) == {"s0", "s1"}
         assert set(net.hosts) == {"h0", "r0"}
@@ -77,7 +77,7 @@ def test_everything_is_up_and_gone(name: str, tmp_path: Path) -> None:
     net.stop()  # the second time it does nothing
 
 
-def test_exec_reports_a_node_s_ended_shell(name: str, tmp_path: Path) -> None:
+def test_exec_reports_a_node_s_ended_shell(name: str, tmp_path):
     """Mininet's own cleanup kills every node's shell of the machine."""
     with network(name, tmp_path):
         record = records.load(name)
@@ -91,7 +91,7 @@ def test_exec_reports_a_node_s_ended_shell(name: str, tmp_path: Path) -> None:
         assert done.stderr.startswith("pcn: the process that holds s1's namespace has ended")
 
 
-def test_attaching_to_a_switch_loads_no_schemes(name: str, tmp_path: Path) -> None:
+def test_attaching_to_a_switch_loads_no_schemes(name: str, tmp_path):
     """Loading them took a fifth of the processor time of `pcn counters`, which waits for it beside
     a busy network."""
     code = (
@@ -106,7 +106,7 @@ def test_attaching_to_a_switch_loads_no_schemes(name: str, tmp_path: Path) -> No
     assert done.stdout.splitlines() == ["Counter(packets=0, bytes=0)", "[]"]
 
 
-def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path: Path) -> None:
+def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path):
     with network(name, tmp_path) as net:
         for node in ("s0", "h0"):
             inside = ["nsenter", "-t", str(net.node_pid(node)), "-n"]
@@ -137,10 +137,8 @@ def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path: P
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_signal_at_each_step_of_the_start(
-    name: str, tmp_path: Path, step: str, number: signal.Signals
-) -> None:
-    def kill(text: str) -> None:
+def test_a_signal_at_each_step_of_the_start(name: str, tmp_path, step: str, number: signal.Signals):
+    def kill(text: str):
         if text == step:
             os.kill(os.getpid(), number)
 
@@ -152,8 +150,8 @@ def test_a_signal_at_each_step_of_the_start(
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_an_error_at_each_step_of_the_start(name: str, tmp_path: Path, step: str) -> None:
-    def fail(text: str) -> None:
+def test_an_error_at_each_step_of_the_start(name: str, tmp_path, step: str):
+    def fail(text: str):
         if text == step:
             raise ZeroDivisionError(text)
 
@@ -161,8 +159,8 @@ def test_an_error_at_each_step_of_the_start(name: str, tmp_path: Path, step: str
         pytest.fail("it came up")
 
 
-def test_a_signal_and_another_one_during_the_end(name: str, tmp_path: Path) -> None:
-    def interrupted(net: Network) -> None:
+def test_a_signal_and_another_one_during_the_end(name: str, tmp_path):
+    def interrupted(net: Network):
         # While the network is taken down, a second signal comes.
         net._stack.callback(os.kill, os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
@@ -172,9 +170,7 @@ def test_a_signal_and_another_one_during_the_end(name: str, tmp_path: Path) -> N
         interrupted(net)
 
 
-def test_a_second_network_of_the_name_is_refused_and_harms_nothing(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_second_network_of_the_name_is_refused_and_harms_nothing(name: str, tmp_path):
     with network(name, tmp_path) as net:
         with (
             pytest.raises(records.NameInUseError, match=f"network named {name} is running already"),
@@ -186,7 +182,7 @@ def test_a_second_network_of_the_name_is_refused_and_harms_nothing(
             records.remove_leftovers(name)
 
 
-def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_path: Path) -> None:
+def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_path):
     """In a namespace that stands for the root one, so that this test collides with no other
     network."""
     script = (
@@ -213,8 +209,8 @@ def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_
 
 @pytest.mark.parametrize("processes", [True, False])
 def test_a_program_that_ends_at_its_start_is_shown_with_what_it_wrote(
-    processes: bool, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    processes: bool, name: str, tmp_path, monkeypatch
+):
     fails = ["sh", "-c", "echo the disk is full >&2; exit 3"]
     monkeypatch.setattr(SoftswitchTarget, "together", lambda *_: fails)
     net = Network(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400, processes=processes)
@@ -227,7 +223,7 @@ def test_a_program_that_ends_at_its_start_is_shown_with_what_it_wrote(
         pytest.fail("it came up")
 
 
-def test_bad_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> None:
+def test_bad_arguments_are_refused_before_anything_is_made(tmp_path):
     def make(**arguments: object) -> Network:
         return Network(dumbbell(), log_dir=tmp_path, **arguments)
 

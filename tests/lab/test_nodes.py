@@ -16,7 +16,7 @@ class Struck(LabNode):
         return super()._popen(["false"], **params)
 
 
-def test_a_shell_that_ends_at_its_start_isn_t_waited_for() -> None:
+def test_a_shell_that_ends_at_its_start_isn_t_waited_for():
     """Without a look at it the start would never end, whatever signal comes."""
     with pytest.raises(NodeError, match=r"h0: its shell has ended \(1\)"):
         Struck("h0", [])

@@ -26,7 +26,7 @@ class Network:
     """Every packet is marked, and as many pass as `steps` has, in turn, after each read of any
     counter."""
 
-    def __init__(self, steps: Sequence[int]) -> None:
+    def __init__(self, steps: Sequence[int]):
         self._steps = steps
         self._reads = 0
         self._packets = 100
@@ -39,7 +39,7 @@ class Network:
 
 
 class Switch:
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network):
         self._network = network
 
     def counters(self) -> list[str]:
@@ -74,11 +74,11 @@ class Stats:
 class Agent:
     """A host that sends what the network then carries, or that has received it."""
 
-    def __init__(self, name: str, network: Network) -> None:
+    def __init__(self, name: str, network: Network):
         self._network = network
         self._sends = name == "h0"
 
-    def ahead(self, command: str) -> None:
+    def ahead(self, command: str):
         """No other client works meanwhile."""
 
     def flows(self) -> tuple[SentFlow, ...]:
@@ -121,7 +121,7 @@ def lab(steps: Sequence[int]) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def _interfaces_are_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def _interfaces_are_up(monkeypatch):
     """And count nothing, as BMv2's."""
     monkeypatch.setattr(interface_counters, "read", lambda _switch: None)
     monkeypatch.setattr(observe, "running_interfaces", lambda _record, _node, names: set(names))
@@ -132,7 +132,7 @@ STEPS = [(1,), (7, 1, 900), (900, 1, 1, 5), (0, 0, 0, 0, 1000), (1, 900)]
 
 
 @pytest.mark.parametrize("steps", STEPS)
-def test_no_more_is_marked_than_was_sent(steps: Sequence[int]) -> None:
+def test_no_more_is_marked_than_was_sent(steps: Sequence[int]):
     observer = Observer(lab(steps))
     for _ in range(20):
         shares = [
@@ -141,7 +141,7 @@ def test_no_more_is_marked_than_was_sent(steps: Sequence[int]) -> None:
         assert all(0 <= share <= 1 for share in shares)
 
 
-def test_a_share_is_of_what_passed() -> None:
+def test_a_share_is_of_what_passed():
     """Little passes while counters are read: nearly all of it is marked, and reported as marked."""
     network = lab((1,))
     observer = Observer(network)
@@ -149,9 +149,7 @@ def test_a_share_is_of_what_passed() -> None:
     assert observer.look().port("s0:1").marked_share == pytest.approx(1, abs=0.01)
 
 
-def test_port_inside_an_engine_sends_no_faster_than_its_link(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_port_inside_an_engine_sends_no_faster_than_its_link(monkeypatch):
     """Counters are of a moment somewhere in the reading: a look of 1 us in which 1,000 frames
     left shows the link's rate; live, where a port may exceed it, what was counted."""
 
@@ -177,16 +175,14 @@ def test_port_inside_an_engine_sends_no_faster_than_its_link(
 
 
 @pytest.mark.parametrize("steps", STEPS)
-def test_nothing_arrives_that_was_not_sent(steps: Sequence[int]) -> None:
+def test_nothing_arrives_that_was_not_sent(steps: Sequence[int]):
     network = lab(steps)
     for _ in range(20):
         (flow,) = flows.flows(TOPOLOGY, flows.ask(network.agents))
         assert flow.received_packets <= flow.sent_packets
 
 
-def test_observer_names_what_a_program_lacks_without_counts_of_interfaces(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_observer_names_what_a_program_lacks_without_counts_of_interfaces(monkeypatch):
     """As BMv2's: a switch that has them is looked at by them, whatever its program."""
     monkeypatch.setattr(Switch, "registers", lambda _switch: [])
     network = lab((1,))
@@ -202,7 +198,7 @@ def test_observer_names_what_a_program_lacks_without_counts_of_interfaces(
     assert (port.queue_packets, port.queue_bytes, port.lost, port.up) == (7, None, 3, True)
 
 
-def test_observer_looks_at_a_switch_without_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_observer_looks_at_a_switch_without_a_program(monkeypatch):
     """Its controller has yet to load one, as in p4lang/tutorials' p4runtime."""
 
     def without(switch: Switch) -> list[str]:

@@ -26,12 +26,12 @@ def node(*, behind_s: float = 0.0) -> Pace:
     )  # fmt: skip
 
 
-def test_network_that_keeps_pace_prints_nothing() -> None:
+def test_network_that_keeps_pace_prints_nothing():
     assert overload(400, {"s0": node(), "h0": node()}, NOW, 0) is None
     assert overload(400, {}, NOW, 0) is None
 
 
-def test_overload_names_the_nodes_since_when_and_the_k() -> None:
+def test_overload_names_the_nodes_since_when_and_the_k():
     report = overload(
         400, {"s0": node(behind_s=2), "s1": node(), "h0": node(behind_s=12.5)}, NOW, 0
     )
@@ -54,20 +54,20 @@ def test_overload_names_the_nodes_since_when_and_the_k() -> None:
 )
 def test_suggested_k_is_the_measured_one_or_larger_than_now(
     k: float, measured: float, suggested: float
-) -> None:
+):
     report = overload(k, {"h0": node(behind_s=1)}, NOW, measured)
     assert report is not None
     assert report.k == suggested
 
 
 @given(st.floats(1, 1e6))
-def test_k_is_rounded_up_to_two_digits(k: float) -> None:
+def test_k_is_rounded_up_to_two_digits(k: float):
     rounded = rounded_up(k)
     assert k * (1 - 1e-9) <= rounded <= k * 1.1 + 1e-9
     assert f"{rounded:.1e}" == f"{float(f'{rounded:.6e}'):.1e}"
 
 
-def test_board_of_another_network_under_the_same_name_is_refused() -> None:
+def test_board_of_another_network_under_the_same_name_is_refused():
     """As where the number of the process that held it is another's by now."""
     topology = {"switches": [{"name": "s0"}], "hosts": [{"name": "h0"}]}
     for nodes, refused in ((2, False), (3, True)):

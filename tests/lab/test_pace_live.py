@@ -2,7 +2,6 @@
 
 import os
 import uuid
-from pathlib import Path
 
 import pytest
 from waiting import wait_until
@@ -17,9 +16,7 @@ from pcn.topologies.dumbbell import dumbbell
 pytestmark = pytest.mark.root
 
 
-def test_overloaded_network_reports_late_nodes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_overloaded_network_reports_late_nodes(tmp_path, capsys):
     """Time isn't stretched: a million packets a second, which no host sends. Every look reports it
     until the flow ends."""
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"

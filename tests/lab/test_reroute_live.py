@@ -34,7 +34,7 @@ def triangle() -> Topology:
 
 
 @pytest.fixture(scope="module", params=needs.TARGETS)
-def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(request, tmp_path_factory) -> Iterator[Lab]:
     folder: Path = tmp_path_factory.mktemp("reroute")
     name = f"t{os.getpid()}-{uuid.uuid4().hex[:8]}"
     target = needs.target(request.param)
@@ -49,7 +49,7 @@ def passed(lab: Lab, switch: str) -> int:
     return lab.switches[switch].read_counter("transmitted", 2 * 8 + 3).packets
 
 
-def test_flows_go_by_what_is_up(lab: Lab) -> None:
+def test_flows_go_by_what_is_up(lab: Lab):
     (number,) = flows.start(lab.topology, lab.agents, "h0", "h1", rate_bps=1e9)
     before = {name: read_routes(lab.switches[name]) for name in lab.switches}
     wait_until(lambda: passed(lab, "s0") > 100)
@@ -66,7 +66,7 @@ def test_flows_go_by_what_is_up(lab: Lab) -> None:
     assert reroute(lab) == []
 
 
-def test_host_that_nothing_leads_to_has_no_route(lab: Lab) -> None:
+def test_host_that_nothing_leads_to_has_no_route(lab: Lab):
     for end in ("s0", "s2"):
         set_link(lab, end, "s1", up=False)
     reroute(lab)
@@ -77,6 +77,6 @@ def test_host_that_nothing_leads_to_has_no_route(lab: Lab) -> None:
     assert reroute(lab) == ["s0", "s1", "s2"]
 
 
-def test_reroute_refuses_a_time_before_the_failure(lab: Lab) -> None:
+def test_reroute_refuses_a_time_before_the_failure(lab: Lab):
     with pytest.raises(LinkError, match="after -1 s"):
         reroute(lab, after_s=-1)

@@ -22,7 +22,7 @@ WINDOW = f"{EXAMPLES}/aimd_window/aimd_window.py:AIMD_WINDOW"
 
 
 @pytest.mark.root
-def test_its_agents_run_its_switches_mark_and_its_settings_change(tmp_path: Path) -> None:
+def test_its_agents_run_its_switches_mark_and_its_settings_change(tmp_path):
     """Two hosts at line rate into one link: above K packets are marked, and rates fall."""
     name = f"o{os.getpid()}-{uuid.uuid4().hex[:8]}"
     topology = dumbbell(pairs=2)
@@ -52,7 +52,7 @@ def test_its_agents_run_its_switches_mark_and_its_settings_change(tmp_path: Path
 
 
 @pytest.mark.root
-def test_live_flow_sends_no_more_than_a_window_a_round_trip(tmp_path: Path) -> None:
+def test_live_flow_sends_no_more_than_a_window_a_round_trip(tmp_path):
     """40 packets take 40 / W round trips of the empty network at least: a busy machine makes them
     longer."""
     packets = 2
@@ -81,9 +81,7 @@ def test_live_flow_sends_no_more_than_a_window_a_round_trip(tmp_path: Path) -> N
 
 
 @pytest.mark.root
-def test_flow_that_fails_is_named_by_list_and_stats(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_flow_that_fails_is_named_by_list_and_stats(tmp_path, capsys):
     """One of two from the same host, and with its error; the other one sends."""
     scheme = tmp_path / "fragile.py"
     scheme.write_text(

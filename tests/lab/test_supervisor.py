@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ LIMIT_S = 0.3
 
 
 @pytest.fixture
-def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+def process(monkeypatch) -> Iterator[subprocess.Popen[bytes]]:
     """One that lasts, as the one that holds a network."""
     monkeypatch.setattr(supervisor, "START_LIMIT_S", LIMIT_S)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
@@ -23,8 +22,8 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]
 
 
 def test_start_that_makes_progress_has_no_limit(
-    process: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    process: subprocess.Popen[bytes], tmp_path, monkeypatch
+):
     """Each look finds a node more, until the network is up; together they take longer than the
     limit."""
     owner = journal.Process.of(process.pid)
@@ -42,9 +41,7 @@ def test_start_that_makes_progress_has_no_limit(
         assert supervisor._wait_up("x", process, logs) is record
 
 
-def test_start_without_progress_ends_with_its_log_named(
-    process: subprocess.Popen[bytes], tmp_path: Path
-) -> None:
+def test_start_without_progress_ends_with_its_log_named(process: subprocess.Popen[bytes], tmp_path):
     with (
         LogFolder(tmp_path) as logs,
         pytest.raises(

@@ -24,7 +24,7 @@ def spec(**fields: float) -> LaunchSpec:
     return launch_spec(topology, "s0", 500, Path("grpc"), generator=generator)
 
 
-def test_embedded_switch_gets_its_settings_on_its_command_line() -> None:
+def test_embedded_switch_gets_its_settings_on_its_command_line():
     def generator(spec: LaunchSpec) -> Generator | None:
         return parse(target("softswitch").command(spec)[3:]).generator
 
@@ -34,7 +34,7 @@ def test_embedded_switch_gets_its_settings_on_its_command_line() -> None:
     assert generator(spec()) is None
 
 
-def test_slack_and_tolerance_are_nominal_and_the_switch_gets_real_ones() -> None:
+def test_slack_and_tolerance_are_nominal_and_the_switch_gets_real_ones():
     topology = star(2)
     for k, slack_ns, late_ns in (
         (400, 40_000, 4_000_000),
@@ -52,7 +52,7 @@ def test_slack_and_tolerance_are_nominal_and_the_switch_gets_real_ones() -> None
 
 
 @pytest.mark.parametrize("k", [100, 375, 1000, 17_000])
-def test_slack_becomes_less_nominal_time_with_k(k: float) -> None:
+def test_slack_becomes_less_nominal_time_with_k(k: float):
     assert transmit_gap_s(k) == pytest.approx(150e-6 / k)
     assert switch_slack_s(k) == pytest.approx(min(0.1e-6, 40e-6 / k))
     assert slack("softswitch", k, agents=False) == f"{switch_slack_s(k) * 1e6:.2g} us in switches"
@@ -61,7 +61,7 @@ def test_slack_becomes_less_nominal_time_with_k(k: float) -> None:
     assert slack("softswitch", k, agents=True).startswith("none")
 
 
-def test_embedded_switches_share_a_process_unless_each_is_to_have_one() -> None:
+def test_embedded_switches_share_a_process_unless_each_is_to_have_one():
     assert share_process("softswitch", processes=False)
     assert not share_process("softswitch", processes=True)
     assert not share_process("bmv2", processes=False)
@@ -72,7 +72,7 @@ def test_embedded_switches_share_a_process_unless_each_is_to_have_one() -> None:
     assert [links("bmv2", processes) for processes in (False, True)] == ["kernel", "kernel"]
 
 
-def test_packets_of_bmv2s_rates_have_room_for_telemetry_where_the_scheme_wants_it() -> None:
+def test_packets_of_bmv2s_rates_have_room_for_telemetry_where_the_scheme_wants_it():
     for scheme, longest in (
         ("pcn", wire.data_bytes(1000)),
         ("hpcc", wire.data_bytes(1000, telemetry=True)),
@@ -97,7 +97,7 @@ def test_packets_of_bmv2s_rates_have_room_for_telemetry_where_the_scheme_wants_i
 )
 def test_clock_ticks_as_the_scheme_has_it_where_the_target_can(
     scheme: str, name: str, k: float, tick_ns: int
-) -> None:
+):
     """In real time, so that a quantum is as many ticks as longer a us is."""
     topology = star(2)
     network = Network(
@@ -113,7 +113,7 @@ def test_clock_ticks_as_the_scheme_has_it_where_the_target_can(
     assert quanta[1] == pytest.approx(quanta[0] * 1000 / tick_ns, rel=1e-2)
 
 
-def test_bmv2_has_none() -> None:
+def test_bmv2_has_none():
     with pytest.raises(
         TargetError, match=r"no packet generator: take --target softswitch, or .* keep_alive=1"
     ):

@@ -32,7 +32,7 @@ class Slice:
     def of(self, containers: Mapping[str, int]) -> int:
         return containers[self.container] >> self.low & ((1 << self.width) - 1)
 
-    def into(self, containers: dict[str, int], value: int) -> None:
+    def into(self, containers: dict[str, int], value: int):
         mask = ((1 << self.width) - 1) << self.low
         containers[self.container] = containers[self.container] & ~mask | value << self.low & mask
 
@@ -60,7 +60,7 @@ class Egress:
     counted: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
     gress = "egress"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         text = read_assembly(self.folder)
         self._fields: dict[str, Slice] = {}
         for name, where in _section(text, f"phv {self.gress}")[f"phv {self.gress}"].items():
@@ -209,7 +209,7 @@ class Egress:
         parameters: Mapping[str, int],
         before: Mapping[str, int],
         after: dict[str, int],
-    ) -> None:
+    ):
         known = {"rng": self.random}
         texts = [
             _RANDOM.sub("rng", instruction)
@@ -342,7 +342,7 @@ def _named(names: Mapping[str, Any], parameters: Mapping[str, int]) -> dict[str,
     with these inside."""
     known: dict[str, int] = {}
 
-    def place(name: str, number: int) -> None:
+    def place(name: str, number: int):
         """A name, and the words that it is in."""
         known[name] = known.get(name, 0) | number
         parts = names.get(name, ())

@@ -59,7 +59,7 @@ def count(
             shown.add(at := switch.read_register("resumed", cell))
             return at
 
-        def wait_for(packets: int) -> None:
+        def wait_for(packets: int):
             wait_until(
                 lambda: resumed() >= 0 and counter("transmitted") >= packets, f"{packets} packets"
             )
@@ -81,7 +81,7 @@ def count(
         )
 
 
-def main() -> None:
+def main():
     parser = argparse.ArgumentParser(
         description="Count the packets that only one of two rules of NP-ECN marks."
     )

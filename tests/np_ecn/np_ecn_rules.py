@@ -33,9 +33,7 @@ class TimeRule:
 
     by_age = False
 
-    def __init__(
-        self, gap: int, watched: frozenset[int], before: frozenset[int] = frozenset()
-    ) -> None:
+    def __init__(self, gap: int, watched: frozenset[int], before: frozenset[int] = frozenset()):
         self.gap = gap
         self._watched = watched
         self._counted = watched | before
@@ -86,7 +84,7 @@ class TofinoRule(TimeRule):
         watched: frozenset[int],
         before: frozenset[int] = frozenset(),
         ingress: int = 0,
-    ) -> None:
+    ):
         super().__init__(gap, watched, before)
         self._last = -gap
         self._ingress = ingress

@@ -55,7 +55,7 @@ def ecn(program: Egress, packet: Dequeue, before: int = wire.ECN_ECT0) -> int:
 )
 def test_the_program_is_the_model(
     program: Egress, start: int, steps: list[tuple[int, int, int, int]]
-) -> None:
+):
     """Each step: time after the last dequeue, class, how long the packet waited, how many it
     found."""
     program.memory.clear()
@@ -68,7 +68,7 @@ def test_the_program_is_the_model(
         assert (ecn(program, packet) == wire.ECN_CE) == rule.marks(packet), packet
 
 
-def test_only_packets_that_are_ecn_capable_are_marked(program: Egress) -> None:
+def test_only_packets_that_are_ecn_capable_are_marked(program: Egress):
     for before, after in ((0, 0), (1, wire.ECN_CE), (2, wire.ECN_CE), (3, 3)):
         program.memory.clear()
         ecn(program, Dequeue(BEGIN, 3, BEGIN, 0))

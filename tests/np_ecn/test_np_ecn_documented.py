@@ -52,7 +52,7 @@ def documented() -> list[str]:
     ]
 
 
-def test_every_row_names_its_cases() -> None:
+def test_every_row_names_its_cases():
     """All cases that show an error are named, and there are no others; those that v1model has are
     recorded."""
     named = [re.findall(r"`(?:(\w+)\.)?(\w+)`", row.split(" | ")[2]) for row in documented()]
@@ -75,7 +75,7 @@ def test_every_row_names_its_cases() -> None:
     )
 
 
-def test_every_row_has_its_tests() -> None:
+def test_every_row_has_its_tests():
     rows = documented()
     assert len(rows) == len(CASES)
     for row, case in zip(rows, CASES, strict=True):

@@ -3,14 +3,13 @@ paused from outside."""
 
 import os
 import uuid
-from pathlib import Path
 
 import pytest
 from live_marks import PAUSES, count
 
 
 @pytest.mark.root
-def test_it_marks_what_the_counter_marks(tmp_path: Path) -> None:
+def test_it_marks_what_the_counter_marks(tmp_path):
     """Each pause of 1 ms is seen. How far the two agree depends here on how late the switch's
     thread is, which looks like one more pause: test_virtual_np_ecn_time.py and the data-plane tests
     have clocks that aren't late."""

@@ -20,7 +20,7 @@ BEGIN = 1 << 20
 
 
 @pytest.fixture(scope="module", params=["pcn_time", "pcn_time_native"])
-def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
+def driver(request) -> Iterator[Driver]:
     with Driver(packed.read_text(COMPILED / f"{request.param}.json"), flags=()) as driver:
         driver.add(
             "SwitchIngress.forwarding.ipv4_lpm",
@@ -66,7 +66,7 @@ times = st.one_of(
 )
 def test_the_program_is_the_model(
     driver: Driver, start: int, steps: list[tuple[int, int, int, int]]
-) -> None:
+):
     """Each step: time after the last dequeue, class, how long the packet waited, how many it
     found."""
     for number in CONFIG.actions:

@@ -44,7 +44,7 @@ def across_a_wrap(trace: Trace) -> frozenset[int]:
 
 
 @given(STARTS, PACKETS)
-def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int, int]]) -> None:
+def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int, int]]):
     """Whatever else keeps a packet waiting: its own queue, higher classes, a lower one's jumbo
     frame that has begun."""
     trace = port(start, arrivals, {})
@@ -61,7 +61,7 @@ def test_with_pauses_they_differ_within_the_bound(
     arrivals: list[tuple[int, int, int]],
     stops: list[tuple[int, int]],
     other_stops: list[tuple[int, int]],
-) -> None:
+):
     trace = port(start, arrivals, {DATA: stops, SECOND_DATA: other_stops})
     bound = allowed(trace, rests(trace, JUMBO, COUNTED), JUMBO, MARKED)
     observed = differences(trace, new(), MARKED)
@@ -73,7 +73,7 @@ def test_with_pauses_they_differ_within_the_bound(
 @given(st.integers(0, 999), PACKETS, pauses)
 def test_in_whole_microseconds(
     offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
-) -> None:
+):
     """A coarse clock changes no more than which packets count as come between RESUME and the first
     departure."""
     gap = -(-JUMBO // 1000)
@@ -87,12 +87,12 @@ def test_in_whole_microseconds(
 @given(st.integers(0, 40_000), PACKETS, pauses)
 def test_in_whole_microseconds_without_pauses(
     offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
-) -> None:
+):
     gap = -(-JUMBO // 1000)
     assert differences(port(10**6 + offset, arrivals, {}), new(gap), MARKED, 1000) == NONE
 
 
-def test_what_comes_in_the_microsecond_of_the_resume_is_unmarked() -> None:
+def test_what_comes_in_the_microsecond_of_the_resume_is_unmarked():
     """Before it and after it: the clock's values are equal."""
     trace = port(
         10**6,
@@ -114,7 +114,7 @@ def burst(
     return [(every, number, length)] * n
 
 
-def test_a_pause_leaves_unmarked_what_waited_at_the_resume() -> None:
+def test_a_pause_leaves_unmarked_what_waited_at_the_resume():
     trace = port(10**6, burst(80), {DATA: [(3000, 12_100)]})
     assert differences(trace, new(), MARKED) == NONE
     held = [
@@ -125,7 +125,7 @@ def test_a_pause_leaves_unmarked_what_waited_at_the_resume() -> None:
     assert len(held) > 35
 
 
-def test_a_second_pause_before_the_first_one_s_packets_are_gone() -> None:
+def test_a_second_pause_before_the_first_one_s_packets_are_gone():
     trace = port(10**6, burst(120), {DATA: [(3000, 12_100), (4000, 10_100)]})
     assert len(trace.resumes) == 2
     assert differences(trace, new(), MARKED) == NONE
@@ -134,22 +134,22 @@ def test_a_second_pause_before_the_first_one_s_packets_are_gone() -> None:
 @pytest.mark.parametrize(
     "idle", [10_000, WRAP // 2 + 7, WRAP - JUMBO, WRAP - 1, WRAP, WRAP + 500, 5 * WRAP]
 )
-def test_a_port_at_rest_without_packets_was_not_paused(idle: int) -> None:
+def test_a_port_at_rest_without_packets_was_not_paused(idle: int):
     trace = port(10**6, [*burst(20), (idle, DATA, FRAME), *burst(20)], {})
     assert differences(trace, new(), MARKED) == NONE
 
 
-def test_a_pause_of_an_empty_queue_changes_nothing() -> None:
+def test_a_pause_of_an_empty_queue_changes_nothing():
     trace = port(10**6, [*burst(5), (30_000, DATA, FRAME), *burst(20)], {DATA: [(8000, 15_000)]})
     assert differences(trace, new(), MARKED) == NONE
 
 
-def test_a_packet_that_comes_during_a_pause_of_an_empty_queue_waits_for_it() -> None:
+def test_a_packet_that_comes_during_a_pause_of_an_empty_queue_waits_for_it():
     trace = port(10**6, [(2000, DATA, FRAME), *burst(20)], {DATA: [(0, 30_000)]})
     assert differences(trace, new(), MARKED) == NONE
 
 
-def test_a_jumbo_frame_of_a_lower_class_is_no_pause() -> None:
+def test_a_jumbo_frame_of_a_lower_class_is_no_pause():
     """It began before the packets came. A bound that is made for shorter frames takes it for
     one."""
     trace = port(10**6, [(0, LOWER, JUMBO), *burst(20, every=10)], {})
@@ -159,7 +159,7 @@ def test_a_jumbo_frame_of_a_lower_class_is_no_pause() -> None:
     assert len(wrong.counter_alone) == 19
 
 
-def test_a_shaped_port_needs_a_bound_for_its_rate() -> None:
+def test_a_shaped_port_needs_a_bound_for_its_rate():
     """Shaped to a tenth, frames are as far apart as jumbo frames and more: each looks like the end
     of a pause."""
     trace = port(10**6, burst(20, every=10, length=10 * FRAME), {})
@@ -169,7 +169,7 @@ def test_a_shaped_port_needs_a_bound_for_its_rate() -> None:
 
 
 @pytest.mark.parametrize("number", [4, SECOND_DATA, CNP])
-def test_a_higher_class_is_no_pause(number: int) -> None:
+def test_a_higher_class_is_no_pause(number: int):
     """However long it is served. If it weren't known to go before, it would be taken for one."""
     trace = port(10**6, [*burst(10, every=10), *burst(60, every=20, number=number)], {})
     assert differences(trace, new(), MARKED) == NONE
@@ -177,7 +177,7 @@ def test_a_higher_class_is_no_pause(number: int) -> None:
     assert alone.counter_alone != frozenset()
 
 
-def test_a_lower_class_that_is_served_hides_no_pause() -> None:
+def test_a_lower_class_that_is_served_hides_no_pause():
     trace = port(
         10**6,
         [*burst(10, every=10), *burst(40, every=20, number=LOWER), *burst(50)],
@@ -194,7 +194,7 @@ def test_a_lower_class_that_is_served_hides_no_pause() -> None:
 
 
 @pytest.mark.parametrize("at", [100, 1000, 7000, 7500, 19_999])
-def test_cnps_hide_no_pause(at: int) -> None:
+def test_cnps_hide_no_pause(at: int):
     """They pass the paused class, just before its RESUME too, once the port has rested long
     enough."""
     trace = port(
@@ -208,7 +208,7 @@ def test_cnps_hide_no_pause(at: int) -> None:
 @pytest.mark.parametrize(
     "before", [0, 1, 5000, 8200, 12_000, 15_000, 15_099, 15_100, 15_200, 16_000]
 )
-def test_the_clock_s_wrap_during_a_pause(before: int) -> None:
+def test_the_clock_s_wrap_during_a_pause(before: int):
     """The port had a RESUME before: else the clock's 0 counted for one."""
     for rule in (new(), tofino()):
         assert differences(port(10**6, burst(80), {DATA: [(3000, 15_100)]}), rule, MARKED) == NONE
@@ -216,7 +216,7 @@ def test_the_clock_s_wrap_during_a_pause(before: int) -> None:
         assert differences(trace, rule, MARKED) == NONE
 
 
-def test_dequeues_just_before_the_clock_s_wrap_end_no_rest() -> None:
+def test_dequeues_just_before_the_clock_s_wrap_end_no_rest():
     for rule in (new(), tofino()):
         assert differences(port(10**6, burst(80), {DATA: [(3000, 15_100)]}), rule, MARKED) == NONE
         assert differences(port(WRAP - 30_000, burst(150, every=100), {}), rule, MARKED) == NONE
@@ -228,7 +228,7 @@ def test_dequeues_just_before_the_clock_s_wrap_end_no_rest() -> None:
 @pytest.mark.parametrize(
     ("length", "seen"), [(JUMBO - 400, False), (JUMBO - 300, True), (2 * JUMBO, True)]
 )
-def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> None:
+def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool):
     """Then what it held up is marked where it found others: at most the queue at the RESUME. The
     latest frame had begun 350 ns before the pause."""
     trace = port(10**6, burst(40, every=100), {DATA: [(3000, length)]})
@@ -242,13 +242,13 @@ def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> 
     assert len(observed.time_alone) in ((0,) if seen else (waiting,))
 
 
-def test_packets_that_come_late_in_a_pause_of_an_empty_queue_are_marked() -> None:
+def test_packets_that_come_late_in_a_pause_of_an_empty_queue_are_marked():
     """Within the bound of the RESUME: no packet waited long enough to show the pause."""
     trace = port(10**6, [(30_000 - 2000, DATA, FRAME), *burst(5)], {DATA: [(0, 30_000)]})
     assert differences(trace, new(), MARKED) == Differences(frozenset({1, 2, 3, 4, 5}), frozenset())
 
 
-def test_what_comes_between_resume_and_first_departure_is_taken_for_paused() -> None:
+def test_what_comes_between_resume_and_first_departure_is_taken_for_paused():
     """A higher class is served when the pause ends."""
     arrivals = [
         *burst(10, every=10),
@@ -270,7 +270,7 @@ def test_what_comes_between_resume_and_first_departure_is_taken_for_paused() -> 
     ]
 
 
-def test_higher_classes_without_rest_hide_a_pause() -> None:
+def test_higher_classes_without_rest_hide_a_pause():
     """A port that is never at rest: what goes before holds the packets up, and the pause makes no
     difference."""
     arrivals = [(10, DATA, FRAME)] * 5 + [(800, CNP, FRAME)] * 60
@@ -281,7 +281,7 @@ def test_higher_classes_without_rest_hide_a_pause() -> None:
 
 
 @pytest.mark.parametrize("held", sorted(MARKED))
-def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
+def test_two_lossless_classes_hide_each_other_s_pauses(held: int):
     """While the other one keeps the port busy, be it higher or lower. At ease it doesn't."""
     (busy_class,) = MARKED - {held}
     for every, hidden in ((800, True), (20_000, False)):
@@ -295,7 +295,7 @@ def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
         assert len(observed.time_alone) == (4 if hidden else 0)
 
 
-def test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait() -> None:
+def test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait():
     rule = new()
     start = 10**6
     resumed_at = start + 3000 + 15_100
@@ -314,7 +314,7 @@ def test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait() -> None:
         assert across
 
 
-def test_at_a_port_without_any_resume_the_clock_s_zero_counts_for_one() -> None:
+def test_at_a_port_without_any_resume_the_clock_s_zero_counts_for_one():
     trace = port(WRAP - 5000, burst(60), {})
     observed = differences(trace, new(), MARKED)
     assert observed == Differences(
@@ -340,7 +340,7 @@ def tofino(gap: int = JUMBO + INGRESS) -> TofinoRule:
 @given(STARTS, PACKETS, pauses)
 def test_tofino_differs_within_the_same_bound(
     start: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
-) -> None:
+):
     """Across the clock's wrap, too."""
     gap = JUMBO + INGRESS
     trace = port(start, arrivals, {DATA: stops})
@@ -353,7 +353,7 @@ def test_tofino_differs_within_the_same_bound(
 @pytest.mark.parametrize(
     "length", [10_000, 200_000, 262_143, 262_144, 270_000, 1_000_000, 50_000_000]
 )
-def test_tofino_s_18_bits_of_waiting_time(length: int) -> None:
+def test_tofino_s_18_bits_of_waiting_time(length: int):
     """Pauses longer than 262 us: the time since a packet's arrival stands in for it."""
     arrivals = [*burst(200), (length, DATA, FRAME), *burst(60)]
     trace = port(10**6, arrivals, {DATA: [(3000, length)]})
@@ -361,7 +361,7 @@ def test_tofino_s_18_bits_of_waiting_time(length: int) -> None:
     assert differences(trace, new(), MARKED) == NONE
 
 
-def test_what_was_in_tofino_s_ingress_pipeline_at_the_resume_is_unmarked() -> None:
+def test_what_was_in_tofino_s_ingress_pipeline_at_the_resume_is_unmarked():
     """If it waits for more than 262 us: its time since its arrival counts, which is INGRESS
     longer."""
     length = 60_000

@@ -30,12 +30,12 @@ def read_p4info(name: str) -> p4i.P4Info:
 
 
 @pytest.fixture(params=[path.stem for path in packed.files(COMPILED, ".p4info.txtpb")])
-def program(request: pytest.FixtureRequest) -> str:
+def program(request) -> str:
     name: str = request.param.removesuffix(".p4info")
     return name
 
 
-def test_outputs_fit_sources(build: ModuleType) -> None:
+def test_outputs_fit_sources(build: ModuleType):
     """A changed source, or an output edited by hand: `make p4` and commit."""
     assert build.stale() == []
 
@@ -46,7 +46,7 @@ def copy_of_checkout(into: Path) -> Path:
     return into
 
 
-def test_drift_is_seen(build: ModuleType, tmp_path: Path) -> None:
+def test_drift_is_seen(build: ModuleType, tmp_path):
     """Every kind of file is named: source, output, included file, program."""
     root = copy_of_checkout(tmp_path)
     assert build.stale(root) == []
@@ -83,7 +83,7 @@ def test_drift_is_seen(build: ModuleType, tmp_path: Path) -> None:
     assert "pcn: compiled, but it has no source any more" in build.stale(root)
 
 
-def test_other_flags_are_seen(build: ModuleType, tmp_path: Path) -> None:
+def test_other_flags_are_seen(build: ModuleType, tmp_path):
     root = copy_of_checkout(tmp_path)
     manifest = root / "p4src/compiled/manifest.json"
     document = json.loads(manifest.read_text())
@@ -93,21 +93,21 @@ def test_other_flags_are_seen(build: ModuleType, tmp_path: Path) -> None:
     assert build.stale(root) == ["pcn_native: compiled with other flags"]
 
 
-def test_missing_include_is_named(build: ModuleType, tmp_path: Path) -> None:
+def test_missing_include_is_named(build: ModuleType, tmp_path):
     root = copy_of_checkout(tmp_path)
     (root / "p4src/v1model/np_ecn.p4").unlink()
     with pytest.raises(build.P4BuildError, match=r"v1model/np_ecn\.p4, which can't be read"):
         build.stale(root)
 
 
-def test_without_manifest(build: ModuleType, tmp_path: Path) -> None:
+def test_without_manifest(build: ModuleType, tmp_path):
     root = copy_of_checkout(tmp_path)
     (root / "p4src/compiled/manifest.json").unlink()
     (problem,) = build.stale(root)
     assert "manifest.json can't be read" in problem
 
 
-def test_check_command() -> None:
+def test_check_command():
     result = subprocess.run(
         [sys.executable, "p4src/build.py", "--check"],
         cwd=ROOT,
@@ -118,9 +118,7 @@ def test_check_command() -> None:
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_absent_compiler_is_explained(
-    build: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_absent_compiler_is_explained(build: ModuleType, monkeypatch, capsys):
     """One message that names the program and the way out; nothing is touched."""
     monkeypatch.setenv("P4C", "/nowhere/p4c-bm2-ss")
     before = {path: path.read_bytes() for path in COMPILED.glob("*.*")}
@@ -131,7 +129,7 @@ def test_absent_compiler_is_explained(
     assert {path: path.read_bytes() for path in COMPILED.glob("*.*")} == before
 
 
-def test_no_machine_path(program: str) -> None:
+def test_no_machine_path(program: str):
     """p4c writes where the sources lie: here only relative to the checkout, and to no build
     tree."""
     text = packed.read_text(COMPILED / f"{program}.json")
@@ -168,7 +166,7 @@ def is_native(program: str) -> bool:
     return program != top_of(program)
 
 
-def test_what_is_configured_by_port_has_room_for_all(program: str) -> None:
+def test_what_is_configured_by_port_has_room_for_all(program: str):
     sizes = {table.preamble.alias: table.size for table in read_p4info(program).tables}
     assert (sizes.pop("ipv4_lpm"), sizes.pop("next_hop_group")) == (4096, 1024)
     assert sizes.pop("rest_config", PORTS_BY_CLASS) == PORTS_BY_CLASS
@@ -176,7 +174,7 @@ def test_what_is_configured_by_port_has_room_for_all(program: str) -> None:
     assert set(sizes.values()) == {PORTS}
 
 
-def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str) -> None:
+def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str):
     document = json.loads(packed.read_text(COMPILED / f"{program}.json"))
     tables = [table for pipeline in document["pipelines"] for table in pipeline["tables"]]
     by_hit = {table["name"] for table in tables if "__HIT__" in table["next_tables"]}
@@ -191,7 +189,7 @@ def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str) -> 
         assert scope == p4i.ActionRef.DEFAULT_ONLY, table.preamble.name
 
 
-def test_next_hops_are_selected(program: str) -> None:
+def test_next_hops_are_selected(program: str):
     info = read_p4info(program)
     (selector,) = info.action_profiles
     (group,) = (table for table in info.tables if table.preamble.alias == "next_hop_group")
@@ -204,14 +202,14 @@ def test_next_hops_are_selected(program: str) -> None:
     assert group.implementation_id == selector.preamble.id
 
 
-def test_control_plane_sees_no_inner_action(program: str) -> None:
+def test_control_plane_sees_no_inner_action(program: str):
     """What the program calls itself is hidden, so that only what can be programmed shows."""
     info = read_p4info(program)
     of_tables = {reference.id for table in info.tables for reference in table.action_refs}
     assert {action.preamble.id for action in info.actions} == of_tables
 
 
-def test_pcn_adds_one_counter_by_port_and_class(program: str) -> None:
+def test_pcn_adds_one_counter_by_port_and_class(program: str):
     """What NP-ECN takes of a switch, whatever other schemes add: pn, the paused packets that
     wait."""
     registers = {register.preamble.alias: register for register in read_p4info(program).registers}
@@ -229,7 +227,7 @@ def test_pcn_adds_one_counter_by_port_and_class(program: str) -> None:
         }
 
 
-def test_native_emulates_nothing(program: str) -> None:
+def test_native_emulates_nothing(program: str):
     """With PFC under the pipeline, no packet is recirculated for it."""
     document = json.loads(packed.read_text(COMPILED / f"{program}.json"))
     used = {primitive["op"] for action in document["actions"] for primitive in action["primitives"]}
@@ -244,7 +242,7 @@ def test_native_emulates_nothing(program: str) -> None:
     )
 
 
-def test_registers_that_belong_together_change_in_one_action(program: str) -> None:
+def test_registers_that_belong_together_change_in_one_action(program: str):
     """Only one action's register accesses are atomic in BMv2, where five threads run the
     program."""
     document = json.loads(packed.read_text(COMPILED / f"{program}.json"))
@@ -273,7 +271,7 @@ def test_registers_that_belong_together_change_in_one_action(program: str) -> No
         assert all(names <= group for names in writers)
 
 
-def test_reasons_are_the_programs() -> None:
+def test_reasons_are_the_programs():
     """The numbers that name a drop stand in the program and in ptf-tests: they agree."""
     source = (ROOT / "p4src/shared/constants.p4").read_text()
     enum = source[source.index("enum bit<3> drop_reason_t") :]
@@ -284,7 +282,7 @@ def test_reasons_are_the_programs() -> None:
     assert in_program == in_tests
 
 
-def test_controllers_constants_are_the_programs() -> None:
+def test_controllers_constants_are_the_programs():
     from pcn.controller import pfc
     from pcn.controller.marking import qcn_cp
     from pcn.lab import target

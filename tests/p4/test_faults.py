@@ -26,7 +26,7 @@ class Faults:
     """The table `faults`, as the driver's context describes it: rows by priority, the lowest number
     first."""
 
-    def __init__(self, context: dict[str, Any]) -> None:
+    def __init__(self, context: dict[str, Any]):
         (table,) = (
             table for table in context["tables"] if table["name"] == "SwitchIngress.validate.faults"
         )
@@ -174,7 +174,7 @@ lengths = st.one_of(st.integers(0, LONGEST), st.sampled_from([19, 20, 27, 28, 43
 @example(roce())
 @example(roce(total_len=19, good_checksum=False))
 @example(roce(udp_length=LONGEST - 19))
-def test_same_reason(faults: Faults, v1model: Driver, frame: bytes) -> None:
+def test_same_reason(faults: Faults, v1model: Driver, frame: bytes):
     reason = faults.reason(keys(frame))
     event(f"reason {reason}")
     assert reason == v1model_reason(v1model, frame)

@@ -145,7 +145,7 @@ def read(path: Path) -> p4i.P4Info:
 
 
 @pytest.fixture(scope="module", params=TWINS)
-def twin(request: pytest.FixtureRequest) -> str:
+def twin(request) -> str:
     name: str = request.param
     return name
 
@@ -169,7 +169,7 @@ def only(common: Reasons, of_twin: Reasons, kind: str) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", ["tables", "actions", "counters", "registers"])
-def test_what_only_one_has(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info, kind: str) -> None:
+def test_what_only_one_has(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info, kind: str):
     assert names(v1model, kind) - names(tna, kind) == only(ONLY_V1MODEL, OWN_V1MODEL[twin], kind)
     assert names(tna, kind) - names(v1model, kind) == only(ONLY_TNA, OWN_TNA[twin], kind)
 
@@ -202,7 +202,7 @@ def tables(info: p4i.P4Info) -> dict[str, Any]:
     }
 
 
-def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info):
     others = only(ONLY_V1MODEL, OWN_V1MODEL[twin], "tables")
     expected = {name: table for name, table in tables(v1model).items() if name not in others}
     assert set(expected) == {"ipv4_lpm", "rest_config"} | (
@@ -215,7 +215,7 @@ def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -
 
 
 @pytest.mark.parametrize("action", DIFFERENT)
-def test_parameters_that_differ_are_these(action: str) -> None:
+def test_parameters_that_differ_are_these(action: str):
     (described,) = [
         candidate
         for candidate in read(COMPILED / "tna/tofino/tcd/p4info.txtpb").actions
@@ -224,7 +224,7 @@ def test_parameters_that_differ_are_these(action: str) -> None:
     assert {param.name: param.bitwidth for param in described.params} == DIFFERENT[action]
 
 
-def test_counters_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+def test_counters_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info):
     """In what they count and what they are indexed by: port and class, or port and reason."""
 
     def counters(info: p4i.P4Info) -> dict[str, tuple[int, int]]:
@@ -240,7 +240,7 @@ def test_counters_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info)
     assert counters(tna) == expected
 
 
-def test_registers_hold_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+def test_registers_hold_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info):
     """Two times of 32 bits each: one number in v1model, a pair on Tofino, where ALUs have 32
     bits."""
     in_v1model = {register.preamble.alias: register for register in v1model.registers}
@@ -258,7 +258,7 @@ def test_registers_hold_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info
         assert [member.type_spec.bitstring.bit.bitwidth for member in members] == [32, 32]
 
 
-def test_routes_fit_both(tna: p4i.P4Info, v1model: p4i.P4Info) -> None:
+def test_routes_fit_both(tna: p4i.P4Info, v1model: p4i.P4Info):
     """The controller's route, encoded by either p4info."""
     route = routes.route_entry(routes.Route("10.0.0.0", "02:00:00:00:00:01", 4, prefix=24))
     for info in (v1model, tna):
@@ -273,7 +273,7 @@ def test_routes_fit_both(tna: p4i.P4Info, v1model: p4i.P4Info) -> None:
         ]
 
 
-def test_counters_that_are_watched(twin: str, tna: p4i.P4Info) -> None:
+def test_counters_that_are_watched(twin: str, tna: p4i.P4Info):
     """What `pcn watch` reads is on Tofino too, or is listed above."""
     others = {*ONLY_V1MODEL["counters"], "pause_sent", *(() if twin == "tcd" else ("marked_ue",))}
     assert set(observe._COUNTERS) - names(tna, "counters") <= others

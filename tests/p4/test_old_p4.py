@@ -1,7 +1,5 @@
 """Programs for an older p4c: beside its error stands what to change."""
 
-from pathlib import Path
-
 import pytest
 
 from pcn.controller.programs import Program, ProgramError
@@ -34,12 +32,12 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("error", "change"), ERRORS, ids=[change[:20] for _, change in ERRORS])
-def test_error_of_p4c_has_one_change(error: str, change: str) -> None:
+def test_error_of_p4c_has_one_change(error: str, change: str):
     (reported,) = changes(f"x.p4(7): [--Werror] {error}")
     assert change in reported
 
 
-def test_every_known_change_has_its_error() -> None:
+def test_every_known_change_has_its_error():
     assert {text for _, text in CHANGES} == {text for error, _ in ERRORS for text in changes(error)}
     assert changes("x.p4(3): error: syntax error, unexpected }") == []
     assert (
@@ -51,9 +49,7 @@ def test_every_known_change_has_its_error() -> None:
     )
 
 
-def test_program_for_an_older_p4c_is_refused_with_both(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_program_for_an_older_p4c_is_refused_with_both(tmp_path, monkeypatch):
     compiler = tmp_path / "p4c"
     error = "x.p4(7): error: Expected 1 argument for mark_to_drop()."
     compiler.write_text(

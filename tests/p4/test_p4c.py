@@ -23,7 +23,7 @@ def compiler() -> Path:
         needs.missing(needs.P4C)
 
 
-def test_committed_output_is_p4cs(build: ModuleType, compiler: Path, tmp_path: Path) -> None:
+def test_committed_output_is_p4cs(build: ModuleType, compiler: Path, tmp_path):
     """Byte for byte, where p4c has the version that the manifest names."""
     manifest = json.loads((ROOT / "p4src/compiled/manifest.json").read_text())
     version = p4c.compiler_version(compiler)
@@ -36,7 +36,7 @@ def test_committed_output_is_p4cs(build: ModuleType, compiler: Path, tmp_path: P
             )
 
 
-def test_error_of_p4c_is_shown(build: ModuleType, compiler: Path, tmp_path: Path) -> None:
+def test_error_of_p4c_is_shown(build: ModuleType, compiler: Path, tmp_path):
     folder = tmp_path / "p4src/v1model/programs"
     folder.mkdir(parents=True)
     (folder / "broken.p4").write_text("#include <v1model.p4>\nV1Switch(Nothing()) main;\n")
@@ -47,9 +47,7 @@ def test_error_of_p4c_is_shown(build: ModuleType, compiler: Path, tmp_path: Path
         build.compile_program(program, compiler, tmp_path)
 
 
-def test_compiler_takes_a_program_by_a_relative_path(
-    compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compiler_takes_a_program_by_a_relative_path(compiler: Path, tmp_path, monkeypatch):
     """In a folder below the working directory, as the tutorials' solution/x.p4."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "exercise" / "solution"
@@ -88,8 +86,8 @@ def test_committed_tofino_output_is_p4cs(
 
 
 def test_warning_of_the_tofino_backend_is_an_error(
-    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
-) -> None:
+    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path
+):
     """For example of an uninitialised field."""
     shutil.copytree(
         ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__")

@@ -17,14 +17,14 @@ PLAIN, NATIVE, DEEP = b'{"a":[1,{"b":2}],\n"c":"x"}\n', b'{"d":4}\n', bytes(1000
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Path:
+def program(tmp_path) -> Path:
     """x.json, packed with x_native.json and a file of a folder."""
     contents = {"x.json": PLAIN, "x_native.json": NATIVE, "chip/y/z.bin": DEEP}
     (tmp_path / packed.ARCHIVE).write_bytes(pack(contents))
     return tmp_path / "x.json"
 
 
-def test_archive_holds_files_by_name(program: Path) -> None:
+def test_archive_holds_files_by_name(program: Path):
     native = program.with_name("x_native.json")
     deep = program.with_name("chip") / "y/z.bin"
     assert [packed.read_bytes(path) for path in (program, native, deep)] == [PLAIN, NATIVE, DEEP]
@@ -36,7 +36,7 @@ def test_archive_holds_files_by_name(program: Path) -> None:
     assert not packed.is_file(program.with_name("x" * 300))
 
 
-def test_plain_file_goes_before_a_packed_one(program: Path) -> None:
+def test_plain_file_goes_before_a_packed_one(program: Path):
     program.write_bytes(b"{}")
     assert packed.read_bytes(program) == b"{}"
     assert packed.read_bytes(program.with_name("x_native.json")) == NATIVE
@@ -45,19 +45,19 @@ def test_plain_file_goes_before_a_packed_one(program: Path) -> None:
         packed.read_bytes(program, 1)
 
 
-def test_new_archive_is_read_in_place_of_the_last(program: Path) -> None:
+def test_new_archive_is_read_in_place_of_the_last(program: Path):
     assert packed.read_bytes(program) == PLAIN
     program.with_name(packed.ARCHIVE).write_bytes(pack({"x.json": NATIVE * 100}))
     assert packed.read_bytes(program) == NATIVE * 100
 
 
-def test_archive_above_a_folder_that_is_there_is_not_read(program: Path) -> None:
+def test_archive_above_a_folder_that_is_there_is_not_read(program: Path):
     """In /tmp each user may put one."""
     program.with_name("chip").mkdir()
     assert not packed.is_file(program.with_name("chip") / "y/z.bin")
 
 
-def test_missing_file_is_named_without_the_archive(tmp_path: Path, program: Path) -> None:
+def test_missing_file_is_named_without_the_archive(tmp_path, program: Path):
     for folder in (tmp_path / "empty", program.parent):
         with pytest.raises(FileNotFoundError, match=r"y\.json'$"):
             packed.read_bytes(folder / "y.json")
@@ -90,30 +90,28 @@ def header(size: bytes, name: bytes = b"x.json") -> bytes:
     ],
     ids=["no xz", "cut", "no tar", "large", "negative", "endless", "no number", "dictionary"],
 )
-def test_damaged_archive_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_damaged_archive_is_refused(tmp_path, content: bytes, message: str):
     (tmp_path / packed.ARCHIVE).write_bytes(content)
     assert packed.is_file(tmp_path / "x.json")
     with pytest.raises(OSError, match=message):
         packed.read_bytes(tmp_path / "x.json")
 
 
-def test_python_without_lzma_names_the_way_out(
-    program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_without_lzma_names_the_way_out(program: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lzma", None)
     with pytest.raises(OSError, match="no module lzma: take one built with liblzma"):
         packed.read_bytes(program)
 
 
 @given(st.dictionaries(st.text("ab_.", min_size=1, max_size=40), st.binary(max_size=1500)))
-def test_packing_loses_nothing(contents: dict[str, bytes]) -> None:
+def test_packing_loses_nothing(contents: dict[str, bytes]):
     content = pack(contents)
     assert content == pack(dict(reversed(contents.items())))
     with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         assert set(tar.getnames()) == contents.keys()
 
 
-def test_variants_are_packed_and_a_single_program_is_plain(tmp_path: Path) -> None:
+def test_variants_are_packed_and_a_single_program_is_plain(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
     (tmp_path / "a/x.json").write_bytes(b"old")

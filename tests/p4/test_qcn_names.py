@@ -87,7 +87,7 @@ HALF = {
 
 
 @pytest.fixture(params=PROGRAMS)
-def program(request: pytest.FixtureRequest) -> str:
+def program(request) -> str:
     name: str = request.param
     return name
 
@@ -111,19 +111,19 @@ def named(info: p4i.P4Info, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["tables", "actions", "counters", "registers"])
-def test_what_only_one_has(program: str, v1model: p4i.P4Info, tna: p4i.P4Info, kind: str) -> None:
+def test_what_only_one_has(program: str, v1model: p4i.P4Info, tna: p4i.P4Info, kind: str):
     there, here = set(named(v1model, kind)), set(named(tna, kind))
     assert there - here == COMMON_V1MODEL[kind] | (set(ONLY_V1MODEL[program]) & there)
     assert here - there == COMMON_TNA[kind] | (set(ONLY_TNA[program]) & here)
 
 
-def test_what_only_one_has_is_there(program: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+def test_what_only_one_has_is_there(program: str, v1model: p4i.P4Info, tna: p4i.P4Info):
     kinds = ("tables", "actions", "counters", "registers")
     for info, reasons in ((v1model, ONLY_V1MODEL), (tna, ONLY_TNA)):
         assert set(reasons[program]) <= set().union(*(named(info, kind) for kind in kinds))
 
 
-def test_actions_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+def test_actions_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info):
     """Parameters of one name have one width."""
     there, here = named(v1model, "actions"), named(tna, "actions")
     for name in set(there) & set(here):
@@ -141,7 +141,7 @@ def test_actions_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
         assert halved <= set(PARAMETERS_V1MODEL), name
 
 
-def test_tables_are_keyed_alike(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+def test_tables_are_keyed_alike(v1model: p4i.P4Info, tna: p4i.P4Info):
     """By port; and by class here, where no program has the lossless classes."""
 
     def keys(info: p4i.P4Info) -> dict[str, dict[str, tuple[int, int]]]:
@@ -156,7 +156,7 @@ def test_tables_are_keyed_alike(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
     assert here["ipv4_lpm"] == there["ipv4_lpm"]
 
 
-def test_counters_and_registers_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+def test_counters_and_registers_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info):
     for name, counter in named(v1model, "counters").items():
         if name not in COMMON_V1MODEL["counters"]:
             here = named(tna, "counters")[name]

@@ -19,7 +19,7 @@ LINE = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json was ma
 
 
 @pytest.fixture
-def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sources(tmp_path, monkeypatch) -> Path:
     """p4src/v1model of a copy."""
     for folder in ("p4src", "examples"):
         shutil.copytree(
@@ -29,15 +29,15 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "p4src/v1model"
 
 
-def edit(source: Path) -> None:
+def edit(source: Path):
     source.write_text(source.read_text() + "\n")
 
 
-def test_what_is_committed_fits() -> None:
+def test_what_is_committed_fits():
     assert manifest.stale() is None
 
 
-def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path) -> None:
+def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path):
     edit(sources / "np_ecn.p4")
     line = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/{} made: make p4"
     assert manifest.stale("pcn") == line.format("pcn.json was")
@@ -64,9 +64,7 @@ def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path) -> No
         ("/*\n// */ x = 1;", "/*\n// */ x = 2;", False),
     ],
 )
-def test_a_source_is_known_without_its_line_comments(
-    tmp_path: Path, before: str, after: str, same: bool
-) -> None:
+def test_a_source_is_known_without_its_line_comments(tmp_path, before: str, after: str, same: bool):
     source = tmp_path / "x.p4"
     source.write_text(before + "\nlast\n")
     known = manifest.source_digest(source)
@@ -74,9 +72,7 @@ def test_a_source_is_known_without_its_line_comments(
     assert (manifest.source_digest(source) == known) is same
 
 
-def test_run_and_its_page_report_stale_programs(
-    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_and_its_page_report_stale_programs(sources: Path, tmp_path, capsys):
     edit(sources / "np_ecn.p4")
     out = tmp_path / "run"
     assert (
@@ -87,7 +83,7 @@ def test_run_and_its_page_report_stale_programs(
     assert LINE in (out / "report.html").read_text()
 
 
-def test_result_records_its_provenance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_records_its_provenance(tmp_path, monkeypatch):
     arguments = [
         "run",
         "dumbbell",
@@ -114,9 +110,7 @@ def test_result_records_its_provenance(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.root
-def test_pcn_up_reports_stale_programs(
-    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pcn_up_reports_stale_programs(sources: Path, tmp_path, capsys):
     edit(sources / "np_ecn.p4")
     name = f"c{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
@@ -133,7 +127,7 @@ def test_pcn_up_reports_stale_programs(
 
 
 @pytest.mark.root
-def test_ptf_reports_stale_programs(sources: Path) -> None:
+def test_ptf_reports_stale_programs(sources: Path):
     """Before it is refused: BMv2 has no manual clock."""
     edit(sources / "np_ecn.p4")
     script = (

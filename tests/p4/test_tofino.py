@@ -22,7 +22,7 @@ STAGES = {"tofino": 12, "tofino2": 20}
 
 
 @pytest.fixture(params=itertools.product(CHIPS, PROGRAMS), ids="-".join)
-def twin(request: pytest.FixtureRequest) -> Path:
+def twin(request) -> Path:
     """A program's folder."""
     return FOLDER.joinpath(*request.param)
 
@@ -78,12 +78,7 @@ def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variable", ["P4C_TOFINO", "BFAS"])
-def test_absent_compiler_is_explained(
-    build_tofino: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    variable: str,
-) -> None:
+def test_absent_compiler_is_explained(build_tofino: ModuleType, monkeypatch, capsys, variable: str):
     """One message that names the program and the way out; nothing is touched."""
     monkeypatch.setenv("P4C_TOFINO", "/bin/true")
     monkeypatch.setenv("BFAS", "/bin/true")
@@ -105,7 +100,7 @@ def test_outputs_in_another_folder_are_of_one_chip(
         assert "--out and --chip go together" in capsys.readouterr().err
 
 
-def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> None:
+def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path):
     """Whichever of the two the compiler writes first."""
     tables = json.loads(contents(twin)[2])["tables"]
     ingress, egress = (
@@ -132,7 +127,7 @@ def test_no_machine_path(twin: Path) -> None:
     ] * len(files)
 
 
-def test_outputs_are_of_one_compilation(twin: Path) -> None:
+def test_outputs_are_of_one_compilation(twin: Path):
     """The driver compares the binary with the context that describes it."""
     binary, text, _ = contents(twin)
     context = json.loads(text)
@@ -141,7 +136,7 @@ def test_outputs_are_of_one_compilation(twin: Path) -> None:
     assert context["run_id"].encode() in binary[:256]
 
 
-def test_room_is_left(twin: Path) -> None:
+def test_room_is_left(twin: Path):
     """For a real forwarding pipeline beside it."""
     takes = resources(twin)
     assert (
@@ -153,7 +148,7 @@ def test_room_is_left(twin: Path) -> None:
     assert takes["tcam"]["used"] < 0.08 * takes["tcam"]["of"]
 
 
-def test_parser_branches(twin: Path) -> None:
+def test_parser_branches(twin: Path):
     """It selects by ethertype, by version to protocol, and by UDP port: p4c has lost that once
     (issue 5752)."""
     text = read_assembly(twin)
@@ -164,7 +159,7 @@ def test_parser_branches(twin: Path) -> None:
 
 
 @pytest.mark.parametrize("program", ["pcn", "tcd"])
-def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str) -> None:
+def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str):
     """QCN's has other widths: of the mirror's sessions."""
     ours, theirs = (packed.read_text(FOLDER / chip / program / "p4info.txtpb") for chip in CHIPS)
     assert theirs.replace('arch: "t2na"', 'arch: "tna"') == ours
@@ -174,7 +169,7 @@ def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str) ->
     ("chip", "programs"),
     [("tofino", ("pcn", "tcd")), ("tofino", ("qcn", "qcn_in")), ("tofino2", PROGRAMS)],
 )
-def test_documentation_has_the_figures(chip: str, programs: tuple[str, ...]) -> None:
+def test_documentation_has_the_figures(chip: str, programs: tuple[str, ...]):
     """A table has a column for each program, and one for the chip's total."""
     text = (ROOT / "docs/tofino.md").read_text()
     takes = [resources(FOLDER / chip / program) for program in programs]

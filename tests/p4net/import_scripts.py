@@ -36,7 +36,7 @@ net.addLink(h2, s1)
 class Scripts:
     """A folder with the router's program, in which scripts are imported."""
 
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]):
         self.folder, self._capsys = folder, capsys
 
     def write(self, text: str, name: str = "network.py") -> Path:
@@ -69,7 +69,7 @@ class Scripts:
         return line
 
 
-def as_user(monkeypatch: pytest.MonkeyPatch) -> None:
+def as_user(monkeypatch: pytest.MonkeyPatch):
     """Where tests are root's, the command is that of a user who called sudo."""
     if os.geteuid() == 0:
         monkeypatch.setenv("SUDO_UID", NOBODY)

@@ -40,5 +40,5 @@ def error_of(work: Callable[[], object]) -> str:
     return ""
 
 
-def refuse(queue: Queue) -> None:
+def refuse(queue: Queue):
     raise AssertionError(f"{queue}: no queue is set here")

@@ -64,13 +64,13 @@ def kinds(network: VirtualP4, host: str) -> list[bytes]:
     return [frame.start[12:14] for frame in network.arrived(host)]
 
 
-def send_at(network: VirtualP4, times: object, dst: str = "h2") -> None:
+def send_at(network: VirtualP4, times: object, dst: str = "h2"):
     network.arp.send_all(
         "h1", np.asarray(times, float), dst, udp(network.value, "h1", dst, b"x", mac=NO_MAC)
     )
 
 
-def test_host_sends_one_request_and_the_answer_releases_what_waits(tmp_path: Path) -> None:
+def test_host_sends_one_request_and_the_answer_releases_what_waits(tmp_path):
     """Request and reply take 4 ms in all; the host that answers has the other one's MAC."""
     with network_of(tmp_path) as network:
         send_at(network, [0.0, 0.001, 0.002, 0.1])
@@ -87,7 +87,7 @@ def test_host_sends_one_request_and_the_answer_releases_what_waits(tmp_path: Pat
         assert list(network.arp.unanswered()) == []
 
 
-def test_static_entry_and_functions_for_frames_need_no_arp(tmp_path: Path) -> None:
+def test_static_entry_and_functions_for_frames_need_no_arp(tmp_path):
     with network_of(tmp_path, commands=(f"arp -s 10.0.0.2 {MACS['h2']}",)) as network:
         send_at(network, [0.0])
         network.send("h3", 0.0, udp(network.value, "h3", "h2"))
@@ -95,9 +95,7 @@ def test_static_entry_and_functions_for_frames_need_no_arp(tmp_path: Path) -> No
         assert kinds(network, "h2") == [b"\x08\x00"] * 2
 
 
-def test_address_that_no_host_has_gets_three_requests(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_address_that_no_host_has_gets_three_requests(tmp_path, capsys):
     """The gateway is missing: three requests, a second apart, and for the next frame again."""
     folder = folder_of(tmp_path / "exercise", commands=("route add -host 10.0.0.2 gw 10.0.0.254",))
     with VirtualP4(read_exercise(folder)) as network:
@@ -115,12 +113,12 @@ def test_address_that_no_host_has_gets_three_requests(
 
 
 @pytest.fixture(scope="module")
-def flooding(tmp_path_factory: pytest.TempPathFactory) -> P4Network:
+def flooding(tmp_path_factory) -> P4Network:
     return read_exercise(folder_of(tmp_path_factory.mktemp("flooding") / "exercise"))
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=300))
-def test_waiting_frames_are_the_latest(flooding: P4Network, steps: list[int]) -> None:
+def test_waiting_frames_are_the_latest(flooding: P4Network, steps: list[int]):
     """All frames until the answer wait, 101 at most; every later one leaves at its time."""
     times = np.cumsum(np.array(steps)) * 1e-4
     answered = times[0] + 0.004
@@ -138,7 +136,7 @@ def test_waiting_frames_are_the_latest(flooding: P4Network, steps: list[int]) ->
 
 
 @given(st.binary(min_size=0, max_size=64), st.integers(0, 64))
-def test_hosts_take_any_frame(flooding: P4Network, data: bytes, at: int) -> None:
+def test_hosts_take_any_frame(flooding: P4Network, data: bytes, at: int):
     """Damaged messages of ARP, and other frames, are no answer and end nothing."""
     with VirtualP4(flooding) as network:
         network.arp.answer()
@@ -149,7 +147,7 @@ def test_hosts_take_any_frame(flooding: P4Network, data: bytes, at: int) -> None
         assert kinds(network, "h2")[-1] == b"\x08\x00"
 
 
-def test_tcp_waits_for_the_answer(tmp_path: Path) -> None:
+def test_tcp_waits_for_the_answer(tmp_path):
     with network_of(tmp_path) as network:
         connection = tcp.connect(network, "h1", "h2", size=100_000)
         network.run(until_s=5.0)
@@ -157,7 +155,7 @@ def test_tcp_waits_for_the_answer(tmp_path: Path) -> None:
         assert connection.summary()["retransmitted_segments"] == 0
 
 
-def test_requests_of_a_capture_are_answered(tmp_path: Path) -> None:
+def test_requests_of_a_capture_are_answered(tmp_path):
     folder = tmp_path / "captures"
     folder.mkdir()
     with network_of(tmp_path) as network:
@@ -182,7 +180,7 @@ def test_requests_of_a_capture_are_answered(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-def test_messages_are_the_kernels(tmp_path: Path) -> None:
+def test_messages_are_the_kernels(tmp_path):
     from pcn.lab.p4 import P4Live
 
     needs.program("ping", needs.PING)

@@ -99,7 +99,7 @@ def file(folder: Path, text: str) -> Commands:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_command_file_writes_each_kind_of_state(tmp_path: Path, kind: str) -> None:
+def test_command_file_writes_each_kind_of_state(tmp_path, kind: str):
     with switch(kind=kind) as control:
         lines = written(control, file(tmp_path, EVERYTHING))
         assert lines == [
@@ -214,9 +214,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "why"), REFUSED, ids=[text[:30] for text, _ in REFUSED])
-def test_command_file_names_the_line_that_it_is_refused_for(
-    tmp_path: Path, text: str, why: str
-) -> None:
+def test_command_file_names_the_line_that_it_is_refused_for(tmp_path, text: str, why: str):
     with switch() as control, pytest.raises(P4NetError) as caught:
         written(control, file(tmp_path, text))
     message = str(caught.value)
@@ -226,7 +224,7 @@ def test_command_file_names_the_line_that_it_is_refused_for(
     assert len(message) < 500
 
 
-def test_refusal_of_the_switch_names_file_and_line(tmp_path: Path) -> None:
+def test_refusal_of_the_switch_names_file_and_line(tmp_path):
     text = "".join(f"table_add l2 forward {number} => 1\n" for number in range(9))
     with (
         switch() as control,
@@ -248,7 +246,7 @@ table_num_entries l2
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_commands_behind_a_failing_one_are_carried_out(tmp_path: Path, kind: str) -> None:
+def test_commands_behind_a_failing_one_are_carried_out(tmp_path, kind: str):
     """As simple_switch_CLI does it: a refused entry has no handle."""
     with switch(kind=kind) as control:
         outcome = write(control, [file(tmp_path, WITH_FAULTS)], refuse, strict=False)
@@ -271,7 +269,7 @@ def test_commands_behind_a_failing_one_are_carried_out(tmp_path: Path, kind: str
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=20))
-def test_handles_behind_refusals_are_those_of_what_is_there(adds: list[tuple[int, bool]]) -> None:
+def test_handles_behind_refusals_are_those_of_what_is_there(adds: list[tuple[int, bool]]):
     """Of each key the first entry stays; those that the switch refuses leave no handle."""
     lines, there = [], dict[int, int]()
     for key, wrong in adds:
@@ -289,7 +287,7 @@ def test_handles_behind_refusals_are_those_of_what_is_there(adds: list[tuple[int
     assert len(outcome.complaints) == len(adds) - len(there)
 
 
-def test_value_sets_have_members_of_commands(tmp_path: Path) -> None:
+def test_value_sets_have_members_of_commands(tmp_path):
     text = """
         pvs_add singles 0x1234
         pvs_add singles 7
@@ -308,7 +306,7 @@ def test_value_sets_have_members_of_commands(tmp_path: Path) -> None:
         ]
 
 
-def test_commands_of_queues_come_to_the_target(tmp_path: Path) -> None:
+def test_commands_of_queues_come_to_the_target(tmp_path):
     queues: list[Queue] = []
     text = "set_queue_depth 100\nset_queue_depth 5 2\nset_queue_rate 1000 3 7\nset_queue_rate 0"
     with switch() as control:
@@ -322,9 +320,7 @@ def test_commands_of_queues_come_to_the_target(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("by_table", [False, True])
-def test_commands_of_profiles_number_members_and_groups_as_bmv2(
-    tmp_path: Path, by_table: bool
-) -> None:
+def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path, by_table: bool):
     """Handles count from 0, and a freed one is given again; in P4Runtime they are one higher.
     BMv2 has the commands by a profile's name, and by that of its table."""
     with switch(INDIRECT) as control:
@@ -366,7 +362,7 @@ def test_commands_of_profiles_number_members_and_groups_as_bmv2(
         assert written(control, file(tmp_path, "")) == []
 
 
-def test_commands_that_only_show_something_change_nothing(tmp_path: Path) -> None:
+def test_commands_that_only_show_something_change_nothing(tmp_path):
     """A command file of an author's tests has them; what they would print is left out."""
     text = """
         show_tables
@@ -380,7 +376,7 @@ def test_commands_that_only_show_something_change_nothing(tmp_path: Path) -> Non
         assert written(control, file(tmp_path, text)) == []
 
 
-def test_timeout_of_an_entry_stays_when_its_action_changes(tmp_path: Path) -> None:
+def test_timeout_of_an_entry_stays_when_its_action_changes(tmp_path):
     text = (
         "table_add flows set 1&&&0xff => 3 10\ntable_set_timeout flows 0 500\ntable_modify flows "
         "set 0 4"
@@ -419,7 +415,7 @@ WORDS = st.one_of(
 @example("register_write cells 0 0x")
 @example("counter_read l2_hits 99999999999999999999")
 @given(st.lists(st.lists(WORDS, max_size=7).map(" ".join), max_size=8).map("\n".join))
-def test_any_text_makes_steps_or_names_its_line(text: str) -> None:
+def test_any_text_makes_steps_or_names_its_line(text: str):
     schema = BENCH.schema
     with tempfile.TemporaryDirectory() as folder:
         steps: list[Step] = []
@@ -433,7 +429,7 @@ def test_any_text_makes_steps_or_names_its_line(text: str) -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=30))
-def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]) -> None:
+def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]):
     """BMv2's: the lowest free index, with the count of its frees above 24 bits; entries differ by
     their ports."""
     frees, held, lines = [0] * 40, dict[int, tuple[int, int]](), []
@@ -456,21 +452,21 @@ def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]) -
     assert ports == {port: 100 + port for _, port in held.values()}
 
 
-def test_every_command_has_a_usage_that_its_refusal_shows(tmp_path: Path) -> None:
+def test_every_command_has_a_usage_that_its_refusal_shows(tmp_path):
     for name, command in COMMANDS.items():
         words = "" if command.least else " more"
         with switch() as control, pytest.raises(P4NetError, match=f"write it as {name}( |$)"):
             file(tmp_path, name + words).steps(control.schema)
 
 
-def test_rate_of_many_digits_is_refused_at_once(tmp_path: Path) -> None:
+def test_rate_of_many_digits_is_refused_at_once(tmp_path):
     """A time that grew with the square of the digits would be hours."""
     line = f"meter_set_rates limits 1 {1_000_000 * '1'} 1:1"
     assert "write RATE:BURST" in error_of(lambda: file(tmp_path, line).steps(BENCH.schema))
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), max_size=60))
-def test_handle_is_the_lowest_free_one(steps: list[tuple[bool, bool, int]]) -> None:
+def test_handle_is_the_lowest_free_one(steps: list[tuple[bool, bool, int]]):
     """Whatever was added, removed and taken back before. Without versions a handle is an index."""
     changes: list[Undo] = []
     handles, taken = Handles[int]("entry", changes), set[int]()
@@ -490,7 +486,7 @@ def test_handle_is_the_lowest_free_one(steps: list[tuple[bool, bool, int]]) -> N
         assert handles.items().keys() == taken
 
 
-def test_entries_get_handles_in_order_at_once() -> None:
+def test_entries_get_handles_in_order_at_once():
     """Each handle once looked for from the first one: a million took days."""
     changes: list[Undo] = []
     handles = Handles[None]("entry", changes)
@@ -499,9 +495,7 @@ def test_entries_get_handles_in_order_at_once() -> None:
         changes.clear()
 
 
-def test_file_makes_bounded_number_of_updates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_makes_bounded_number_of_updates(tmp_path, monkeypatch):
     """A short command may change each entry of a table."""
     text = "".join(f"table_add policing police {number} =>\n" for number in range(50))
     text += 100 * "meter_array_set_rates policed 0.001:1 0.001:1\n"

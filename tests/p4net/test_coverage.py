@@ -24,7 +24,7 @@ def packets(place: Path) -> dict[tuple[str, str, str], int]:
     return {(point.kind, point.name, point.text): point.packets for point in covered.points}
 
 
-def test_counts_are_of_all_switches_and_stop_nothing() -> None:
+def test_counts_are_of_all_switches_and_stop_nothing():
     """Each of the three hosts' datagrams passes two switches where its way has two."""
     network = read_exercise(ROUTER)
     digests = []
@@ -43,7 +43,7 @@ def test_counts_are_of_all_switches_and_stop_nothing() -> None:
     assert counts["action", "RouterIngress.forward"] == totals.traversals
 
 
-def test_command_writes_what_the_file_ends_in(tmp_path: Path) -> None:
+def test_command_writes_what_the_file_ends_in(tmp_path):
     words = ["pcn", "p4", "run", str(ROUTER), "--clock", "virtual", "--send", "h1,h3", "--coverage"]
     for name in ("a.json", "b.json", "all"):
         done = forks.run(*words, str(tmp_path / name))
@@ -59,7 +59,7 @@ def test_command_writes_what_the_file_ends_in(tmp_path: Path) -> None:
     assert {"line": 130, "branch": "table routes", "side": "miss"} in file["sides_not_taken"]
 
 
-def test_least_share_of_lines_is_an_exit_code(tmp_path: Path) -> None:
+def test_least_share_of_lines_is_an_exit_code(tmp_path):
     counts = tmp_path / "a.json"
     words = ["pcn", "p4", "run", str(ROUTER), "--clock", "virtual", "--coverage", str(counts)]
     assert forks.run(*words).returncode == 0
@@ -77,14 +77,14 @@ def test_least_share_of_lines_is_an_exit_code(tmp_path: Path) -> None:
         (["coverage", "examples/router/router.json"], "no counts of coverage"),
     ],
 )
-def test_what_is_refused(words: list[str], message: str) -> None:
+def test_what_is_refused(words: list[str], message: str):
     done = forks.run("pcn", "p4", *words)
     assert done.returncode == 1
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_place_is_checked_before_the_run(tmp_path: Path) -> None:
+def test_place_is_checked_before_the_run(tmp_path):
     from pcn.p4net.coverage import Coverage
 
     with pytest.raises(P4NetError, match="make the folder first"):
@@ -92,7 +92,7 @@ def test_place_is_checked_before_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-def test_live_network_writes_its_coverage_as_it_ends(tmp_path: Path) -> None:
+def test_live_network_writes_its_coverage_as_it_ends(tmp_path):
     """A ping passes both switches, there and back; its program isn't left without its last
     packets."""
     out = tmp_path / "out.json"

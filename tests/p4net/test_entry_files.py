@@ -43,9 +43,7 @@ def runtime(folder: Path, **parts: Any) -> RuntimeJson:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_refused_entry_names_its_line_among_entries_of_one_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_refused_entry_names_its_line_among_entries_of_one_call(tmp_path, monkeypatch, kind: str):
     monkeypatch.setattr(steps, "_MOST_AT_ONCE", 4)
     entries = [
         {
@@ -75,9 +73,7 @@ def l2_entry(address: int, port: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("again", [1, 2])
-def test_entry_that_stands_again_is_refused_where_it_does(
-    tmp_path: Path, kind: str, again: int
-) -> None:
+def test_entry_that_stands_again_is_refused_where_it_does(tmp_path, kind: str, again: int):
     """Both are one entry to the reader; the switch refuses all but the first."""
     file = runtime(tmp_path, table_entries=[*[l2_entry(2, 3)] * (1 + again), l2_entry(1, 3)])
     lines = file.path.read_text().splitlines()
@@ -88,7 +84,7 @@ def test_entry_that_stands_again_is_refused_where_it_does(
             assert re.search(rf"s1-runtime.json:{line}: s0: table entry: .*ALREADY_EXISTS", error)
 
 
-def test_files_of_a_network_have_equal_entries_once(tmp_path: Path) -> None:
+def test_files_of_a_network_have_equal_entries_once(tmp_path):
     """Each file's have its own lines, and each program's mean its own."""
     alike, files = Alike(), []
     for name, ports in (("a", (3, 4)), ("b", (4, 4)), ("c", (3, 999))):
@@ -116,7 +112,7 @@ def test_files_of_a_network_have_equal_entries_once(tmp_path: Path) -> None:
 
 
 @given(st.lists(VALUES, min_size=2, max_size=2))
-def test_nodes_of_equal_content_are_read_alike(values: list[Any]) -> None:
+def test_nodes_of_equal_content_are_read_alike(values: list[Any]):
     texts = [json.dumps({"a": value}) for value in values]
     nodes = [
         read_tree(Path("x.json"), compose(Path("x.json"), text), lambda node: node)
@@ -126,7 +122,7 @@ def test_nodes_of_equal_content_are_read_alike(values: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_runtime_json_writes_entries_groups_and_sessions(tmp_path: Path, kind: str) -> None:
+def test_runtime_json_writes_entries_groups_and_sessions(tmp_path, kind: str):
     acl = {"src_addr": ["0x1ff", "0xff"], "ether_type": [0x800, "0x8ff"], "port": 2}
     file = runtime(
         tmp_path,
@@ -247,8 +243,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("parts", "why"), REFUSED, ids=[why[:30] for _, why in REFUSED])
 def test_runtime_json_names_the_line_that_it_is_refused_for(
-    tmp_path: Path, parts: dict[str, Any], why: str
-) -> None:
+    tmp_path, parts: dict[str, Any], why: str
+):
     with switch() as control, pytest.raises(P4NetError) as caught:
         written(control, runtime(tmp_path, **parts))
     message = str(caught.value)
@@ -278,7 +274,7 @@ def numbers() -> dict[str, int]:
     return ids | {"register": schema.registers["cells"].id}
 
 
-def test_text_proto_writes_updates_and_what_a_read_returned(tmp_path: Path) -> None:
+def test_text_proto_writes_updates_and_what_a_read_returned(tmp_path):
     path = tmp_path / "entries.txtpb"
     path.write_text(TEXT % numbers())
     with switch() as control:
@@ -294,7 +290,7 @@ def test_text_proto_writes_updates_and_what_a_read_returned(tmp_path: Path) -> N
         assert control.read_table("l2")[0].action.args == {"port": 3}
 
 
-def test_text_proto_names_the_line_that_it_is_refused_for(tmp_path: Path) -> None:
+def test_text_proto_names_the_line_that_it_is_refused_for(tmp_path):
     path = tmp_path / "entries.txtpb"
     path.write_text("updates { }\nupdates { typo: 1 }")
     with switch() as control:
@@ -314,7 +310,7 @@ def test_text_proto_names_the_line_that_it_is_refused_for(tmp_path: Path) -> Non
 
 
 @given(st.text(st.sampled_from("{}<>[]\"'\\#:\n 01abupdatesentities_"), max_size=80))
-def test_any_text_is_updates_or_names_its_line(text: str) -> None:
+def test_any_text_is_updates_or_names_its_line(text: str):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.txtpb"
         path.write_text(text)
@@ -342,7 +338,7 @@ JSON = st.recursive(
         {}, optional={"table_entries": JSON | st.lists(JSON), "multicast_group_entries": JSON}
     )
 )
-def test_any_json_is_entries_or_names_its_line(parts: dict[str, Any]) -> None:
+def test_any_json_is_entries_or_names_its_line(parts: dict[str, Any]):
     with tempfile.TemporaryDirectory() as folder:
         file = runtime(Path(folder), **parts)
         error = error_of(lambda: file.steps(BENCH.schema))
@@ -360,7 +356,7 @@ ENTRY = st.tuples(
 
 
 @given(st.lists(ENTRY, max_size=6, unique_by=lambda entry: entry[5]))
-def test_forms_of_a_file_come_to_the_same_table(entries: list[Any]) -> None:
+def test_forms_of_a_file_come_to_the_same_table(entries: list[Any]):
     """The same ternary, range and optional matches as commands, as JSON and as text: one table."""
     lines, listed = [], []
     for value, mask, first, second, port, rank in entries:
@@ -391,7 +387,7 @@ def test_forms_of_a_file_come_to_the_same_table(entries: list[Any]) -> None:
     assert len(by_commands) == len(entries) + 1
 
 
-def test_text_without_end_of_string_is_refused_at_once(tmp_path: Path) -> None:
+def test_text_without_end_of_string_is_refused_at_once(tmp_path):
     """Each of its quotes would look for the end again: hours."""
     path = tmp_path / "entries.txtpb"
     path.write_text('updates { "' + 1_000_000 * '\\"')

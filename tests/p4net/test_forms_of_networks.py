@@ -50,7 +50,7 @@ def entries(network: P4Network, switch: str) -> list[str]:
     return commands
 
 
-def test_exercise_of_2018_has_derived_addresses(tmp_path: Path) -> None:
+def test_exercise_of_2018_has_derived_addresses(tmp_path):
     folder = folder_of(tmp_path / "old")
     network = json.loads((FILES / "exercise-2018.json").read_text())
     del network["switches"]["s1"]["runtime_json"]
@@ -72,7 +72,7 @@ def test_exercise_of_2018_has_derived_addresses(tmp_path: Path) -> None:
     assert entries(exercise, "s1") == ["< s1.txt"]
 
 
-def test_host_with_two_links_sends_by_the_first_and_takes_of_both(tmp_path: Path) -> None:
+def test_host_with_two_links_sends_by_the_first_and_takes_of_both(tmp_path):
     with VirtualP4(two_links(tmp_path / "two")) as network:
         for src, dst in (("h1", "h2"), ("h2", "h1")):
             network.send(src, 0.0, udp(network.value, src, dst, b"hello"))
@@ -91,8 +91,8 @@ def test_host_with_two_links_sends_by_the_first_and_takes_of_both(tmp_path: Path
     ],
 )
 def test_ports_of_p4_utils_follow_the_names_of_links(
-    tmp_path: Path, old: bool, port1: int | None, ports: dict[int, str]
-) -> None:
+    tmp_path, old: bool, port1: int | None, ports: dict[int, str]
+):
     """As the topology.json has them that p4-utils writes; before 2021 they followed the file."""
     folder = folder_of(tmp_path / "ports")
     between: list[Any] = ["s2", "s1"] if port1 else ["s1", "s2"]
@@ -113,7 +113,7 @@ def test_ports_of_p4_utils_follow_the_names_of_links(
     assert {port: topology.peer("s2", port).node for port in topology.ports("s2")} == ports
 
 
-def test_exercise_of_2018_has_hosts_that_only_links_name(tmp_path: Path) -> None:
+def test_exercise_of_2018_has_hosts_that_only_links_name(tmp_path):
     """run_exercise.py made hosts of links, whatever the list had."""
     folder = folder_of(tmp_path / "old")
     (folder / "topology.json").write_text(
@@ -134,9 +134,7 @@ table_add routes forward 10.0.2.0/24 => 00:00:0a:00:02:03 {}
 """
 
 
-def test_p4app_of_p4_utils_runs_as_it_lies(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_p4app_of_p4_utils_runs_as_it_lies(tmp_path, capsys):
     folder = folder_of(tmp_path / "app", "p4app.json")
     (folder / "s1-commands.txt").write_text(ROUTES.format(3))
     exercise = read_exercise(folder)
@@ -165,8 +163,8 @@ def test_p4app_of_p4_utils_runs_as_it_lies(
     ],
 )
 def test_strategy_of_p4_utils_gives_addresses(
-    tmp_path: Path, strategy: str, ip: str, prefix: int, gateway: str | None
-) -> None:
+    tmp_path, strategy: str, ip: str, prefix: int, gateway: str | None
+):
     folder = folder_of(tmp_path / "app")
     network = json.loads((FILES / "p4app.json").read_text())
     network["topology"]["assignment_strategy"] = strategy
@@ -183,7 +181,7 @@ def test_strategy_of_p4_utils_gives_addresses(
     assert (exercise.switches["s1"].cpu_port, exercise.switches["s2"].cpu_port) == (4, 0)
 
 
-def test_host_keeps_the_addresses_of_its_file(tmp_path: Path) -> None:
+def test_host_keeps_the_addresses_of_its_file(tmp_path):
     folder = folder_of(tmp_path / "app")
     network = json.loads((FILES / "p4app.json").read_text())
     network["topology"]["hosts"]["h3"] = {
@@ -197,7 +195,7 @@ def test_host_keeps_the_addresses_of_its_file(tmp_path: Path) -> None:
     assert exercise.host("h3").commands[0] == "route add default gw 10.0.9.1 dev eth0"
 
 
-def test_topology_that_p4_utils_wrote_runs_alone_and_behind_its_p4app(tmp_path: Path) -> None:
+def test_topology_that_p4_utils_wrote_runs_alone_and_behind_its_p4app(tmp_path):
     folder = folder_of(tmp_path / "written")
     shutil.copy(FILES / "p4-utils-written.json", folder / "topology.json")
     (folder / "s1-commands.txt").write_text("")
@@ -215,7 +213,7 @@ def test_topology_that_p4_utils_wrote_runs_alone_and_behind_its_p4app(tmp_path: 
     assert len(read_exercise(folder).topology.hosts) == 3
 
 
-def test_p4app_fills_tables_by_itself(tmp_path: Path) -> None:
+def test_p4app_fills_tables_by_itself(tmp_path):
     """Its automatic entries, by the rule that they are made by; a list of entries stands before
     them."""
     folder = folder_of(tmp_path / "p4app")
@@ -243,7 +241,7 @@ def test_p4app_fills_tables_by_itself(tmp_path: Path) -> None:
     assert entries(exercise, "s2")[0] == "table_set_default routes drop"
 
 
-def test_p4app_of_one_switch_has_its_number_of_hosts(tmp_path: Path) -> None:
+def test_p4app_of_one_switch_has_its_number_of_hosts(tmp_path):
     folder = folder_of(tmp_path / "p4app")
     target = {"num-hosts": 3, "switch-config": "router.config"}
     (folder / "p4app.json").write_text(
@@ -280,16 +278,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("network", "why"), REFUSED, ids=[why[:20] for _, why in REFUSED])
-def test_network_is_refused_with_file_line_and_reason(
-    tmp_path: Path, network: dict[str, Any], why: str
-) -> None:
+def test_network_is_refused_with_file_line_and_reason(tmp_path, network: dict[str, Any], why: str):
     folder = folder_of(tmp_path / "app")
     (folder / "p4app.json").write_text(json.dumps(network))
     with pytest.raises((FormatError, P4NetError), match=rf"p4app.json:1: .*{why}"):
         read_exercise(folder)
 
 
-def test_folder_with_two_networks_names_both(tmp_path: Path) -> None:
+def test_folder_with_two_networks_names_both(tmp_path):
     folder = folder_of(tmp_path / "app")
     for name in ("a", "b"):
         shutil.copy(FILES / "p4app.json", folder / f"{name}.json")
@@ -300,7 +296,7 @@ def test_folder_with_two_networks_names_both(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["topology.json", "p4app.json"])
-def test_network_with_a_fault_goes_before_others_of_its_folder(tmp_path: Path, name: str) -> None:
+def test_network_with_a_fault_goes_before_others_of_its_folder(tmp_path, name: str):
     folder = folder_of(tmp_path / "app")
     shutil.copy(FILES / "p4app.json", folder / "old.json")
     (folder / name).write_text('{"hosts": {')

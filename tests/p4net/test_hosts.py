@@ -16,7 +16,7 @@ from pcn.p4net.packets import udp
 
 
 @pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> P4Network:
+def network(tmp_path_factory) -> P4Network:
     return exercise(tmp_path_factory.mktemp("hosts"))
 
 
@@ -50,13 +50,11 @@ ROUTES = [
 
 
 @pytest.mark.parametrize(("route", "neighbour", "mac"), ROUTES)
-def test_next_hop_follows_from_commands(
-    network: P4Network, route: str, neighbour: str, mac: str
-) -> None:
+def test_next_hop_follows_from_commands(network: P4Network, route: str, neighbour: str, mac: str):
     assert mac_of(with_commands(network, route, neighbour), "h1", IPS["h2"]).endswith(mac)
 
 
-def test_longest_prefix_decides_the_next_hop(network: P4Network) -> None:
+def test_longest_prefix_decides_the_next_hop(network: P4Network):
     commands = [
         "ip route add default via 10.0.1.1",
         *("ip route add 10.0.2.0/24 via 10.0.1.3", "ip route add 10.0.0.0/16 via 10.0.1.2"),
@@ -79,9 +77,7 @@ def test_longest_prefix_decides_the_next_hop(network: P4Network) -> None:
         (["ip route add 'x"], "isn't understood"),
     ],
 )
-def test_next_hop_is_refused_with_the_command(
-    network: P4Network, commands: list[str], why: str
-) -> None:
+def test_next_hop_is_refused_with_the_command(network: P4Network, commands: list[str], why: str):
     with pytest.raises(P4NetError, match=why):
         mac_of(with_commands(network, *commands), "h1", IPS["h2"])
 
@@ -91,7 +87,7 @@ def test_next_hop_is_refused_with_the_command(
 )
 def test_datagram_is_what_scapy_writes(
     network: P4Network, payload: bytes, tos: int, port: int, ttl: int
-) -> None:
+):
     frame = udp(network, "h1", "h3", payload, sport=port, dport=53, tos=tos, ttl=ttl)
     expected = (
         Ether(dst="08:00:00:00:01:00", src=MACS["h1"])

@@ -7,7 +7,6 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from import_scripts import NOBODY, PAIR, Scripts, as_user
@@ -19,9 +18,7 @@ from pcn.p4net.importing.record import NetworkRecord, RecordError
 
 
 @pytest.fixture
-def scripts(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Scripts]:
+def scripts(monkeypatch, capsys) -> Iterator[Scripts]:
     as_user(monkeypatch)
     with shared_folder() as folder:
         (folder / "router.json").touch()
@@ -34,7 +31,7 @@ def printed_by(scripts: Scripts, code: str) -> str:
     return scripts.imported(f"{PAIR}net.start()\n{code}")[1]
 
 
-def test_script_reaches_no_network(scripts: Scripts) -> None:
+def test_script_reaches_no_network(scripts: Scripts):
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         port = server.getsockname()[1]
@@ -51,9 +48,7 @@ def test_script_reaches_no_network(scripts: Scripts) -> None:
     assert "[(1, 'lo')]" in printed
 
 
-def test_script_sees_three_variables_of_the_environment(
-    scripts: Scripts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_script_sees_three_variables_of_the_environment(scripts: Scripts, monkeypatch):
     monkeypatch.setenv("PCN_TOKEN", "secret")
     monkeypatch.setenv("LANG", "C.UTF-8")
     printed = printed_by(scripts, "import os\nprint(sorted(os.environ))\n")
@@ -61,9 +56,7 @@ def test_script_sees_three_variables_of_the_environment(
 
 
 @pytest.mark.parametrize("uid", ["", "0", "x"])
-def test_script_is_never_run_as_root(
-    scripts: Scripts, monkeypatch: pytest.MonkeyPatch, uid: str
-) -> None:
+def test_script_is_never_run_as_root(scripts: Scripts, monkeypatch, uid: str):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_UID", uid)
     line = scripts.refused("open('ran', 'w')\n")
@@ -75,7 +68,7 @@ def test_script_is_never_run_as_root(
 
 
 @pytest.mark.root
-def test_script_under_sudo_is_the_user_s(scripts: Scripts) -> None:
+def test_script_under_sudo_is_the_user_s(scripts: Scripts):
     printed = printed_by(
         scripts,
         "import os\nopen('mine', 'w').close()\nprint(os.getresuid(), os.getresgid())\n"
@@ -87,14 +80,12 @@ def test_script_under_sudo_is_the_user_s(scripts: Scripts) -> None:
     assert printed.splitlines() == [f"{numbers} {numbers}", "stays"]
 
 
-def test_script_without_an_end_is_ended(scripts: Scripts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_script_without_an_end_is_ended(scripts: Scripts, monkeypatch):
     monkeypatch.setattr(sandbox, "SECONDS", 1)
     assert scripts.refused("while True:\n    pass\n").endswith("network.py was ended after 1 s")
 
 
-def test_network_of_a_script_without_an_end_stays(
-    scripts: Scripts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_network_of_a_script_without_an_end_stays(scripts: Scripts, monkeypatch):
     monkeypatch.setattr(sandbox, "SECONDS", 2)
     out, errors = scripts.imported(PAIR + "net.start()\nwhile True:\n    pass\n")
     assert out.endswith("2 hosts, 1 switch, 2 links\n")
@@ -102,9 +93,7 @@ def test_network_of_a_script_without_an_end_stays(
 
 
 @pytest.mark.parametrize("end", ["", "import os\nos._exit(0)\n", "while True:\n    pass\n"])
-def test_children_of_a_script_end_with_it(
-    scripts: Scripts, monkeypatch: pytest.MonkeyPatch, end: str
-) -> None:
+def test_children_of_a_script_end_with_it(scripts: Scripts, monkeypatch, end: str):
     """Each holds a lock that the system takes from it when it ends."""
     monkeypatch.setattr(sandbox, "SECONDS", 2)
     locked = scripts.folder / "locked"
@@ -131,16 +120,16 @@ os.read(ready, 1)
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_output_of_a_script_is_bounded(scripts: Scripts) -> None:
+def test_output_of_a_script_is_bounded(scripts: Scripts):
     printed = printed_by(scripts, "for _ in range(200):\n    print('x' * 65536)\n")
     assert len(printed) <= 64 * 1024 + 1
 
 
-def test_memory_of_a_script_is_bounded(scripts: Scripts) -> None:
+def test_memory_of_a_script_is_bounded(scripts: Scripts):
     assert "network.py:1: MemoryError" in scripts.refused("bytearray(3 << 30)\n")
 
 
-def test_programs_that_a_script_starts_are_not_run(scripts: Scripts) -> None:
+def test_programs_that_a_script_starts_are_not_run(scripts: Scripts):
     text = (
         PAIR
         + """
@@ -178,9 +167,7 @@ if not request["with_network"]:
 """
 
 
-def test_system_without_namespaces_refuses_the_script(
-    scripts: Scripts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_system_without_namespaces_refuses_the_script(scripts: Scripts, monkeypatch):
     monkeypatch.setattr(
         sandbox, "_command", lambda request: [sys.executable, "-c", _REFUSING, request]
     )
@@ -202,9 +189,7 @@ def test_system_without_namespaces_refuses_the_script(
     ],
     ids=["empty", "list", "text", "hosts", "deep"],
 )
-def test_report_of_another_shape_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report: str
-) -> None:
+def test_report_of_another_shape_is_refused(tmp_path, monkeypatch, report: str):
     as_user(monkeypatch)
     code = "import json, os, sys; r = json.loads(sys.argv[1])['report']; "
     code += f"os.write(r, {report.encode()!r} + b'\\n')"
@@ -213,6 +198,6 @@ def test_report_of_another_shape_is_refused(
         sandbox.run(tmp_path / "network.py")
 
 
-def test_record_of_another_shape_is_refused() -> None:
+def test_record_of_another_shape_is_refused():
     with pytest.raises(RecordError):
         NetworkRecord.of_document({"hosts": [{"name": "h1"}], "switches": [], "links": []})

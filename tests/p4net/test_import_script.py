@@ -18,9 +18,7 @@ from pcn.p4net.virtual import VirtualP4
 
 
 @pytest.fixture
-def scripts(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Scripts]:
+def scripts(monkeypatch, capsys) -> Iterator[Scripts]:
     as_user(monkeypatch)
     with shared_folder() as folder:
         for name in ("router.json", "router.p4info.txtpb"):
@@ -67,7 +65,7 @@ if __name__ == "__main__":
 )
 
 
-def test_topology_class_becomes_its_network(scripts: Scripts) -> None:
+def test_topology_class_becomes_its_network(scripts: Scripts):
     network = scripts.network(TOPO, "--", "--json", "router.json", "--count", "3")
     assert links(network) == [
         ("h1:0-s1:1", 0.0, 0.0),
@@ -83,13 +81,13 @@ def test_topology_class_becomes_its_network(scripts: Scripts) -> None:
     assert {switch.program.name for switch in network.switches.values()} == {"router"}
 
 
-def test_script_s_own_usage_error_is_its_last_line(scripts: Scripts) -> None:
+def test_script_s_own_usage_error_is_its_last_line(scripts: Scripts):
     line = scripts.refused(TOPO, "--", "--count", "3")
     assert "ended by itself: exit code 2" in line
     assert line.endswith("the following arguments are required: --json")
 
 
-def test_network_by_hand_has_mininet_s_addresses_and_ports(scripts: Scripts) -> None:
+def test_network_by_hand_has_mininet_s_addresses_and_ports(scripts: Scripts):
     text = (
         PAIR.replace("controller=None", "controller=None, autoSetMacs=True, autoStaticArp=True")
         + """
@@ -116,7 +114,7 @@ net.start()
     )
 
 
-def test_commands_of_hosts_are_routes_and_neighbours(scripts: Scripts) -> None:
+def test_commands_of_hosts_are_routes_and_neighbours(scripts: Scripts):
     text = (
         PAIR
         + """
@@ -181,7 +179,7 @@ net.startNetwork()
 
 
 @pytest.mark.parametrize("strategy", ["l2", "mixed", "l3"])
-def test_network_api_becomes_what_p4app_json_is(scripts: Scripts, strategy: str) -> None:
+def test_network_api_becomes_what_p4app_json_is(scripts: Scripts, strategy: str):
     """The same network in p4-utils' other form, by its reader."""
     for switch in ("s1", "s2"):
         (scripts.folder / f"{switch}-commands.txt").write_text("register_write threshold 0 20\n")
@@ -210,7 +208,7 @@ def test_network_api_becomes_what_p4app_json_is(scripts: Scripts, strategy: str)
     assert [len(network.switches[name].entries) for name in ("s1", "s2")] == [1, 1]
 
 
-def test_network_api_s_settings_are_the_switches(scripts: Scripts) -> None:
+def test_network_api_s_settings_are_the_switches(scripts: Scripts):
     text = (API % "l3").replace(
         "net.startNetwork()",
         """
@@ -237,7 +235,7 @@ net.net.get("h1").cmd("ip route add 10.9.0.0/16 via 10.1.1.1")
     ) in out
 
 
-def test_network_api_without_a_strategy_counts_addresses(scripts: Scripts) -> None:
+def test_network_api_without_a_strategy_counts_addresses(scripts: Scripts):
     network = scripts.network(
         (API % "l2").replace("net.l2()", 'net.setIntfIp("h2", "s1", "10.0.0.1/8")')
     )
@@ -245,7 +243,7 @@ def test_network_api_without_a_strategy_counts_addresses(scripts: Scripts) -> No
     assert hosts == {"h1": "10.0.0.2", "h2": "10.0.0.1", "h10": "10.0.0.3"}
 
 
-def test_topos_of_mn_custom_are_built(scripts: Scripts) -> None:
+def test_topos_of_mn_custom_are_built(scripts: Scripts):
     text = (
         MININET
         + """
@@ -260,7 +258,7 @@ topos = {"pair": lambda: Pair()}
     assert [link[0] for link in links(scripts.network(text))] == ["h1:0-s1:1", "h2:0-s1:2"]
 
 
-def test_switch_classes_of_a_script_give_their_program(scripts: Scripts) -> None:
+def test_switch_classes_of_a_script_give_their_program(scripts: Scripts):
     """A copy of p4_mininet.py's class, whose checks and start would end the script, is made, and
     not started."""
     text = """
@@ -301,7 +299,7 @@ subprocess.check_call("simple_switch_CLI --thrift-port 9095 < more.txt", shell=T
         assert network.written["s1"].commands == 3
 
 
-def test_links_that_are_no_tclink_have_no_rate(scripts: Scripts) -> None:
+def test_links_that_are_no_tclink_have_no_rate(scripts: Scripts):
     text = PAIR.replace("net.addLink(h1, s1)", "net.addLink(h1, s1, bw=10)") + "net.start()\n"
     assert links(scripts.network(text))[0] == ("h1:0-s1:1", 0.0, 0.0)
     out, _ = scripts.imported(text)
@@ -311,7 +309,7 @@ def test_links_that_are_no_tclink_have_no_rate(scripts: Scripts) -> None:
 @pytest.mark.parametrize(
     ("delay", "milliseconds"), [("'5ms'", 5.0), ("'250'", 0.25), ("'1.5 msec'", 1.5), ("30", 0.03)]
 )
-def test_delay_is_read_as_tc_reads_it(scripts: Scripts, delay: str, milliseconds: float) -> None:
+def test_delay_is_read_as_tc_reads_it(scripts: Scripts, delay: str, milliseconds: float):
     text = PAIR.replace("net.addLink(h1, s1)", f"net.addLink(h1, s1, cls=TCLink, delay={delay})")
     assert links(scripts.network(text + "net.start()\n"))[0][2] == pytest.approx(milliseconds)
 
@@ -319,9 +317,7 @@ def test_delay_is_read_as_tc_reads_it(scripts: Scripts, delay: str, milliseconds
 # ---- from script to run ----
 
 
-def test_router_s_script_runs_as_its_folder_does(
-    scripts: Scripts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_router_s_script_runs_as_its_folder_does(scripts: Scripts, capsys):
     shutil.copytree(EXAMPLE, scripts.folder, dirs_exist_ok=True)
     scripts.folder.chmod(0o1777)  # copytree gives it the example's
     assert run(["p4", "import", "network.py", "--quiet", "--", "--rate", "8"]) == 0
@@ -334,9 +330,7 @@ def test_router_s_script_runs_as_its_folder_does(
     assert [host["received_frames"] for host in figures[0]["hosts"]] == [2, 2, 2]
 
 
-def test_paths_are_relative_to_the_file(
-    scripts: Scripts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_paths_are_relative_to_the_file(scripts: Scripts, capsys):
     scripts.write(PAIR.replace('"router.json"', '"/home/author/router.json"') + "net.start()\n")
     out = scripts.folder / "deep" / "net.json"
     out.parent.mkdir()
@@ -345,7 +339,7 @@ def test_paths_are_relative_to_the_file(
     assert capsys.readouterr().out == f"{out}: 2 hosts, 1 switch, 2 links\n"
 
 
-def test_source_stands_for_a_program_that_isn_t_compiled(scripts: Scripts) -> None:
+def test_source_stands_for_a_program_that_isn_t_compiled(scripts: Scripts):
     (scripts.folder / "p4src").mkdir()
     shutil.copy(EXAMPLE / "router.p4", scripts.folder / "p4src" / "mine.p4")
     _, errors = scripts.imported(PAIR.replace("router.json", "build/mine.json") + "net.start()\n")
@@ -354,7 +348,7 @@ def test_source_stands_for_a_program_that_isn_t_compiled(scripts: Scripts) -> No
     assert document["switches"]["s1"]["program"] == "p4src/mine.p4"
 
 
-def test_program_that_is_nowhere_is_noted(scripts: Scripts) -> None:
+def test_program_that_is_nowhere_is_noted(scripts: Scripts):
     _, errors = scripts.imported(PAIR.replace("router.json", "build/mine.json") + "net.start()\n")
     assert errors == "note: s1: build/mine.json: no such file yet\n"
 
@@ -362,7 +356,7 @@ def test_program_that_is_nowhere_is_noted(scripts: Scripts) -> None:
 # ---- what can't be a network here ----
 
 
-def test_host_has_its_address_at_the_first_of_two_links(scripts: Scripts) -> None:
+def test_host_has_its_address_at_the_first_of_two_links(scripts: Scripts):
     text = PAIR + 's2 = net.addSwitch("s2", json_path="router.json")\n'
     text += "net.addLink(h1, s2)\nnet.addLink(s1, s2)\nnet.start()\n"
     out, _ = scripts.imported(text)
@@ -371,7 +365,7 @@ def test_host_has_its_address_at_the_first_of_two_links(scripts: Scripts) -> Non
     assert [link.far_end("h1").node for link in network.topology.host_links("h1")] == ["s1", "s2"]
 
 
-def test_commands_of_a_hosts_further_links_are_left_out(scripts: Scripts) -> None:
+def test_commands_of_a_hosts_further_links_are_left_out(scripts: Scripts):
     text = PAIR + 's2 = net.addSwitch("s2", json_path="router.json")\n'
     text += """net.addLink(h1, s2)
 net.addLink(s1, s2)
@@ -388,12 +382,12 @@ h1.cmd("ip route add 10.0.8.0/24 dev h1-eth1")
     assert host.get("mac", "") != "08:00:00:00:09:11"
 
 
-def test_host_without_a_link_is_refused(scripts: Scripts) -> None:
+def test_host_without_a_link_is_refused(scripts: Scripts):
     text = PAIR + 'net.addHost("h3")\nnet.start()\n'
     assert scripts.refused(text).endswith("h3 has no link: in `pcn p4` a host has one")
 
 
-def test_host_of_p4_utils_has_the_address_of_its_first_link(scripts: Scripts) -> None:
+def test_host_of_p4_utils_has_the_address_of_its_first_link(scripts: Scripts):
     network = scripts.network(
         """
 from p4utils.mininetlib.network_API import NetworkAPI
@@ -419,13 +413,13 @@ net.startNetwork()
     assert network.topology.peer("h1", 0).node == "s1"
 
 
-def test_script_without_a_network_is_refused(scripts: Scripts) -> None:
+def test_script_without_a_network_is_refused(scripts: Scripts):
     line = scripts.refused("print('nothing to see')\n")
     assert "builds no network" in line
     assert line.endswith("the last that it printed: nothing to see")
 
 
-def test_switches_without_a_program_are_named(scripts: Scripts) -> None:
+def test_switches_without_a_program_are_named(scripts: Scripts):
     text = PAIR + 'from mininet.node import OVSSwitch\ns2 = net.addSwitch("s2", cls=OVSSwitch)\n'
     out, _ = scripts.imported(text + "net.addLink(s1, s2)\nnet.start()\n")
     assert "left out: programs of switches, which a script doesn't name (s2 (OVSSwitch))" in out
@@ -443,13 +437,13 @@ def test_switches_without_a_program_are_named(scripts: Scripts) -> None:
         ("for a, b in {}.iteritems():\n    pass\n", "network.py:1", "has no attribute 'iteritems'"),
     ],
 )
-def test_python_2_is_refused_in_a_line(scripts: Scripts, text: str, place: str, sign: str) -> None:
+def test_python_2_is_refused_in_a_line(scripts: Scripts, text: str, place: str, sign: str):
     line = scripts.refused(text)
     assert f"{place}: this is Python 2 (" in line
     assert sign in line
 
 
-def test_python_2_of_an_imported_file_has_its_place(scripts: Scripts) -> None:
+def test_python_2_of_an_imported_file_has_its_place(scripts: Scripts):
     scripts.write("\nprint 'imported'\n", "helper.py")
     assert "helper.py:2: this is Python 2" in scripts.refused("import helper\n")
 
@@ -469,13 +463,11 @@ def test_python_2_of_an_imported_file_has_its_place(scripts: Scripts) -> None:
         ("import os\nos.kill(os.getpid(), 11)\n", "network.py"),
     ],
 )
-def test_script_s_failure_is_printed_with_its_place(
-    scripts: Scripts, text: str, reason: str
-) -> None:
+def test_script_s_failure_is_printed_with_its_place(scripts: Scripts, text: str, reason: str):
     assert reason in scripts.refused(text)
 
 
-def test_failure_after_the_start_leaves_the_network(scripts: Scripts) -> None:
+def test_failure_after_the_start_leaves_the_network(scripts: Scripts):
     out, errors = scripts.imported(PAIR + "net.start()\nint(h1.cmd('cat pid'))\n")
     assert out.endswith("2 hosts, 1 switch, 2 links\n")
     assert "ValueError: invalid literal for int()" in errors
@@ -492,12 +484,12 @@ def test_failure_after_the_start_leaves_the_network(scripts: Scripts) -> None:
         "signal.pause()\n",
     ],
 )
-def test_script_that_waits_has_ended(scripts: Scripts, end: str) -> None:
+def test_script_that_waits_has_ended(scripts: Scripts, end: str):
     _, errors = scripts.imported(PAIR + f"import os, signal, time\nnet.start()\n{end}")
     assert errors == ""
 
 
-def test_json_and_quiet_print_what_they_name(scripts: Scripts) -> None:
+def test_json_and_quiet_print_what_they_name(scripts: Scripts):
     text = PAIR + "print('built')\nnet.start()\n"
     out, errors = scripts.imported(text, "--json")
     assert json.loads(out) == {
@@ -517,7 +509,7 @@ def test_json_and_quiet_print_what_they_name(scripts: Scripts) -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=8))
-def test_any_command_is_read_or_left(command: str, host: str) -> None:
+def test_any_command_is_read_or_left(command: str, host: str):
     for part in shell.parts(command):
         shell.is_mute(part)
         known = shell.configured(part, host)
@@ -534,6 +526,6 @@ def test_any_command_is_read_or_left(command: str, host: str) -> None:
         "ip neigh add 10.0.0.1 lladdr 'a b'",
     ],
 )
-def test_command_with_more_shell_is_left(command: str) -> None:
+def test_command_with_more_shell_is_left(command: str):
     """Live, hosts' commands run as root: only words of addresses and names go there."""
     assert shell.configured(command, "h1") is None

@@ -39,7 +39,7 @@ def pair() -> P4Network:
 
 
 class Entity:
-    def __init__(self, number: int, name: str) -> None:
+    def __init__(self, number: int, name: str):
         self.id, self.name = number, name
 
 
@@ -50,7 +50,7 @@ class Entity:
         max_size=6,
     )
 )
-def test_last_part_finds_what_alone_ends_in_it(names: list[str]) -> None:
+def test_last_part_finds_what_alone_ends_in_it(names: list[str]):
     known = Names("thing", [Entity(number, name) for number, name in enumerate(names, start=1)])
     for part in {
         end for name in names for end in [name, *(name.split(".", cut)[-1] for cut in range(1, 4))]
@@ -72,7 +72,7 @@ def test_last_part_finds_what_alone_ends_in_it(names: list[str]) -> None:
         assert name == alias or name.endswith(f".{alias}")
 
 
-def test_names_that_are_there_twice_are_refused() -> None:
+def test_names_that_are_there_twice_are_refused():
     with pytest.raises(ValueError, match="two things are called 'a'"):
         Names("thing", [Entity(1, "a"), Entity(2, "a")])
     with pytest.raises(ValueError, match="two things have the id 1"):
@@ -83,7 +83,7 @@ def test_names_that_are_there_twice_are_refused() -> None:
     ("table", "names"),
     [("by_field", ("h.a.x", "h.b.x")), ("by_header", ("h.a.$valid$", "h.b.$valid$"))],
 )
-def test_entry_with_keys_of_one_last_word_reads_back(table: str, names: tuple[str, str]) -> None:
+def test_entry_with_keys_of_one_last_word_reads_back(table: str, names: tuple[str, str]):
     with VirtualP4(pair()) as network:
         switch = network.switches["s1"]
         entry = TableEntry(
@@ -107,7 +107,7 @@ def test_entry_with_keys_of_one_last_word_reads_back(table: str, names: tuple[st
             )
 
 
-def test_packet_meets_entries_of_both_pipelines() -> None:
+def test_packet_meets_entries_of_both_pipelines():
     """One control in ingress and egress: their tables and actions have whole names as aliases."""
     with VirtualP4(pair()) as network:
         switch = network.switches["s1"]
@@ -134,7 +134,7 @@ def test_packet_meets_entries_of_both_pipelines() -> None:
         assert marked.action == TableAction("E.mark.act", value=0x2222)
 
 
-def test_digest_has_an_error_by_its_name() -> None:
+def test_digest_has_an_error_by_its_name():
     with VirtualP4(pair()) as network:
         switch = network.switches["s1"]
         switch.insert([DigestEntry("learn_t", max_list_size=1)])
@@ -149,7 +149,7 @@ def test_digest_has_an_error_by_its_name() -> None:
         ]
 
 
-def test_packets_of_controllers_have_ports_by_string() -> None:
+def test_packets_of_controllers_have_ports_by_string():
     """The width of such a field is the program's: the p4info doesn't have it."""
     with VirtualP4(pair()) as network:
         switch = network.switches["s1"]
@@ -176,7 +176,7 @@ def described(**types: p4t.P4DataTypeSpec) -> Types:
     return Types(info)
 
 
-def test_types_read_what_they_write() -> None:
+def test_types_read_what_they_write():
     bits = p4t.P4DataTypeSpec(
         bitstring=p4t.P4BitstringLikeTypeSpec(bit=p4t.P4BitTypeSpec(bitwidth=8))
     )
@@ -195,7 +195,7 @@ def test_types_read_what_they_write() -> None:
         types.read(error).decode_data(p4d.P4Data(bitstring=b"\1"))
 
 
-def test_type_that_contains_itself_is_refused() -> None:
+def test_type_that_contains_itself_is_refused():
     itself = p4t.P4DataTypeSpec(struct=p4t.P4NamedType(name="outer"))
     with pytest.raises(ValueError, match="'outer' contains itself"):
         described(outer=itself).read(itself)
@@ -205,7 +205,7 @@ def test_type_that_contains_itself_is_refused() -> None:
         schema_of(info)
 
 
-def test_name_of_many_dots_has_few_ends() -> None:
+def test_name_of_many_dots_has_few_ends():
     """All ends of a name of a megabyte had terabytes."""
     name = 500_000 * "a." + "b"
     known = Names("thing", [Entity(1, name), Entity(2, "c.b")])

@@ -3,7 +3,6 @@ refusals."""
 
 import json
 import struct
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,17 +31,13 @@ def hosts(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_run_without_traffic_sends_a_datagram_between_each_pair(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_run_without_traffic_sends_a_datagram_between_each_pair(capsys):
     report = result(capsys)
     assert hosts(report) == {"h1": (2, 2), "h2": (2, 2), "h3": (2, 2)}
     assert (report["traversals"], report["dropped_by_programs"], report["inside"]) == (10, 0, 0)
 
 
-def test_run_notes_datagrams_for_which_hosts_have_no_route(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_run_notes_datagrams_for_which_hosts_have_no_route(capsys, tmp_path):
     """A kernel reports that a network is unreachable, and others are reached."""
     folder = write_exercise(tmp_path / "exercise")
     topology = json.loads((folder / "topology.json").read_text())
@@ -56,7 +51,7 @@ def test_run_notes_datagrams_for_which_hosts_have_no_route(
     assert run(["p4", "run", str(folder), "--clock", "virtual", *words]) == 1
 
 
-def test_run_counts_what_queues_refuse(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_counts_what_queues_refuse(capsys):
     """10 Mbit/s for a second into a link of 8: 250 frames too many, of which the queue holds 64."""
     report = result(capsys, "--send", "h1,h3,rate=10M,length=1000")
     (port,) = [port for port in report["ports"] if port["port"] == "s1:3"]
@@ -68,7 +63,7 @@ def test_run_counts_what_queues_refuse(capsys: pytest.CaptureFixture[str]) -> No
     assert delay_s == pytest.approx(65e-3 + 1e-3, rel=0.02)
 
 
-def test_run_is_equal_twice_and_differs_by_seed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_is_equal_twice_and_differs_by_seed(capsys):
     words = [
         "--send",
         "h1,h3,rate=5M,length=1000,times=poisson",
@@ -80,7 +75,7 @@ def test_run_is_equal_twice_and_differs_by_seed(capsys: pytest.CaptureFixture[st
     assert first["digest"] != result(capsys, *words, "--seed", "2")["digest"]
 
 
-def test_run_samples_queues_and_counts_marks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_samples_queues_and_counts_marks(capsys):
     """20 frames at once, at a byte a microsecond: 19, 18 ... 0 wait, a millisecond each. s1 has no
     threshold."""
     words = [
@@ -100,14 +95,14 @@ def test_run_samples_queues_and_counts_marks(capsys: pytest.CaptureFixture[str])
     assert [host["marked_ce_frames"] for host in report["hosts"]] == [0, 0, 0]
 
 
-def test_run_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_prints_tables(capsys):
     assert run([*RUN, "--send", "h1,h2"]) == 0
     text = capsys.readouterr().out
     assert "Ports of switches" in text
     assert "1 passes of switches, 0 dropped by programs; digest" in text
 
 
-def test_run_sends_to_addresses_and_frames_in_hex(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_sends_to_addresses_and_frames_in_hex(capsys):
     """To the router's h3 by its address: as by its name; to a group, which it drops; a frame byte
     by byte."""
     by_name = result(capsys, "--send", "h1,h3,rate=1M")
@@ -120,7 +115,7 @@ def test_run_sends_to_addresses_and_frames_in_hex(capsys: pytest.CaptureFixture[
     assert hosts(report)["h3"] == (0, 10)
 
 
-def test_run_takes_jumbo_frames_by_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_takes_jumbo_frames_by_an_option(capsys):
     words = [*RUN, "--send", "h1,h3,length=4000"]
     assert run(words) == 1
     text = "h1,h3,length=4000: a frame of 4000 bytes: 2048 is the most; --jumbo allows 9216"
@@ -129,9 +124,7 @@ def test_run_takes_jumbo_frames_by_an_option(capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["hosts"][2]["received_bytes"] == 4000
 
 
-def test_run_goes_on_behind_commands_that_fail(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_goes_on_behind_commands_that_fail(tmp_path, capsys):
     folder = write_exercise(tmp_path / "exercise", cli_input="s1-commands.txt")
     (folder / "s1-commands.txt").write_text("register_read threshold 0\nregister_read treshold 0\n")
     words = ["p4", "run", str(folder), "--clock", "virtual", "--send", "h1,h3"]
@@ -159,9 +152,7 @@ def test_run_goes_on_behind_commands_that_fail(
     assert all(line.startswith("{") for line in capsys.readouterr().out.splitlines())
 
 
-def test_script_prepares_sources_controllers_and_applications(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_script_prepares_sources_controllers_and_applications(tmp_path, capsys):
     script = tmp_path / "echo.py"
     script.write_text(
         "from pcn.p4net.packets import udp\n\n\n"
@@ -177,9 +168,7 @@ def test_script_prepares_sources_controllers_and_applications(
     assert "has no function start(network)" in capsys.readouterr().err
 
 
-def test_captures_have_each_port_and_can_be_sent_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_captures_have_each_port_and_can_be_sent_again(tmp_path, capsys):
     folder = tmp_path / "captures"
     words = ["--send", "h1,h3,rate=1M,length=500,until=50ms", "--pcap", str(folder)]
     first = result(capsys, *words)
@@ -219,16 +208,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "why"), WRONG, ids=[words for words, _ in WRONG])
-def test_wrong_traffic_is_refused_in_a_line(
-    words: str, why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_traffic_is_refused_in_a_line(words: str, why: str, capsys):
     assert run([*RUN, "--send", words]) == 1
     text = capsys.readouterr().err
     assert why in text
     assert len(text.splitlines()) == 1
 
 
-def test_options_of_the_other_clock_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_of_the_other_clock_are_refused(capsys):
     assert run([*RUN, "--name", "x"]) == 2
     assert "--name: is for the live clock alone" in capsys.readouterr().err
     assert run(["p4", "run", str(EXAMPLE), "--send", "h1,h2", "--seed", "3"]) == 2
@@ -242,7 +229,7 @@ WORD = st.one_of(
 
 
 @given(st.lists(WORD, max_size=5).map(",".join))
-def test_any_words_are_traffic_or_one_line(text: str) -> None:
+def test_any_words_are_traffic_or_one_line(text: str):
     error = error_of(lambda: sending.read(text))
     assert (
         len(error.splitlines()) <= 1 + text.count("\n") + text.count("\r")

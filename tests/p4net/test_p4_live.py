@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import forks
 import needs
@@ -31,7 +30,7 @@ NAME = "p4-live-test"
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P4Live]:
+def live(tmp_path_factory) -> Iterator[P4Live]:
     """The router's network, with the usual host commands, and one that fails."""
     value = read_exercise(EXAMPLE)
     host = value.host("h2")
@@ -49,7 +48,7 @@ def inside(live: P4Live, node: str, *command: str) -> str:
     return done.stdout
 
 
-def test_hosts_have_kernel_interfaces_by_their_commands(live: P4Live) -> None:
+def test_hosts_have_kernel_interfaces_by_their_commands(live: P4Live):
     text = inside(live, "h1", "ip", "-4", "address", "show", "eth0")
     assert "inet 10.0.1.1/24" in text
     assert "default via 10.0.1.254 dev eth0" in inside(live, "h1", "ip", "route")
@@ -59,7 +58,7 @@ def test_hosts_have_kernel_interfaces_by_their_commands(live: P4Live) -> None:
     assert [note.partition(":")[0] for note in live.notes] == ["h2"]
 
 
-def test_ping_crosses_the_links_with_their_delay(live: P4Live) -> None:
+def test_ping_crosses_the_links_with_their_delay(live: P4Live):
     """1 ms each way, at least, between the switches."""
     needs.program("ping", needs.PING)
     near = inside(live, "h1", "ping", "-c", "2", "-i", "0.2", IPS["h2"])
@@ -70,7 +69,7 @@ def test_ping_crosses_the_links_with_their_delay(live: P4Live) -> None:
     assert "ttl=62" in far
 
 
-def test_controller_finds_switches_at_tcp_ports_from_device_0_on(live: P4Live) -> None:
+def test_controller_finds_switches_at_tcp_ports_from_device_0_on(live: P4Live):
     """The role is free: a client becomes primary with the lowest election id."""
     for device_id, name in enumerate(("s1", "s2")):
         with SwitchClient.connect(name, f"127.0.0.1:{50051 + device_id}", device_id) as client:
@@ -81,7 +80,7 @@ def test_controller_finds_switches_at_tcp_ports_from_device_0_on(live: P4Live) -
             assert client.read_counter("forwarded", 1).packets > before
 
 
-def test_record_serves_other_commands(live: P4Live) -> None:
+def test_record_serves_other_commands(live: P4Live):
     record = records.load(NAME)
     assert record is not None
     assert (record.state, record.program, record.nodes["h1"].interfaces) == (
@@ -93,9 +92,7 @@ def test_record_serves_other_commands(live: P4Live) -> None:
     assert (done.returncode, done.stdout.split()[0].partition("@")[0]) == (0, "eth0"), done.stderr
 
 
-def test_commands_of_links_and_captures_find_a_hosts_interface(
-    live: P4Live, tmp_path: Path
-) -> None:
+def test_commands_of_links_and_captures_find_a_hosts_interface(live: P4Live, tmp_path):
     """It has the kernel's name, and the one that all hosts of networks have."""
     for up in (False, True):
         assert [state.up for state in links.set_link(live, "h1", "s1", up=up)] == [up]
@@ -114,7 +111,7 @@ def test_commands_of_links_and_captures_find_a_hosts_interface(
         assert capturing.wait(LIMIT_S) == 0
 
 
-def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live: P4Live) -> None:
+def test_command_holds_the_network_until_it_is_interrupted(tmp_path, live: P4Live):
     """While another one has its ports, it names that in an error; a network of the same name,
     too."""
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1] / "src")}
@@ -155,7 +152,7 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live:
     assert f"{NAME}-2" not in records.names()
 
 
-def test_queues_have_depths_and_rates_of_command_files(tmp_path: Path) -> None:
+def test_queues_have_depths_and_rates_of_command_files(tmp_path):
     """Towards h1 a packet leaves s1 each second, and one waits: most of 20 answers find no room."""
     needs.program("ping", needs.PING)
     folder = write_exercise(tmp_path / "exercise", cli_input="commands")
@@ -173,7 +170,7 @@ def test_queues_have_depths_and_rates_of_command_files(tmp_path: Path) -> None:
         assert "20 received" in inside(network, "h2", "ping", "-c", "20", "-i", "0.01", IPS["h3"])
 
 
-def test_live_network_writes_steps_and_captures(tmp_path: Path) -> None:
+def test_live_network_writes_steps_and_captures(tmp_path):
     """A ping's ways through both switches, there and back, and its frames at all ports. BMv2's
     tools reach the switches meanwhile."""
     needs.program("ping", needs.PING)

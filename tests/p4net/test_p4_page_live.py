@@ -54,7 +54,7 @@ def page_of_router(folder: Path, *words: str) -> Iterator[str]:
     assert NAME not in records.names()
 
 
-def ping(lab: Attached, src: str, dst: str, count: int) -> None:
+def ping(lab: Attached, src: str, dst: str, count: int):
     """Sends requests; answers may be late."""
     words = ["ping", "-c", str(count), "-i", "0.01", "-W", "0.1", IPS[dst]]
     enter = ["nsenter", "-t", str(lab.record.nodes[src].shell.pid), "-n"]
@@ -75,7 +75,7 @@ def octets(lab: Attached) -> dict[str, int]:
     }
 
 
-def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path: Path) -> None:
+def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path):
     with page_of_router(tmp_path, "--web", "--control") as url, attach(NAME) as lab:
         chromium.open(url, 1400)
         ping(lab, "h1", "h3", 40)
@@ -116,7 +116,7 @@ def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path
             assert violations(chromium) == []
 
 
-def test_looks_at_live_p4_network_add_up_to_its_counters(tmp_path: Path) -> None:
+def test_looks_at_live_p4_network_add_up_to_its_counters(tmp_path):
     """To the byte, and the page is read-only without --control."""
     with page_of_router(tmp_path, "--web") as url, attach(NAME) as lab:
         sent: dict[str, float] = {}
@@ -149,9 +149,7 @@ def test_looks_at_live_p4_network_add_up_to_its_counters(tmp_path: Path) -> None
             urllib.request.urlopen(request)
 
 
-def test_page_that_ends_leaves_its_network_up(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_page_that_ends_leaves_its_network_up(tmp_path, capfd):
     """A page that can't read a switch any more reports it."""
     with page_of_router(tmp_path, "--web") as url, attach(NAME) as lab:
         switch = lab.record.nodes["s2"].process

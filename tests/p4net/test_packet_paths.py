@@ -3,7 +3,6 @@ refusals."""
 
 import json
 from functools import lru_cache
-from pathlib import Path
 
 import pytest
 from exercise import EXAMPLE
@@ -41,13 +40,13 @@ def places(first: Hop) -> list[str]:
     return [f"{hop.switch}:{hop.port}" for hop in first.later()]
 
 
-def test_way_goes_from_switch_to_switch() -> None:
+def test_way_goes_from_switch_to_switch():
     first_hops, _ = ways((0.0, "h1", "h3", 10), (0.1, "h3", "h2", 10), (0.2, "h1", "h2", 10))
     assert [places(way) for way in first_hops] == [["s1:1", "s2:1"], ["s2:2", "s1:3"], ["s1:1"]]
     assert [way.departures[0].port for way in first_hops] == [3, 1, 2]
 
 
-def test_queue_times_are_those_of_the_link() -> None:
+def test_queue_times_are_those_of_the_link():
     """At once, 1,000 bytes each at 8 Mbit/s: the n-th waits n - 1 milliseconds."""
     first_hops, _ = ways(*[(0.0, "h1", "h3", 1000 - 42)] * 5)
     waits = []
@@ -58,12 +57,12 @@ def test_queue_times_are_those_of_the_link() -> None:
     assert [way.departures[0].queued.fields["enq_qdepth"] for way in first_hops] == [0, 0, 1, 2, 3]
 
 
-def test_interrupt_ends_a_traced_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_ends_a_traced_run_at_once(monkeypatch):
     """Ctrl-C comes while the engine waits for room: no step of that switch is decoded after it."""
     monkeypatch.setattr(tracer, "MOST_BYTES", 1 << 16)
     calls: list[Step] = []
 
-    def interrupted(_switch: str, step: Step) -> None:
+    def interrupted(_switch: str, step: Step):
         calls.append(step)
         raise KeyboardInterrupt
 
@@ -75,7 +74,7 @@ def test_interrupt_ends_a_traced_run_at_once(monkeypatch: pytest.MonkeyPatch) ->
         assert len(calls) <= len(network.topology.switches)
 
 
-def test_equal_frames_keep_their_order() -> None:
+def test_equal_frames_keep_their_order():
     """All frames are equal; each way has the hop that follows by time."""
     first_hops, _ = ways(*[(n * 1e-4, "h1", "h3", 20) for n in range(30)])
     arrived = [[hop.received.time_ns for hop in way.later()] for way in first_hops]
@@ -84,7 +83,7 @@ def test_equal_frames_keep_their_order() -> None:
     assert len({times[1] - times[0] for times in arrived}) == 1
 
 
-def test_packet_that_a_queue_refuses_has_no_egress(capsys: pytest.CaptureFixture[str]) -> None:
+def test_packet_that_a_queue_refuses_has_no_egress(capsys):
     assert run([*TRACE, "--send", "h1,h3,rate=1G,length=1000,until=800us"]) == 0
     text = capsys.readouterr().out
     assert text.count("didn't come to egress: the queue was full") == 100 - 65
@@ -111,7 +110,7 @@ def bench(action: str, **arguments: int) -> tuple[list[str], dict[str, object]]:
         return list(lines(1, way, network.topology, steps=False)), dict(whole(network))
 
 
-def test_clone_has_its_own_parse_and_tables() -> None:
+def test_clone_has_its_own_parse_and_tables():
     text, counts = bench("mirror", port=2)
     clone = text.index("    clone of ingress")
     assert [line.split() for line in text if "headers" in line] == [["headers", "ethernet"]] * 2
@@ -141,14 +140,14 @@ def test_clone_has_its_own_parse_and_tables() -> None:
 )
 def test_packet_without_a_way_on_is_counted_and_shown_by_its_reason(
     action: str, arguments: dict[str, int], counts: tuple[int, int, int], line: str
-) -> None:
+):
     text, report = bench(action, **arguments)
     names = ("dropped_by_programs", "for_ports_without_link", "for_unknown_groups")
     assert tuple(report[name] for name in names) == counts
     assert any(line in shown for shown in text)
 
 
-def test_ways_are_chosen_by_number_place_and_header(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ways_are_chosen_by_number_place_and_header(capsys):
     def chosen(*words: str) -> list[str]:
         assert run([*TRACE, *words]) == 0
         return [
@@ -168,16 +167,14 @@ def test_ways_are_chosen_by_number_place_and_header(capsys: pytest.CaptureFixtur
     )
 
 
-def test_steps_are_those_of_a_switch_s_log(capsys: pytest.CaptureFixture[str]) -> None:
+def test_steps_are_those_of_a_switch_s_log(capsys):
     assert run([*TRACE, "--send", "h1,h2", "--steps"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert "[0.0] [cxt 0] Parser 'parser' entering state 'parse_ipv4'" in lines
     assert "[0.0] [cxt 0] Transmitting packet of size 60 out of port 2" in lines
 
 
-def test_files_of_switches_are_ways_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_switches_are_ways_again(tmp_path, capsys):
     path = tmp_path / "steps"
     assert run([*TRACE, "--send", "h1,h3", "--json", str(path)]) == 0
     first_hops, topology = ways((0.0, "h1", "h3", 18))
@@ -196,7 +193,7 @@ def test_files_of_switches_are_ways_again(
 @pytest.mark.parametrize(
     "text", ["x", "{}", "[1]", '{"switch":"0","packet":1,"time_ns":2,"step":"no"}', "5"]
 )
-def test_file_of_something_else_is_refused_by_line(text: str, tmp_path: Path) -> None:
+def test_file_of_something_else_is_refused_by_line(text: str, tmp_path):
     path = tmp_path / "steps"
     path.write_text(text)
     assert error_of(lambda: read([path], {})) == (
@@ -217,7 +214,7 @@ def test_file_of_something_else_is_refused_by_line(text: str, tmp_path: Path) ->
         "[" * 100_000,
     ],
 )
-def test_step_with_other_fields_than_its_kind_s_is_refused(text: str, tmp_path: Path) -> None:
+def test_step_with_other_fields_than_its_kind_s_is_refused(text: str, tmp_path):
     path = tmp_path / "steps"
     path.write_text(text)
     assert "line 1: no step of a packet" in error_of(lambda: read([path], {}))
@@ -247,7 +244,7 @@ def recirculated(packet: int, time_ns: int, came: str = "recirculated") -> list[
     ]
 
 
-def test_packet_that_comes_back_for_long_has_one_way() -> None:
+def test_packet_that_comes_back_for_long_has_one_way():
     recorded, topology = Ways(), read_exercise(EXAMPLE).topology
     for number in range(1, 3001):
         for step in recirculated(number, number, "normal" if number == 1 else "recirculated"):
@@ -258,14 +255,12 @@ def test_packet_that_comes_back_for_long_has_one_way() -> None:
 
 
 @pytest.mark.parametrize("option", ["--strict", "--jumbo", "--seed=2", "--for=1ms"])
-def test_option_of_a_run_is_refused_beside_logs(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_option_of_a_run_is_refused_beside_logs(option: str, tmp_path, capsys):
     assert run([*TRACE, "--logs", str(tmp_path), option]) == 2
     assert f"{option.partition('=')[0]}: not beside --logs" in capsys.readouterr().err
 
 
-def test_visit_does_not_follow_from_itself() -> None:
+def test_visit_does_not_follow_from_itself():
     recorded, topology = Ways(), read_exercise(EXAMPLE).topology
     for step in recirculated(1, 5):
         recorded.take("s1", step)
@@ -273,9 +268,7 @@ def test_visit_does_not_follow_from_itself() -> None:
     assert list(way.later()) == [way]
 
 
-def test_wrong_filters_are_refused_in_a_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_filters_are_refused_in_a_line(tmp_path, capsys):
     for words, why in (
         (
             ["--match", "ipv4.dst=1"],
@@ -294,7 +287,7 @@ def test_wrong_filters_are_refused_in_a_line(
 
 
 @given(st.sets(st.integers(1, 4)))
-def test_lost_frames_end_their_ways_alone(gone: set[int]) -> None:
+def test_lost_frames_end_their_ways_alone(gone: set[int]):
     """Steps without some of the second switch's visits: those ways end there, the others stay
     whole."""
     recorded = Ways()
@@ -320,7 +313,7 @@ def four_packets() -> list[tuple[str, Step]]:
     return steps
 
 
-def test_json_of_a_step_is_one_line() -> None:
+def test_json_of_a_step_is_one_line():
     first_hops, _ = ways((0.0, "h1", "h2", 10))
     for step in first_hops[0].steps:
         text = json_lines.line("s1", step)

@@ -2,7 +2,6 @@
 
 import json
 import struct
-from pathlib import Path
 
 import pytest
 from exercise import exercise, write_exercise
@@ -18,14 +17,12 @@ ROUTER_PASSES = {("h1", "h2"): 1, ("h1", "h3"): 2}
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> P4Network:
+def network(tmp_path) -> P4Network:
     return exercise(tmp_path)
 
 
 @pytest.mark.parametrize(("pair", "passes"), ROUTER_PASSES.items())
-def test_round_trip_is_that_of_the_links(
-    network: P4Network, pair: tuple[str, str], passes: int
-) -> None:
+def test_round_trip_is_that_of_the_links(network: P4Network, pair: tuple[str, str], passes: int):
     """Links of hosts have 10 Gbit/s and no latency; s1 to s2 has 100 Mbit/s and 1 us."""
     length = 1000
     with VirtualP4(network) as simulation:
@@ -38,7 +35,7 @@ def test_round_trip_is_that_of_the_links(
         assert summary["rtt_least_s"] == pytest.approx(2 * one_way_s, abs=2e-9)
 
 
-def test_frames_are_those_of_icmp(network: P4Network) -> None:
+def test_frames_are_those_of_icmp(network: P4Network):
     with VirtualP4(network) as simulation:
         ping(simulation, "h1", "h2", count=2)
         simulation.run(until_s=5.0)
@@ -58,7 +55,7 @@ def test_frames_are_those_of_icmp(network: P4Network) -> None:
     assert all(frame[22] == 63 for frame in requests + replies)  # one router
 
 
-def test_pings_beside_each_other_get_their_own_answers(network: P4Network) -> None:
+def test_pings_beside_each_other_get_their_own_answers(network: P4Network):
     with VirtualP4(network) as simulation:
         first, second, back = (
             ping(simulation, "h1", "h2"),
@@ -87,7 +84,7 @@ def damaged(network: P4Network) -> dict[str, bytes]:
     }
 
 
-def test_host_answers_whole_requests_alone(network: P4Network) -> None:
+def test_host_answers_whole_requests_alone(network: P4Network):
     """What a router forwards of them is not answered, but the one of the ping itself is."""
     with VirtualP4(network) as simulation:
         echoes = ping(simulation, "h1", "h2")
@@ -109,14 +106,12 @@ def test_host_answers_whole_requests_alone(network: P4Network) -> None:
 )
 def test_ping_that_can_not_be_sent_is_refused(
     network: P4Network, options: dict[str, float], message: str
-) -> None:
+):
     with VirtualP4(network) as simulation, pytest.raises(P4NetError, match=message):
         ping(simulation, "h1", "h2", **options)
 
 
-def test_command_waits_for_pings_beyond_its_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_waits_for_pings_beyond_its_time(tmp_path, capsys):
     """A request a second, of a run of one second."""
     folder = write_exercise(tmp_path / "exercise")
     assert (
@@ -128,7 +123,7 @@ def test_command_waits_for_pings_beyond_its_time(
     assert printed["inside"] == 0
 
 
-def test_command_prints_round_trips(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_round_trips(tmp_path, capsys):
     folder = write_exercise(tmp_path / "exercise")
     words = ["p4", "run", str(folder), "--clock", "virtual", "--send", "h1,h3,ping=2,every=10ms"]
     assert run([*words, "--json"]) == 0

@@ -1,7 +1,6 @@
 """A program without a network: `pcn p4 run x.p4` and `x.json`."""
 
 import json
-from pathlib import Path
 
 import pytest
 from exercise import EXAMPLE, write_exercise
@@ -17,7 +16,7 @@ from pcn.p4net.virtual import VirtualP4
 ROUTER, BENCH = EXAMPLE / "router.json", PROGRAMS / "bench.json"
 
 
-def test_program_runs_at_one_switch_whose_hosts_need_no_arp() -> None:
+def test_program_runs_at_one_switch_whose_hosts_need_no_arp():
     with VirtualP4(network_at(BENCH, hosts=4)) as network:
         assert [host.ip for host in network.topology.hosts] == [
             f"10.0.0.{number}" for number in range(1, 5)
@@ -34,7 +33,7 @@ def test_program_runs_at_one_switch_whose_hosts_need_no_arp() -> None:
         assert list(network.arp.unanswered()) == []
 
 
-def test_program_runs_at_all_switches_of_a_topology() -> None:
+def test_program_runs_at_all_switches_of_a_topology():
     network = network_at(ROUTER, topology="dumbbell")
     assert [switch.device_id for switch in network.topology.switches] == list(
         range(len(network.switches))
@@ -43,7 +42,7 @@ def test_program_runs_at_all_switches_of_a_topology() -> None:
     assert not network.unlimited
 
 
-def test_command_runs_a_program_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_runs_a_program_alone(capsys):
     words = ["p4", "run", str(ROUTER), "--clock", "virtual", "--json"]
     assert run([*words, "--hosts", "3"]) == 0
     report = json.loads(capsys.readouterr().out)
@@ -54,9 +53,7 @@ def test_command_runs_a_program_alone(capsys: pytest.CaptureFixture[str]) -> Non
     assert "packets: 1" in capsys.readouterr().out
 
 
-def test_command_runs_a_packed_program_by_its_plain_name(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_command_runs_a_packed_program_by_its_plain_name(capsys):
     assert not BENCH.exists()
     assert run(["p4", "run", str(BENCH), "--clock", "virtual", "--hosts", "2"]) == 0
     assert "digest" in capsys.readouterr().out
@@ -73,14 +70,12 @@ def test_command_runs_a_packed_program_by_its_plain_name(
         ({"hosts": 0}, "0 hosts: from 1 to 254 are possible"),
     ],
 )
-def test_options_of_a_program_alone_exclude_each_other(
-    options: dict[str, object], why: str
-) -> None:
+def test_options_of_a_program_alone_exclude_each_other(options: dict[str, object], why: str):
     with pytest.raises(P4NetError, match=why):
         network_at(ROUTER, **options)
 
 
-def test_network_takes_no_options_of_a_program_alone(tmp_path: Path) -> None:
+def test_network_takes_no_options_of_a_program_alone(tmp_path):
     folder = write_exercise(tmp_path / "exercise")
     for place in (folder, folder / "topology.json"):
         with pytest.raises(

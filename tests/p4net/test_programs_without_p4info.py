@@ -59,7 +59,7 @@ def named(schema: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_p4info_of_json_names_what_p4c_names(path: Path, tmp_path: Path) -> None:
+def test_p4info_of_json_names_what_p4c_names(path: Path, tmp_path):
     (tmp_path / path.name).write_bytes(packed.read_bytes(path))
     alone, beside = Program.find(str(tmp_path / path.name)), Program.find(str(path))
     assert alone.p4info is None
@@ -67,14 +67,14 @@ def test_p4info_of_json_names_what_p4c_names(path: Path, tmp_path: Path) -> None
     assert named(alone.schema) == named(beside.schema)
 
 
-def test_json_that_is_no_program_is_refused_by_its_name(tmp_path: Path) -> None:
+def test_json_that_is_no_program_is_refused_by_its_name(tmp_path):
     path = tmp_path / "x.json"
     path.write_text("{}")
     with pytest.raises(ProgramError, match=rf"^{path}: "):
         _ = Program.find(str(path)).schema
 
 
-def test_network_with_json_alone_takes_entries(tmp_path: Path) -> None:
+def test_network_with_json_alone_takes_entries(tmp_path):
     folder = write_exercise(tmp_path / "exercise")
     (folder / "build/router.p4.p4info.txtpb").unlink()
     with VirtualP4(read_exercise(folder)) as network:

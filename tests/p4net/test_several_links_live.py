@@ -20,7 +20,7 @@ STRICT = "; echo 1 > /proc/sys/net/ipv4/conf/all/rp_filter"
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P4Live]:
+def live(tmp_path_factory) -> Iterator[P4Live]:
     """On a machine whose namespaces begin with the strict filter of source addresses."""
     folder = tmp_path_factory.mktemp("live")
     with pytest.MonkeyPatch.context() as patch:
@@ -42,7 +42,7 @@ def counts(live: P4Live, interface: str) -> tuple[int, int]:
     return shown["stats64"]["rx"]["packets"], shown["stats64"]["tx"]["packets"]
 
 
-def test_each_link_has_an_interface_and_the_first_the_address(live: P4Live) -> None:
+def test_each_link_has_an_interface_and_the_first_the_address(live: P4Live):
     record = records.load(NAME)
     assert record is not None
     assert record.nodes["h1"].interfaces == ["eth0", "eth1"]
@@ -60,7 +60,7 @@ def test_each_link_has_an_interface_and_the_first_the_address(live: P4Live) -> N
     assert not live.notes
 
 
-def test_answers_that_come_by_the_second_link_are_taken(live: P4Live) -> None:
+def test_answers_that_come_by_the_second_link_are_taken(live: P4Live):
     """Requests go over s1, answers end at eth1."""
     needs.program("ping", needs.PING)
     before = [counts(live, name) for name in ("eth0", "eth1")]
@@ -70,7 +70,7 @@ def test_answers_that_come_by_the_second_link_are_taken(live: P4Live) -> None:
     assert [new[1] - old[1] for old, new in zip(before, after, strict=True)] == [3, 0]
 
 
-def test_second_link_goes_down_and_up(live: P4Live) -> None:
+def test_second_link_goes_down_and_up(live: P4Live):
     needs.program("ping", needs.PING)
     for up in (False, True):
         assert [state.up for state in links.set_link(live, "h1", "s2", up=up)] == [up]

@@ -59,7 +59,7 @@ class Wire:
         self._order = count()
         self._send(self.sender.start(0.0))
 
-    def run(self, until_s: float = math.inf, most: int = 100_000) -> None:
+    def run(self, until_s: float = math.inf, most: int = 100_000):
         """Until nothing is under way."""
         for _ in range(most):
             due = self.sender.due_s
@@ -82,12 +82,12 @@ class Wire:
                 self._put(self._back(answer), False)
         raise AssertionError("it doesn't end")
 
-    def _send(self, segments: list[Segment]) -> None:
+    def _send(self, segments: list[Segment]):
         for segment in segments:
             self.sent.append((self.now_s, segment))
             self._put(self._forth(segment), True)
 
-    def _put(self, arrivals: list[tuple[float, Segment]], to_receiver: bool) -> None:
+    def _put(self, arrivals: list[tuple[float, Segment]], to_receiver: bool):
         for extra_s, segment in arrivals:
             heapq.heappush(
                 self._events,
@@ -122,7 +122,7 @@ def test_stream_arrives_whole_over_any_path(
     ecn: bool,
     fates: list[tuple[int, float]],
     fates_back: list[tuple[int, float]],
-) -> None:
+):
     """Segments and acknowledgements are lost, repeated, late and marked; in the end all bytes are
     there, in order."""
 
@@ -149,7 +149,7 @@ def test_stream_arrives_whole_over_any_path(
     )
 
 
-def test_slow_start_doubles_the_window_in_a_round_trip() -> None:
+def test_slow_start_doubles_the_window_in_a_round_trip():
     wire = Wire("reno", 200 * MSS, clear)
     wire.run()
     by_round: dict[int, int] = {}
@@ -161,7 +161,7 @@ def test_slow_start_doubles_the_window_in_a_round_trip() -> None:
     assert wire.sender.finished_s == pytest.approx(6 * RTT_S)
 
 
-def test_lost_segment_is_sent_again_by_three_duplicates() -> None:
+def test_lost_segment_is_sent_again_by_three_duplicates():
     wire = Wire("reno", 60 * MSS, losing(12))
     wire.run()
     assert (wire.sender.retransmitted, wire.sender.timeouts) == (1, 0)
@@ -169,7 +169,7 @@ def test_lost_segment_is_sent_again_by_three_duplicates() -> None:
     assert again == pytest.approx([2 * RTT_S, 3 * RTT_S])
 
 
-def test_each_lost_segment_of_a_window_costs_a_round_trip() -> None:
+def test_each_lost_segment_of_a_window_costs_a_round_trip():
     """NewReno: partial acknowledgements name the next hole."""
     wire = Wire("reno", 100 * MSS, losing(12, 15, 18))
     wire.run()
@@ -177,7 +177,7 @@ def test_each_lost_segment_of_a_window_costs_a_round_trip() -> None:
     assert wire.sender.congestion.window < 20 * MSS
 
 
-def test_last_segment_is_sent_again_by_a_timeout() -> None:
+def test_last_segment_is_sent_again_by_a_timeout():
     wire = Wire("reno", 5 * MSS, losing(5, 6))
     wire.run()
     assert (wire.sender.retransmitted, wire.sender.timeouts) == (2, 2)
@@ -187,7 +187,7 @@ def test_last_segment_is_sent_again_by_a_timeout() -> None:
     )
 
 
-def test_lost_syn_is_sent_again_after_a_second() -> None:
+def test_lost_syn_is_sent_again_after_a_second():
     syns = count()
     wire = Wire(
         "reno",
@@ -200,7 +200,7 @@ def test_lost_syn_is_sent_again_after_a_second() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["reno", "cubic"])
-def test_echoed_mark_reduces_the_window_once(algorithm: str) -> None:
+def test_echoed_mark_reduces_the_window_once(algorithm: str):
     """Receivers echo until the sender has shown that it reacted: once a window, however many
     acknowledgements."""
     seen = count(1)
@@ -216,7 +216,7 @@ def test_echoed_mark_reduces_the_window_once(algorithm: str) -> None:
     assert wire.sender.retransmitted == 0
 
 
-def test_reno_s_rate_is_the_square_root_law() -> None:
+def test_reno_s_rate_is_the_square_root_law():
     """One of 1/p segments is lost: on average the window has sqrt(3/(2p)) segments (Mathis et al.
     1997)."""
     for lost in (200, 800):
@@ -231,7 +231,7 @@ def test_reno_s_rate_is_the_square_root_law() -> None:
         assert rate == pytest.approx(math.sqrt(1.5 * lost), rel=0.1)
 
 
-def test_cubic_s_window_is_the_cubic_function() -> None:
+def test_cubic_s_window_is_the_cubic_function():
     """After a loss at 1,000 segments, far from Reno's window: C (t - K)^3 + W with K = (0.3 W /
     C)^(1/3)."""
     congestion = Cubic(MSS)
@@ -253,7 +253,7 @@ def test_cubic_s_window_is_the_cubic_function() -> None:
 
 
 @given(share=st.integers(0, 8), windows=st.integers(1, 120))
-def test_dctcp_s_alpha_approaches_the_share_of_marks(share: int, windows: int) -> None:
+def test_dctcp_s_alpha_approaches_the_share_of_marks(share: int, windows: int):
     """alpha = share + (1 - g)^n (1 - share) after n windows of 8 segments."""
     congestion = Dctcp(MSS)
     first, end = 0, 8 * MSS
@@ -271,7 +271,7 @@ def test_dctcp_s_alpha_approaches_the_share_of_marks(share: int, windows: int) -
     assert congestion.window >= 2 * MSS
 
 
-def test_dctcp_reduces_by_half_of_alpha() -> None:
+def test_dctcp_reduces_by_half_of_alpha():
     congestion = Dctcp(MSS)
     congestion.window = congestion.threshold = 100.0 * MSS
     congestion.alpha = 0.5
@@ -293,7 +293,7 @@ NUMBERS = st.integers(0, 2**34)
 )
 def test_segments_survive_their_frames(
     sequence: int, acknowledgement: int, flags: int, payload: bytes, ecn: int, near: int
-) -> None:
+):
     """Numbers beyond 2^32 too, by a number that is near."""
     segment = Segment(sequence, acknowledgement, flags, payload, ecn)
     with network() as simulation:
@@ -303,19 +303,19 @@ def test_segments_survive_their_frames(
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_segment_or_none(data: bytes) -> None:
+def test_any_bytes_are_a_segment_or_none(data: bytes):
     head = bytes(12) + b"\x08\x00\x45"
     for frame in (data, head + data):
         assert decode(frame, 0, 0) is None or len(frame) >= 54
 
 
 @given(st.binary(min_size=1, max_size=99).filter(any))
-def test_checksum_verifies_itself(data: bytes) -> None:
+def test_checksum_verifies_itself(data: bytes):
     even = data if len(data) % 2 == 0 else data + b"\0"
     assert checksum(even + checksum(even).to_bytes(2, "big")) == 0
 
 
-def test_damaged_frame_is_dropped() -> None:
+def test_damaged_frame_is_dropped():
     with network() as simulation:
         frame = encode(simulation, Addresses("h1", "h2", 7, 9), Segment(5, 6, ACK, b"payload"), MSS)
     assert decode(frame, 0, 0) is not None
@@ -332,7 +332,7 @@ def network() -> VirtualP4:
 
 
 @pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
-def test_connection_uses_its_link_and_arrives_whole(algorithm: str) -> None:
+def test_connection_uses_its_link_and_arrives_whole(algorithm: str):
     """8 Mbit/s between the switches; 20 segments beyond what path and queue hold are lost in slow
     start."""
     with network() as simulation:
@@ -346,7 +346,7 @@ def test_connection_uses_its_link_and_arrives_whole(algorithm: str) -> None:
         assert summary["finished_s"] is not None
 
 
-def test_connections_share_a_link_and_are_equal_twice() -> None:
+def test_connections_share_a_link_and_are_equal_twice():
     def run() -> tuple[list[dict[str, object]], int]:
         with network() as simulation:
             for number, src in enumerate(("h1", "h2")):
@@ -363,7 +363,7 @@ def test_connections_share_a_link_and_are_equal_twice() -> None:
     assert min(rates) > 0.25 * sum(rates)
 
 
-def test_other_frames_and_ports_leave_a_connection_alone() -> None:
+def test_other_frames_and_ports_leave_a_connection_alone():
     """Traffic by words of another host to the same port, and datagrams."""
     with network() as simulation:
         connection = tcp.connect(simulation, "h1", "h3", size=100_000)
@@ -392,11 +392,11 @@ def test_other_frames_and_ports_leave_a_connection_alone() -> None:
         ("h1,h2,tcp=reno,ecn=2", "out of range"),
     ],
 )
-def test_wrong_words_of_a_connection_are_refused(words: str, why: str) -> None:
+def test_wrong_words_of_a_connection_are_refused(words: str, why: str):
     assert why in error_of(lambda: sending.read(words))
 
 
-def test_connections_that_cannot_be_are_refused() -> None:
+def test_connections_that_cannot_be_are_refused():
     with network() as simulation:
         assert "too long for the network" in error_of(
             lambda: tcp.connect(simulation, "h1", "h2", mss=5000)
@@ -418,7 +418,7 @@ def opened(algorithm: str, size: int = 200_000) -> tuple[Sender, list[Segment]]:
 @pytest.mark.parametrize(
     ("algorithm", "capable"), [("reno", False), ("cubic", False), ("dctcp", True)]
 )
-def test_what_is_sent_again_is_not_ect(algorithm: str, capable: bool) -> None:
+def test_what_is_sent_again_is_not_ect(algorithm: str, capable: bool):
     """RFC 3168, 6.1.5; RFC 8311, 4.3 exempts DCTCP."""
     sender, data = opened(algorithm)
     assert {segment.ecn for segment in data} == {ECT}
@@ -435,7 +435,7 @@ def test_what_is_sent_again_is_not_ect(algorithm: str, capable: bool) -> None:
 
 
 @pytest.mark.parametrize("losses", [1, 2, 3])
-def test_lost_syn_leaves_a_window_of_one_segment_and_three_seconds(losses: int) -> None:
+def test_lost_syn_leaves_a_window_of_one_segment_and_three_seconds(losses: int):
     """RFC 5681, 3.1; RFC 6298, 5.7."""
     sender = Sender(Reno(MSS), MSS, 200_000, ecn=False)
     sender.start(0.0)
@@ -452,7 +452,7 @@ def test_lost_syn_leaves_a_window_of_one_segment_and_three_seconds(losses: int) 
     assert sender.due_s == pytest.approx(now_s + 0.01 + 3.0)
 
 
-def test_loss_halves_what_is_under_way_not_the_window() -> None:
+def test_loss_halves_what_is_under_way_not_the_window():
     """RFC 5681, equation 4: at a flow's end less than the window is. A second timeout of a segment
     changes nothing."""
     congestion = Reno(MSS)
@@ -473,7 +473,7 @@ def test_loss_halves_what_is_under_way_not_the_window() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["reno", "cubic"])
-def test_marked_acknowledgements_do_not_raise_the_window(algorithm: str) -> None:
+def test_marked_acknowledgements_do_not_raise_the_window(algorithm: str):
     """RFC 3168, 6.1.2; one reaction a window, and one CWR, on new data."""
     sender, data = opened(algorithm)
     windows, sent = [], []
@@ -488,7 +488,7 @@ def test_marked_acknowledgements_do_not_raise_the_window(algorithm: str) -> None
     assert [segment.sequence >= data[-1].end for segment in sent if segment.flags & CWR] == [True]
 
 
-def test_reno_never_falls_below_two_segments() -> None:
+def test_reno_never_falls_below_two_segments():
     congestion = Reno(MSS)
     for _ in range(20):
         congestion.reduce(0.0)

@@ -14,13 +14,13 @@ from pcn.p4net import traffic
 from pcn.p4net.errors import P4NetError
 
 
-def test_frames_at_a_rate_have_equal_distances() -> None:
+def test_frames_at_a_rate_have_equal_distances():
     times = traffic.at_rate(1000, 0.5, 0.51)
     assert times == pytest.approx(0.5 + np.arange(10) * 1e-3)
     assert traffic.at_rate(3, 1.0, 1.0).size == 0
 
 
-def test_poisson_process_has_its_rate_and_its_variance() -> None:
+def test_poisson_process_has_its_rate_and_its_variance():
     """Counts in 20,000 windows: mean and variance are the rate's within five standard errors."""
     times = traffic.poisson(100.0, 0.0, 2000.0, seed=3)
     assert (np.diff(times) > 0).all()
@@ -34,7 +34,7 @@ def test_poisson_process_has_its_rate_and_its_variance() -> None:
     assert traffic.poisson(100.0, 0.0, 5.0, seed=4)[0] != times[0]
 
 
-def test_bursts_send_at_their_rate_and_in_their_share_of_time() -> None:
+def test_bursts_send_at_their_rate_and_in_their_share_of_time():
     times = traffic.on_off(1000.0, 0.02, 0.06, 0.0, 2000.0, seed=1)
     gaps = np.diff(times)
     assert gaps.min() > 0
@@ -47,9 +47,7 @@ def test_bursts_send_at_their_rate_and_in_their_share_of_time() -> None:
     ("rate", "start", "end"),
     [(0.0, 0, 1), (-1.0, 0, 1), (1.0, 2, 1), (1.0, 0, float("inf")), (1e12, 0, 1)],
 )
-def test_rate_without_an_end_or_above_the_most_is_refused(
-    rate: float, start: float, end: float
-) -> None:
+def test_rate_without_an_end_or_above_the_most_is_refused(rate: float, start: float, end: float):
     for draw in (traffic.at_rate, traffic.poisson):
         with pytest.raises(P4NetError):
             draw(rate, start, end)
@@ -70,7 +68,7 @@ FRAMES = st.lists(
 @given(st.sampled_from("<>"), st.sampled_from([(0xA1B2C3D4, 10**6), (0xA1B23C4D, 10**9)]), FRAMES)
 def test_capture_is_read_with_its_times(
     order: str, form: tuple[int, int], frames: list[tuple[int, bytes]]
-) -> None:
+):
     magic, units = form
     moments = np.cumsum([gap for gap, _ in frames]) + 3 * units if frames else []
     listed = [
@@ -87,14 +85,14 @@ def test_capture_is_read_with_its_times(
 
 
 @given(st.binary(max_size=80), st.booleans())
-def test_any_bytes_are_a_capture_or_one_line(data: bytes, headed: bool) -> None:
+def test_any_bytes_are_a_capture_or_one_line(data: bytes, headed: bool):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.pcap"
         path.write_bytes(pcap("<", 0xA1B2C3D4, []) + data if headed else data)
         assert len(error_of(lambda: traffic.capture(path)).splitlines()) <= 1
 
 
-def test_capture_in_pcapng_is_read(tmp_path: Path) -> None:
+def test_capture_in_pcapng_is_read(tmp_path):
     path = tmp_path / "x.pcapng"
     with path.open("wb") as file:
         writer = PcapngWriter(file, "eth0", "", "")
@@ -103,7 +101,7 @@ def test_capture_in_pcapng_is_read(tmp_path: Path) -> None:
     assert traffic.capture(path).times_s == pytest.approx([0, 7e-9], abs=1e-15)
 
 
-def test_capture_of_other_links_and_cut_frames_is_refused(tmp_path: Path) -> None:
+def test_capture_of_other_links_and_cut_frames_is_refused(tmp_path):
     path = tmp_path / "x.pcap"
     path.write_bytes(pcap("<", 0xA1B2C3D4, [], link=101))
     with pytest.raises(P4NetError, match="aren't Ethernet's"):

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from pcn.p4net.tutorials import RATE_BPS, read_exercise
 from pcn.p4net.virtual import VirtualP4
 
 
-def test_reader_takes_hosts_switches_and_links(tmp_path: Path) -> None:
+def test_reader_takes_hosts_switches_and_links(tmp_path):
     network = exercise(
         tmp_path, cpu_port="510", priority_queues=2, queue_depth=100, queue_rate=1000
     )
@@ -41,7 +40,7 @@ def test_reader_takes_hosts_switches_and_links(tmp_path: Path) -> None:
     assert [len(entries.steps(s1.program.schema)) for entries in s1.entries] == [4]
 
 
-def test_switches_have_separate_programs(tmp_path: Path) -> None:
+def test_switches_have_separate_programs(tmp_path):
     """s1 by its own key, s2 by its runtime JSON; commands go before JSON, as the tutorials' script
     has it."""
     folder = write_exercise(
@@ -64,7 +63,7 @@ def test_switches_have_separate_programs(tmp_path: Path) -> None:
     ]
 
 
-def test_makefile_names_topology_and_default_program(tmp_path: Path) -> None:
+def test_makefile_names_topology_and_default_program(tmp_path):
     folder = write_exercise(tmp_path / "exercise")
     (folder / "pod-topo").mkdir()
     topology = json.loads((folder / "topology.json").read_text())
@@ -86,23 +85,21 @@ def test_makefile_names_topology_and_default_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "/nowhere/topology.json"])
-def test_makefile_may_name_what_no_file_can_be(tmp_path: Path, name: str) -> None:
+def test_makefile_may_name_what_no_file_can_be(tmp_path, name: str):
     (tmp_path / "Makefile").write_text(f"TOPO = {name}\n")
     with pytest.raises(P4NetError, match=rf"no {name[:200]}: name the network's file") as caught:
         read_exercise(tmp_path)
     assert len(str(caught.value)) < 500
 
 
-def test_given_program_goes_before_one_of_its_name(tmp_path: Path) -> None:
+def test_given_program_goes_before_one_of_its_name(tmp_path):
     folder = write_exercise(tmp_path / "exercise")
     program = read_exercise(folder, EXAMPLE / "router.json").switches["s1"].program
     assert program.json == EXAMPLE / "router.json"
     assert read_exercise(folder).switches["s1"].program.json == folder / "build/router.json"
 
 
-def test_reader_names_both_ways_out_without_a_compiler(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reader_names_both_ways_out_without_a_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("P4C", raising=False)
     folder = write_exercise(tmp_path / "exercise")
@@ -143,7 +140,7 @@ CHANGES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("change", "why"), CHANGES, ids=[why[:30] for _, why in CHANGES])
-def test_reader_names_what_is_wrong_with_a_network(tmp_path: Path, change: Any, why: str) -> None:
+def test_reader_names_what_is_wrong_with_a_network(tmp_path, change: Any, why: str):
     folder = write_exercise(tmp_path / "exercise")
     topology = json.loads((folder / "topology.json").read_text())
     change(topology)
@@ -153,7 +150,7 @@ def test_reader_names_what_is_wrong_with_a_network(tmp_path: Path, change: Any, 
     assert why in str(caught.value)
 
 
-def test_reader_notes_keys_that_are_like_none_of_ours(tmp_path: Path) -> None:
+def test_reader_notes_keys_that_are_like_none_of_ours(tmp_path):
     """run_exercise.py passes them: a repository has its controller there, for a script of its
     own."""
     folder = write_exercise(tmp_path / "exercise", controller="../controller.py")
@@ -169,7 +166,7 @@ def test_reader_notes_keys_that_are_like_none_of_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 4])
-def test_files_are_those_of_the_folder_above_that_has_them(tmp_path: Path, depth: int) -> None:
+def test_files_are_those_of_the_folder_above_that_has_them(tmp_path, depth: int):
     """A repository's Makefile runs at its top, and its networks have folders."""
     folder = write_exercise(tmp_path / "exercise")
     below = folder.joinpath(*"abcd"[:depth])
@@ -184,7 +181,7 @@ def test_files_are_those_of_the_folder_above_that_has_them(tmp_path: Path, depth
     assert [len(entries.steps(s1.program.schema)) for entries in s1.entries] == [4]
 
 
-def test_files_far_above_a_network_arent_searched(tmp_path: Path) -> None:
+def test_files_far_above_a_network_arent_searched(tmp_path):
     folder = write_exercise(tmp_path / "exercise")
     below = folder / "a/b/c/d/e"
     below.mkdir(parents=True)
@@ -193,7 +190,7 @@ def test_files_far_above_a_network_arent_searched(tmp_path: Path) -> None:
         read_exercise(below)
 
 
-def test_only_program_runs_in_place_of_a_missing_one(tmp_path: Path) -> None:
+def test_only_program_runs_in_place_of_a_missing_one(tmp_path):
     folder = write_exercise(tmp_path / "exercise")
     for name in ("router.json", "router.p4.p4info.txtpb"):
         (folder / "build" / name).rename(folder / "build" / name.replace("router", "renamed"))
@@ -215,7 +212,7 @@ def test_only_program_runs_in_place_of_a_missing_one(tmp_path: Path) -> None:
     assert note.endswith("other.json runs instead")
 
 
-def test_value_refuses_a_switch_without_a_program(tmp_path: Path) -> None:
+def test_value_refuses_a_switch_without_a_program(tmp_path):
     network = exercise(tmp_path)
     with pytest.raises(P4NetError, match="switch s2 has no program"):
         P4Network(network.topology, {"s1": network.switches["s1"]})
@@ -233,8 +230,8 @@ def test_value_refuses_a_switch_without_a_program(tmp_path: Path) -> None:
     ],
 )
 def test_links_are_read_alike_whatever_all_of_them_have(
-    tmp_path: Path, words: tuple[object, ...], rate_bps: float, delay_s: float, unlimited: bool
-) -> None:
+    tmp_path, words: tuple[object, ...], rate_bps: float, delay_s: float, unlimited: bool
+):
     ends = [["h1", "s1-p1"], ["h2", "s1-p2"], ["s1-p3", "s2-p1"], ["h3", "s2-p2"]]
     network = exercise(tmp_path, [[*pair, *words] for pair in ends])
     assert {
@@ -251,7 +248,7 @@ def test_links_are_read_alike_whatever_all_of_them_have(
         "\xff",
     ],
 )
-def test_p4info_of_something_else_is_refused_in_a_line(tmp_path: Path, text: str) -> None:
+def test_p4info_of_something_else_is_refused_in_a_line(tmp_path, text: str):
     network = exercise(tmp_path)
     (tmp_path / "exercise/build/router.p4.p4info.txtpb").write_bytes(text.encode("latin-1"))
     with (
@@ -262,7 +259,7 @@ def test_p4info_of_something_else_is_refused_in_a_line(tmp_path: Path, text: str
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_makefile_of_empty_lines_is_read_at_once(tmp_path: Path) -> None:
+def test_makefile_of_empty_lines_is_read_at_once(tmp_path):
     """Each line would look at all that follow: hours."""
     folder = write_exercise(tmp_path / "exercise")
     (folder / "Makefile").write_text(1_000_000 * "\n")

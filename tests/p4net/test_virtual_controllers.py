@@ -39,7 +39,7 @@ def pair(program: Program) -> P4Network:
     return P4Network(topology, {"s0": P4Switch(program, cpu_port=CPU_PORT)})
 
 
-def to_cpu(switch: ControlPlane) -> None:
+def to_cpu(switch: ControlPlane):
     switch.insert(
         [
             TableEntry(
@@ -49,7 +49,7 @@ def to_cpu(switch: ControlPlane) -> None:
     )
 
 
-def reactive(network: VirtualP4, seen: list[float], switch: ControlPlane) -> None:
+def reactive(network: VirtualP4, seen: list[float], switch: ControlPlane):
     """Lets the flow of the first packet pass, and sends what came on."""
     for packet in switch.packets_in():
         seen.append(network.now_s)
@@ -60,7 +60,7 @@ def reactive(network: VirtualP4, seen: list[float], switch: ControlPlane) -> Non
 
 
 @pytest.mark.parametrize("latency_s", [0.0, 3e-6, 47e-6])
-def test_controller_answers_a_latency_after_each_packet(latency_s: float) -> None:
+def test_controller_answers_a_latency_after_each_packet(latency_s: float):
     """Frames come each 10 us; those that come before the first answer takes effect go by the
     controller, too."""
     with VirtualP4(pair(BENCH)) as network:
@@ -84,7 +84,7 @@ def test_controller_answers_a_latency_after_each_packet(latency_s: float) -> Non
         assert {frame.start for frame in arrived} == {FRAME}
 
 
-def test_controller_run_is_equal_twice() -> None:
+def test_controller_run_is_equal_twice():
     def run() -> tuple[int, list[object]]:
         with VirtualP4(pair(BENCH)) as network:
             to_cpu(network.switches["s0"])
@@ -97,7 +97,7 @@ def test_controller_run_is_equal_twice() -> None:
     assert run() == run()
 
 
-def test_digest_list_comes_when_it_is_full_and_when_its_time_is_over() -> None:
+def test_digest_list_comes_when_it_is_full_and_when_its_time_is_over():
     """Two sources fill a list; a third one's waits for the list's timeout."""
     with VirtualP4(pair(BENCH)) as network:
         network.switches["s0"].insert(
@@ -109,7 +109,7 @@ def test_digest_list_comes_when_it_is_full_and_when_its_time_is_over() -> None:
         )
         lists: list[tuple[float, list[int]]] = []
 
-        def learn(switch: ControlPlane) -> None:
+        def learn(switch: ControlPlane):
             for digest in switch.digests():
                 lists.append((network.now_s, [entry["src_addr"] for entry in digest]))
 
@@ -125,7 +125,7 @@ def test_digest_list_comes_when_it_is_full_and_when_its_time_is_over() -> None:
         assert [time for time, _ in lists] == pytest.approx(times, abs=2e-9)
 
 
-def test_idle_entry_is_reported_at_its_time_after_the_last_hit() -> None:
+def test_idle_entry_is_reported_at_its_time_after_the_last_hit():
     """Hits at 5, 25 and 45 ms; 20 ms of silence are idle, and again 20 ms later."""
     with VirtualP4(pair(IDLE)) as network:
         switch = network.switches["s0"]
@@ -150,7 +150,7 @@ def test_idle_entry_is_reported_at_its_time_after_the_last_hit() -> None:
         )
         reports: list[tuple[float, int]] = []
 
-        def idle(switch: ControlPlane) -> None:
+        def idle(switch: ControlPlane):
             for timeout in switch.idle_timeouts():
                 reports.append((network.now_s, len(timeout.table_entry)))
 
@@ -163,7 +163,7 @@ def test_idle_entry_is_reported_at_its_time_after_the_last_hit() -> None:
         assert [time for time, _ in reports] == pytest.approx([66e-3, 86e-3], abs=2e-6)
 
 
-def test_controller_may_start_while_the_network_runs() -> None:
+def test_controller_may_start_while_the_network_runs():
     with VirtualP4(pair(BENCH)) as network:
         to_cpu(network.switches["s0"])
         network.send("h0", 0.0, FRAME)
@@ -176,8 +176,8 @@ def test_controller_may_start_while_the_network_runs() -> None:
         assert len(seen) == 2
 
 
-def test_controller_that_raises_ends_the_run_with_its_time() -> None:
-    def broken(switch: ControlPlane) -> None:
+def test_controller_that_raises_ends_the_run_with_its_time():
+    def broken(switch: ControlPlane):
         raise ValueError("out of ideas")
 
     with VirtualP4(pair(BENCH)) as network:
@@ -190,7 +190,7 @@ def test_controller_that_raises_ends_the_run_with_its_time() -> None:
             network.run(until_s=1e-3)
 
 
-def test_controller_needs_events_in_order_and_a_latency() -> None:
+def test_controller_needs_events_in_order_and_a_latency():
     with (
         VirtualP4(pair(BENCH), queues="nodes") as network,
         pytest.raises(VirtualError, match='queues="one"'),
@@ -203,7 +203,7 @@ def test_controller_needs_events_in_order_and_a_latency() -> None:
         network.control("s0", lambda switch: None, latency_s=-1.0)
 
 
-def test_group_change_moves_flows_from_a_link_that_failed() -> None:
+def test_group_change_moves_flows_from_a_link_that_failed():
     """h0 - s0 = s1 - h1, two links: what comes for the failed one waits up to the queue's depth,
     and the rest is lost, until the controller has changed the group."""
     depth, failed_s, changed_s, flows = 8, 1e-3, 2e-3, 16

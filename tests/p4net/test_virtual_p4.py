@@ -4,7 +4,6 @@ engine does."""
 import random
 import struct
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +27,7 @@ sending alone."""
 
 
 @pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> P4Network:
+def network(tmp_path_factory) -> P4Network:
     return exercise(tmp_path_factory.mktemp("virtual"), LINKS)
 
 
@@ -38,7 +37,7 @@ def hops(frame: bytes) -> list[tuple[int, int, int]]:
     return [struct.unpack_from(">HHI", frame, 44 + 8 * i) for i in reversed(range(count))]
 
 
-def test_frames_arrive_with_every_byte(network: P4Network) -> None:
+def test_frames_arrive_with_every_byte(network: P4Network):
     """Payloads of random bytes and all lengths: only what the program changes is different."""
     draw = random.Random(1)
     payloads = [draw.randbytes(length) for length in (0, 1, 18, 100, 128, 400, 1000, 1472)]
@@ -59,7 +58,7 @@ def test_frames_arrive_with_every_byte(network: P4Network) -> None:
         assert simulation.totals().dropped == 0
 
 
-def test_frames_without_a_route_or_a_ttl_are_dropped(network: P4Network) -> None:
+def test_frames_without_a_route_or_a_ttl_are_dropped(network: P4Network):
     lost = udp(network, "h1", "h3", b"x", ttl=0)
     unrouted = lost.replace(bytes(map(int, IPS["h3"].split("."))), bytes([9, 9, 9, 9]))
     with VirtualP4(network) as simulation:
@@ -70,7 +69,7 @@ def test_frames_without_a_route_or_a_ttl_are_dropped(network: P4Network) -> None
         assert not simulation.arrived("h3")
 
 
-def test_probes_record_the_queue_that_samplers_see(network: P4Network) -> None:
+def test_probes_record_the_queue_that_samplers_see(network: P4Network):
     """h1 and h2 send more than the link between the switches carries; each probe's depth is the
     queue's, sampled just before it arrives, and its waiting time follows from what stood before
     it."""
@@ -100,7 +99,7 @@ def test_probes_record_the_queue_that_samplers_see(network: P4Network) -> None:
             assert waiting[at] <= first[2] <= waiting[at] + 1000
 
 
-def test_marks_begin_where_the_queue_reaches_the_threshold(network: P4Network) -> None:
+def test_marks_begin_where_the_queue_reaches_the_threshold(network: P4Network):
     frame = udp(network, "h1", "h3", bytes(958), tos=2)
     with VirtualP4(network) as simulation:
         simulation.switches["s1"].write([register(simulation, "threshold", 5)])
@@ -120,7 +119,7 @@ def register(simulation: VirtualP4, name: str, value: int) -> object:
     return p4r.Update(type=p4r.Update.MODIFY, entity=entity)
 
 
-def test_queue_depth_drops_at_the_tail_by_queue(tmp_path: Path) -> None:
+def test_queue_depth_drops_at_the_tail_by_queue(tmp_path):
     """Of 100 frames at once, the port holds 10 and sends 1; another queue has its own depth, by a
     command."""
     folder = write_exercise(tmp_path / "exercise", LINKS, queue_depth=10, cli_input="commands")
@@ -142,7 +141,7 @@ def test_queue_depth_drops_at_the_tail_by_queue(tmp_path: Path) -> None:
         assert simulation.totals().dropped == 0
 
 
-def test_queue_rate_lets_packets_go_at_equal_distances(tmp_path: Path) -> None:
+def test_queue_rate_lets_packets_go_at_equal_distances(tmp_path):
     """100 packets a second of queue 0; another queue has the link, also while that one rests."""
     folder = write_exercise(tmp_path / "exercise", LINKS, cli_input="commands")
     (folder / "commands").write_text("set_queue_rate 100 3 0")
@@ -169,7 +168,7 @@ def test_queue_rate_lets_packets_go_at_equal_distances(tmp_path: Path) -> None:
         assert waits.max() <= 1.01e-3
 
 
-def test_higher_queue_is_served_first(network: P4Network) -> None:
+def test_higher_queue_is_served_first(network: P4Network):
     frames = [udp(network, "h1", "h3", bytes(958), tos=queue << 5) for queue in range(8)]
     with VirtualP4(network) as simulation:
         for frame in frames:
@@ -179,7 +178,7 @@ def test_higher_queue_is_served_first(network: P4Network) -> None:
         assert order == [0, 7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0]
 
 
-def test_priority_beyond_the_queues_is_dropped(tmp_path: Path) -> None:
+def test_priority_beyond_the_queues_is_dropped(tmp_path):
     network = exercise(tmp_path, LINKS, priority_queues=2)
     with VirtualP4(network) as simulation:
         for queue in range(8):
@@ -189,7 +188,7 @@ def test_priority_beyond_the_queues_is_dropped(tmp_path: Path) -> None:
         assert simulation.tail_drops("s1", 3) == (0, 0, 1, 1, 1, 1, 1, 1)
 
 
-def test_runs_are_equal_to_the_bit_in_either_order_of_events(network: P4Network) -> None:
+def test_runs_are_equal_to_the_bit_in_either_order_of_events(network: P4Network):
     """Two runs of random traffic, and one by nodes; another seed gives others."""
 
     def run(queues: str, seed: int) -> tuple[int, list[object]]:
@@ -206,7 +205,7 @@ def test_runs_are_equal_to_the_bit_in_either_order_of_events(network: P4Network)
     assert len(first[1]) > 300
 
 
-def test_frames_are_cut_and_filled_to_their_lengths(network: P4Network) -> None:
+def test_frames_are_cut_and_filled_to_their_lengths(network: P4Network):
     frame = udp(network, "h1", "h2", bytes(range(1, 101)))
     with VirtualP4(network) as simulation:
         simulation.send_all(
@@ -219,7 +218,7 @@ def test_frames_are_cut_and_filled_to_their_lengths(network: P4Network) -> None:
         assert frames[2][42:] == bytes(range(1, 39))
 
 
-def test_host_that_counts_alone_forgets_frames_that_it_reacted_to(network: P4Network) -> None:
+def test_host_that_counts_alone_forgets_frames_that_it_reacted_to(network: P4Network):
     frame = udp(network, "h1", "h3", bytes(58), tos=3)
     with VirtualP4(network) as simulation:
         simulation.send("h1", 0.0, frame)
@@ -227,7 +226,7 @@ def test_host_that_counts_alone_forgets_frames_that_it_reacted_to(network: P4Net
         lengths: list[int] = []
         reacted: list[tuple[float, bytes]] = []
 
-        def take(arrived: Arrived) -> None:
+        def take(arrived: Arrived):
             lengths.append(len(simulation.arrived("h3")))
             reacted.append((arrived.time_s, arrived.start))
 
@@ -243,7 +242,7 @@ def test_host_that_counts_alone_forgets_frames_that_it_reacted_to(network: P4Net
         assert (arrivals.frames, arrivals.marked_ce_frames) == (21, 21)
 
 
-def test_host_counts_alone_and_measures_delays(network: P4Network) -> None:
+def test_host_counts_alone_and_measures_delays(network: P4Network):
     frame = udp(network, "h1", "h3", bytes(958))
     with VirtualP4(network) as simulation:
         simulation.count_alone("h3")
@@ -260,7 +259,7 @@ def test_host_counts_alone_and_measures_delays(network: P4Network) -> None:
         assert arrivals.longest_delay_s == pytest.approx(once + 1e-3)
 
 
-def test_application_answers_at_the_time_of_its_frame(network: P4Network) -> None:
+def test_application_answers_at_the_time_of_its_frame(network: P4Network):
     """h3 echoes each frame: the answer starts when the frame has arrived."""
     with VirtualP4(network) as simulation:
         answer = udp(network, "h3", "h1", b"answer")
@@ -278,7 +277,7 @@ def test_application_answers_at_the_time_of_its_frame(network: P4Network) -> Non
         simulation.react("h3", lambda frame: None)
 
 
-def test_datagram_goes_to_an_address_without_a_host(network: P4Network) -> None:
+def test_datagram_goes_to_an_address_without_a_host(network: P4Network):
     """To h1's gateway, as the router's entries have it; to a group, with the MAC of RFC 1112 and
     without ARP."""
     with VirtualP4(network) as simulation:
@@ -296,7 +295,7 @@ def test_datagram_goes_to_an_address_without_a_host(network: P4Network) -> None:
         assert list(simulation.arp.unanswered()) == []
 
 
-def test_frame_that_grows_beyond_the_longest_ends_the_run(network: P4Network) -> None:
+def test_frame_that_grows_beyond_the_longest_ends_the_run(network: P4Network):
     probe = udp(network, "h1", "h3", bytes(150 - 42), dport=PROBE)
     with VirtualP4(network, frame_bytes=160) as simulation:
         simulation.send("h1", 0.0, probe)
@@ -321,7 +320,7 @@ def test_frame_that_grows_beyond_the_longest_ends_the_run(network: P4Network) ->
         simulation.send("h1", 0.0, bytes(161))
 
 
-def test_capture_has_frames_as_they_are_stored(network: P4Network, tmp_path: Path) -> None:
+def test_capture_has_frames_as_they_are_stored(network: P4Network, tmp_path):
     """RoCE's port is a port like any other: no checksum is written into the frame."""
     from pcn.p4net.traffic import capture
 
@@ -333,7 +332,7 @@ def test_capture_has_frames_as_they_are_stored(network: P4Network, tmp_path: Pat
     assert capture(tmp_path / "h1.pcap").frames == [frame]
 
 
-def test_link_without_a_rate_is_one_of_the_topology(network: P4Network) -> None:
+def test_link_without_a_rate_is_one_of_the_topology(network: P4Network):
     with VirtualP4(network) as simulation:
         simulation.send("h1", 0.0, udp(network, "h1", "h2", bytes(1208)))
         simulation.run(until_s=0.1)
@@ -341,7 +340,7 @@ def test_link_without_a_rate_is_one_of_the_topology(network: P4Network) -> None:
         assert simulation.arrived("h2")[0].time_s == pytest.approx(2e-6)
 
 
-def test_entries_that_a_switch_refuses_name_their_file(tmp_path: Path) -> None:
+def test_entries_that_a_switch_refuses_name_their_file(tmp_path):
     folder = write_exercise(tmp_path / "exercise", cli_input="commands")
     (folder / "commands").write_text("table_add routes drop 10.0.1.1/32 =>")
     with (

@@ -36,7 +36,7 @@ def wait_at_s1(ways: list[Hop], topology: Topology, number: int) -> Wait:
     return Waits(ways, topology).of(way, way.departures[0])
 
 
-def test_packet_waits_behind_each_frame_that_left_before_it() -> None:
+def test_packet_waits_behind_each_frame_that_left_before_it():
     sends = [(0.0, "h1", 1000), (0.2e-3, "h2", 1000), (0.4e-3, "h1", 1000)]
     ways, topology = ways_of(sends)
     first, last = wait_at_s1(ways, topology, 1), wait_at_s1(ways, topology, 3)
@@ -46,7 +46,7 @@ def test_packet_waits_behind_each_frame_that_left_before_it() -> None:
     assert (last.wait_ns, last.idle_ns) == (FRAME_NS * 16 // 10, 0)
 
 
-def test_packet_waits_beside_an_idle_port_where_its_queue_has_a_rate() -> None:
+def test_packet_waits_beside_an_idle_port_where_its_queue_has_a_rate():
     """100 packets/s: a frame is served for 1 ms of 10; the second comes 800 ns behind the first."""
     ways, topology = ways_of([(0.0, "h1", 1000), (0.0, "h1", 1000)], queue_rate=100)
     wait = wait_at_s1(ways, topology, 2)
@@ -62,7 +62,7 @@ def test_packet_waits_beside_an_idle_port_where_its_queue_has_a_rate() -> None:
         max_size=40,
     )
 )
-def test_parts_of_a_wait_sum_to_it(sends: list[tuple[int, str, int]]) -> None:
+def test_parts_of_a_wait_sum_to_it(sends: list[tuple[int, str, int]]):
     """Without a rate of queues a port never stands idle beside a packet, and what a packet waits
     behind are the frames that left after it came and before it did."""
     ways, topology = ways_of([(time_us / 1e6, source, length) for time_us, source, length in sends])
@@ -78,9 +78,7 @@ def test_parts_of_a_wait_sum_to_it(sends: list[tuple[int, str, int]]) -> None:
                 assert len(wait.behind) in (ahead, ahead + 1)
 
 
-def test_command_prints_whose_frames_a_packet_waited_behind(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_command_prints_whose_frames_a_packet_waited_behind(capsys):
     traffic = [
         "--send", "h1,h3,rate=20M,length=1000,until=5ms",
         "--send", "h2,h3,rate=10M,length=1000,until=5ms",

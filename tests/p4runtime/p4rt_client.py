@@ -17,7 +17,7 @@ WAIT_S = 60  # how long to wait for what has to come: only a hang takes so long
 class RefusedError(Exception):
     """An RPC failed: its code, its message, and the p4.v1.Error of each element of a batch."""
 
-    def __init__(self, error: grpc.RpcError) -> None:
+    def __init__(self, error: grpc.RpcError):
         super().__init__(error.code(), error.details())
         self.code: grpc.StatusCode = error.code()
         self.message: str = error.details() or ""
@@ -45,7 +45,7 @@ class Client:
         election_id: int = 1,
         role: str = "",
         tls: grpc.ChannelCredentials | None = None,
-    ) -> None:
+    ):
         self.device_id, self.election_id, self.role = device_id, election_id, role
         address = f"127.0.0.1:{port}"
         options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
@@ -65,10 +65,10 @@ class Client:
         kind: type[BaseException] | None,
         error: BaseException | None,
         tb: TracebackType | None,
-    ) -> None:
+    ):
         self.close()
 
-    def close(self) -> None:
+    def close(self):
         """Ends the stream and the channel."""
         self._requests.put(None)
         if self._stream is not None:
@@ -77,14 +77,14 @@ class Client:
 
     # ---- stream ----
 
-    def leave(self) -> None:
+    def leave(self):
         """Ends the stream, and waits until the switch has ended it as well: who comes next is the
         first."""
         self._requests.put(None)
         for _ in self._stream:
             pass
 
-    def send(self, **update: Any) -> None:
+    def send(self, **update: Any):
         """Sends one message on the stream, which it opens first if need be."""
         if self._stream is None:
             self._stream = self.stub.StreamChannel(iter(self._requests.get, None), timeout=60)
@@ -97,7 +97,7 @@ class Client:
         except grpc.RpcError as error:
             raise RefusedError(error) from error
 
-    def claim(self, election_id: int | None = None, **fields: Any) -> None:
+    def claim(self, election_id: int | None = None, **fields: Any):
         """Sends an arbitration update and does not wait for the answer."""
         number = self.election_id if election_id is None else election_id
         self.election_id = number
@@ -131,7 +131,7 @@ class Client:
         config: bytes = b"",
         action: str = "VERIFY_AND_COMMIT",
         cookie: int = 0,
-    ) -> None:
+    ):
         """SetForwardingPipelineConfig."""
         request = p4r.SetForwardingPipelineConfigRequest(**self._identity(), action=action)
         if info is not None:
@@ -148,22 +148,22 @@ class Client:
         response = self._call(self.stub.GetForwardingPipelineConfig, request)
         return response.config if response.HasField("config") else None
 
-    def write(self, *updates: p4r.Update, atomicity: str = "CONTINUE_ON_ERROR") -> None:
+    def write(self, *updates: p4r.Update, atomicity: str = "CONTINUE_ON_ERROR"):
         """Write of a batch."""
         self._call(
             self.stub.Write,
             p4r.WriteRequest(**self._identity(), updates=updates, atomicity=atomicity),
         )
 
-    def insert(self, **entity: Any) -> None:
+    def insert(self, **entity: Any):
         """Write of one INSERT."""
         self.write(update("INSERT", **entity))
 
-    def modify(self, **entity: Any) -> None:
+    def modify(self, **entity: Any):
         """Write of one MODIFY."""
         self.write(update("MODIFY", **entity))
 
-    def delete(self, **entity: Any) -> None:
+    def delete(self, **entity: Any):
         """Write of one DELETE."""
         self.write(update("DELETE", **entity))
 
@@ -197,7 +197,7 @@ def update(kind: str, **entity: Any) -> p4r.Update:
 class Names:
     """A p4info by names: ids, and entities made of plain numbers."""
 
-    def __init__(self, info: p4i.P4Info) -> None:
+    def __init__(self, info: p4i.P4Info):
         self.info = info
         self.tables = {table.preamble.alias: table for table in info.tables}
         self.actions = {action.preamble.alias: action for action in info.actions}

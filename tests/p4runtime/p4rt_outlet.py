@@ -10,7 +10,7 @@ class ListOutlet:
 
     is_private = False
 
-    def __init__(self, peer: int = 0) -> None:
+    def __init__(self, peer: int = 0):
         self.peer = peer
         self.waiting: list[bytes] = []
         self.status: Status | None = None
@@ -23,10 +23,10 @@ class ListOutlet:
         self.waiting.append(data)
         return Pushed.SENT
 
-    def finish(self, status: Status) -> None:
+    def finish(self, status: Status):
         self.status = status
 
-    def abort(self, error: RpcError) -> None:
+    def abort(self, error: RpcError):
         self.waiting.clear()
         self.status = status_of(error)
 

@@ -13,7 +13,7 @@ COMMAND = [sys.executable, "-m", "pcn.switch_command" if BY_ENGINE else "pcn.sof
 class Process:
     """A switch process that was seen to be ready."""
 
-    def __init__(self, *arguments: str, prefix: tuple[str, ...] = ()) -> None:
+    def __init__(self, *arguments: str, prefix: tuple[str, ...] = ()):
         engine = ("--engine",) if BY_ENGINE and "manual" not in arguments else ()
         self.process = subprocess.Popen(
             [*prefix, *COMMAND, "--grpc-server-addr", "127.0.0.1:0", *engine, *arguments],

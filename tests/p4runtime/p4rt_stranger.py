@@ -37,7 +37,7 @@ def headers(method: str) -> bytes:
 class Stranger:
     """A connection, and what flow control lets it send. `ended`: its calls that have."""
 
-    def __init__(self, port: int, *, begin: bool = True) -> None:
+    def __init__(self, port: int, *, begin: bool = True):
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.closed = False
         self.ended: dict[int, str] = {}
@@ -49,10 +49,10 @@ class Stranger:
     def __enter__(self) -> Stranger:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self.socket.close()
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes):
         try:
             self.socket.sendall(data)
         except OSError:
@@ -79,7 +79,7 @@ class Stranger:
             sent += length
         return sent
 
-    def listen(self) -> None:
+    def listen(self):
         """Takes what has come."""
         self.socket.setblocking(False)
         try:
@@ -101,7 +101,7 @@ class Stranger:
             payload, self._buffer = self._buffer[9 : 9 + length], self._buffer[9 + length :]
             self._hear(kind, flags, number, payload)
 
-    def _hear(self, kind: int, flags: int, number: int, payload: bytes) -> None:
+    def _hear(self, kind: int, flags: int, number: int, payload: bytes):
         if kind == WINDOW_UPDATE and number == 0:
             self._room += int.from_bytes(payload, "big")
         elif kind == WINDOW_UPDATE and number in self._rooms:

@@ -21,7 +21,7 @@ class Bmv2:
     """A client of a switch process that runs a program of its command line. `live`: without ports,
     on the live clock, and without a program."""
 
-    def __init__(self, *arguments: str, live: bool = False) -> None:
+    def __init__(self, *arguments: str, live: bool = False):
         ports = [word for port in (1, 2, 3) for word in ("-i", str(port))]
         clock = ["--no-p4"] if live else ["--clock", "manual", *ports]
         self.process = Process(*clock, "--thrift-port", "0", *arguments)
@@ -53,7 +53,7 @@ class Bmv2:
     def standard(self) -> Any:
         return self.service("standard", TYPES.Standard)
 
-    def close(self) -> None:
+    def close(self):
         for connection in self._open:
             connection.close()
         assert self.process.end() == 0

@@ -24,7 +24,7 @@ PROBE = 18  # bytes
 class Probes:
     """Writes and probes for one switch."""
 
-    def __init__(self, client: Client, names: Names) -> None:
+    def __init__(self, client: Client, names: Names):
         self.client, self.names = client, names
 
     def profile(self, name: str) -> int:

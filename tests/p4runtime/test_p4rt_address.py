@@ -45,12 +45,12 @@ TOO_LONG = (
         ("vsock:1:9559", False),
     ],
 )
-def test_address_is_local_or_not(address: str, local: bool) -> None:
+def test_address_is_local_or_not(address: str, local: bool):
     assert is_local(address) is local
 
 
 @pytest.fixture
-def proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def proxy(monkeypatch):
     """One where no process listens, as a company's shell has it."""
     for name in ("no_proxy", "no_grpc_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
@@ -59,7 +59,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("proxy")
-def test_switch_of_this_machine_is_reached_without_the_proxy() -> None:
+def test_switch_of_this_machine_is_reached_without_the_proxy():
     process = Process("--no-p4", "--device-id", "1", "--clock", "manual", "-i", "1")
     try:
         for host in ("127.0.0.1", "localhost", "ipv4:127.0.0.1"):
@@ -71,7 +71,7 @@ def test_switch_of_this_machine_is_reached_without_the_proxy() -> None:
         process.end()
 
 
-def test_product_makes_channels_in_one_place() -> None:
+def test_product_makes_channels_in_one_place():
     """Any other one would go by the proxy."""
     makers = set()
     for package in (*PACKAGES, "pcn"):
@@ -105,8 +105,8 @@ def _long(folder: Path) -> Path:
     ids=["switch", "clock", "agent's client", "agent"],
 )
 def test_path_that_is_too_long_is_refused_in_a_line(
-    use: Callable[[Path], object], error: type[Exception], tmp_path: Path
-) -> None:
+    use: Callable[[Path], object], error: type[Exception], tmp_path
+):
     path = _long(tmp_path)
     with pytest.raises(error) as refused:
         use(path)
@@ -114,7 +114,7 @@ def test_path_that_is_too_long_is_refused_in_a_line(
     assert "\n" not in str(refused.value)
 
 
-def test_longest_path_is_served(tmp_path: Path) -> None:
+def test_longest_path_is_served(tmp_path):
     path = str(_long(tmp_path))[:-1]
     check(f"unix:{path}")
     with pytest.raises(AddressError):
@@ -123,7 +123,7 @@ def test_longest_path_is_served(tmp_path: Path) -> None:
         assert AgentClient(Path(path)).path.is_socket()
 
 
-def test_switch_refuses_a_path_that_is_too_long_in_a_line(tmp_path: Path) -> None:
+def test_switch_refuses_a_path_that_is_too_long_in_a_line(tmp_path):
     path = _long(tmp_path)
     words = [*COMMAND, "--no-p4", "--grpc-server-addr", f"unix:{path}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
@@ -133,9 +133,7 @@ def test_switch_refuses_a_path_that_is_too_long_in_a_line(tmp_path: Path) -> Non
     )
 
 
-def test_switch_serves_a_relative_path_in_a_long_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_switch_serves_a_relative_path_in_a_long_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(_long(tmp_path).parent)
     words = [*COMMAND, "--no-p4", "--device-id", "1", "--grpc-server-addr", "unix:s"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:

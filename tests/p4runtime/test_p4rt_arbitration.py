@@ -50,7 +50,7 @@ def claim(election_id: int) -> p4r.MasterArbitrationUpdate:
     return p4r.MasterArbitrationUpdate(device_id=1, election_id=p4r.Uint128(low=election_id))
 
 
-def test_ended_stream_leaves_its_id_to_the_next_claim() -> None:
+def test_ended_stream_leaves_its_id_to_the_next_claim():
     """Its client hasn't taken all of it yet; it leaves behind the new claim."""
     arbitration, old, new = Arbitration(1), stream(), stream()
     outlet = ListOutlet()
@@ -68,7 +68,7 @@ def test_ended_stream_leaves_its_id_to_the_next_claim() -> None:
     assert codes == [rpc_code.ALREADY_EXISTS, rpc_code.NOT_FOUND, rpc_code.ALREADY_EXISTS]
 
 
-def test_claim_of_an_ended_stream_changes_nothing() -> None:
+def test_claim_of_an_ended_stream_changes_nothing():
     arbitration, old, primary = Arbitration(1), stream(), stream()
     arbitration.update(primary, claim(5))
     old.close()
@@ -76,7 +76,7 @@ def test_claim_of_an_ended_stream_changes_nothing() -> None:
     assert arbitration.is_primary(primary)
 
 
-def test_ended_stream_takes_no_place() -> None:
+def test_ended_stream_takes_no_place():
     arbitration = Arbitration(1)
     sessions = [stream() for _ in range(MAX_SESSIONS)]
     for number, session in enumerate(sessions, start=1):
@@ -85,7 +85,7 @@ def test_ended_stream_takes_no_place() -> None:
     assert arbitration.make_room(claim(1)) is None
 
 
-def test_connection_is_a_primary_s_before_its_client_reads_so() -> None:
+def test_connection_is_a_primary_s_before_its_client_reads_so():
     """Else its first large message, sent at once, might be refused as a stranger's."""
 
     class Reading(ListOutlet):
@@ -101,7 +101,7 @@ def test_connection_is_a_primary_s_before_its_client_reads_so() -> None:
     assert at_push == [{7}]
 
 
-def test_refused_claim_leaves_no_ended_primary() -> None:
+def test_refused_claim_leaves_no_ended_primary():
     """Calls on a connection that had a primary aren't a primary's any longer."""
     primaries: list[set[int]] = []
     service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)
@@ -116,7 +116,7 @@ def test_refused_claim_leaves_no_ended_primary() -> None:
     assert primaries[-1] == set()
 
 
-def test_the_highest_election_id_wins(clients: list[Client]) -> None:
+def test_the_highest_election_id_wins(clients: list[Client]):
     low, high, middle, _ = clients
     assert code(low.arbitrate(10)) == rpc_code.OK
     answer = high.arbitrate(2**64 + 3)
@@ -133,7 +133,7 @@ def test_the_highest_election_id_wins(clients: list[Client]) -> None:
     ]
 
 
-def test_primary_lost_and_regained(clients: list[Client]) -> None:
+def test_primary_lost_and_regained(clients: list[Client]):
     first, second, third, _ = clients
     first.arbitrate(10)
     second.arbitrate(5)
@@ -149,7 +149,7 @@ def test_primary_lost_and_regained(clients: list[Client]) -> None:
     assert code(second.receive().arbitration) == rpc_code.ALREADY_EXISTS
 
 
-def test_a_primary_steps_down(clients: list[Client]) -> None:
+def test_a_primary_steps_down(clients: list[Client]):
     first, second, *_ = clients
     first.arbitrate(10)
     second.arbitrate(5)
@@ -158,7 +158,7 @@ def test_a_primary_steps_down(clients: list[Client]) -> None:
     assert write_code(first) == grpc.StatusCode.PERMISSION_DENIED
 
 
-def test_without_an_election_id_one_stays_backup(clients: list[Client]) -> None:
+def test_without_an_election_id_one_stays_backup(clients: list[Client]):
     silent, backup, *_ = clients
     silent.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
     answer = silent.receive().arbitration
@@ -167,14 +167,14 @@ def test_without_an_election_id_one_stays_backup(clients: list[Client]) -> None:
     assert code(backup.receive().arbitration) == rpc_code.NOT_FOUND
 
 
-def test_zero_is_an_election_id(empty_switch: Switch) -> None:
+def test_zero_is_an_election_id(empty_switch: Switch):
     with Client(empty_switch.port, election_id=0) as client:
         answer = client.arbitrate()
         assert code(answer) == rpc_code.OK
         assert answer.HasField("election_id")
 
 
-def test_roles_have_their_own_primaries(clients: list[Client]) -> None:
+def test_roles_have_their_own_primaries(clients: list[Client]):
     default, routing, same, unknown = clients
     routing.role = same.role = "routing"
     assert code(default.arbitrate(5)) == rpc_code.OK
@@ -189,7 +189,7 @@ def test_roles_have_their_own_primaries(clients: list[Client]) -> None:
     assert write_code(unknown) == grpc.StatusCode.NOT_FOUND
 
 
-def test_claims_that_end_the_stream(clients: list[Client]) -> None:
+def test_claims_that_end_the_stream(clients: list[Client]):
     first, same_id, elsewhere, _ = clients
     first.arbitrate(5)
     same_id.claim(5)
@@ -200,7 +200,7 @@ def test_claims_that_end_the_stream(clients: list[Client]) -> None:
     assert refusal(first) == grpc.StatusCode.FAILED_PRECONDITION
 
 
-def test_later_claims_that_end_the_stream(clients: list[Client]) -> None:
+def test_later_claims_that_end_the_stream(clients: list[Client]):
     first, second, third, _ = clients
     for number, client in ((5, first), (6, second), (7, third)):
         client.arbitrate(number)
@@ -211,9 +211,7 @@ def test_later_claims_that_end_the_stream(clients: list[Client]) -> None:
     assert refusal(third) == grpc.StatusCode.INVALID_ARGUMENT, "the first one's"
 
 
-def test_more_streams_than_there_may_be(
-    clients: list[Client], switch: Switch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_streams_than_there_may_be(clients: list[Client], switch: Switch, monkeypatch):
     """A backup is refused; a stream without an election id makes room for it, and any backup for a
     new primary."""
     monkeypatch.setattr("pcn.softswitch.p4runtime.arbitration.MAX_SESSIONS", 2)
@@ -233,9 +231,7 @@ def test_more_streams_than_there_may_be(
     second.receive()  # it's primary no more
 
 
-def test_arbitration_update_before_the_first_primary_has_no_election_id(
-    empty_switch: Switch,
-) -> None:
+def test_arbitration_update_before_the_first_primary_has_no_election_id(empty_switch: Switch):
     with Client(empty_switch.port) as silent:
         silent.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
         answer = silent.receive().arbitration
@@ -243,9 +239,7 @@ def test_arbitration_update_before_the_first_primary_has_no_election_id(
     assert not answer.HasField("election_id")
 
 
-def test_writes_without_a_stream_or_to_another_device(
-    clients: list[Client], program: Program
-) -> None:
+def test_writes_without_a_stream_or_to_another_device(clients: list[Client], program: Program):
     client = clients[0]
     client.election_id = 99  # nobody's: who set the pipeline may not have left yet
     assert write_code(client) == grpc.StatusCode.PERMISSION_DENIED
@@ -265,7 +259,7 @@ def test_writes_without_a_stream_or_to_another_device(
         assert failure.value.code == grpc.StatusCode.NOT_FOUND
 
 
-def test_a_client_that_vanishes_frees_its_place(switch: Switch) -> None:
+def test_a_client_that_vanishes_frees_its_place(switch: Switch):
     for _ in range(100):  # more than the server takes at once
         with Client(switch.port) as client:
             client.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))

@@ -36,7 +36,7 @@ def code_of(client: Client, kind: str = "MODIFY", **entity: object) -> int:
 
 
 @pytest.mark.parametrize(("name", "width"), [("cells", 32), ("wide_cells", 128), ("flags", 1)])
-def test_register_cells(client: Client, names: Names, name: str, width: int) -> None:
+def test_register_cells(client: Client, names: Names, name: str, width: int):
     largest = (1 << width) - 1
     client.modify(register_entry=register(names, name, 3, largest))
     assert client.read(register_entry=register(names, name, 3)) == [
@@ -57,7 +57,7 @@ def test_register_cells(client: Client, names: Names, name: str, width: int) -> 
     )
 
 
-def test_signed_registers(client: Client, names: Names) -> None:
+def test_signed_registers(client: Client, names: Names):
     client.modify(register_entry=register(names, "signed_cells", 0, b"\xff\xff\x9d"))
     (cell,) = client.read(register_entry=register(names, "signed_cells", 0))
     assert cell.data.bitstring == b"\x9d"
@@ -67,11 +67,11 @@ def test_signed_registers(client: Client, names: Names) -> None:
     )
 
 
-def test_all_registers_in_one_read(client: Client, names: Names) -> None:
+def test_all_registers_in_one_read(client: Client, names: Names):
     assert len(client.read(register_entry=p4r.RegisterEntry())) == 4096 + 4 + 4 + 8
 
 
-def test_counter_cells(client: Client, names: Names) -> None:
+def test_counter_cells(client: Client, names: Names):
     client.modify(counter_entry=counter(names, 5, 7, 700))
     assert client.read(counter_entry=counter(names, 5)) == [counter(names, 5, 7, 700)]
     cells = client.read(counter_entry=counter(names))
@@ -82,7 +82,7 @@ def test_counter_cells(client: Client, names: Names) -> None:
     client.modify(counter_entry=counter(names, 5))  # no data: nothing changes
 
 
-def test_meters(client: Client, names: Names) -> None:
+def test_meters(client: Client, names: Names):
     cell = p4r.MeterEntry(meter_id=names.id("meters", "limits"))
     cell.index.index = 2
     assert client.read(meter_entry=cell) == [cell], "an unconfigured meter has no config"
@@ -104,7 +104,7 @@ def test_meters(client: Client, names: Names) -> None:
     assert code_of(client, meter_entry=configured) == rpc_code.INVALID_ARGUMENT
 
 
-def test_direct_meters(client: Client, names: Names) -> None:
+def test_direct_meters(client: Client, names: Names):
     entry = names.entry("policing", {"src_addr": 7}, names.action("police"))
     (
         entry.meter_config.cir,
@@ -134,7 +134,7 @@ def test_direct_meters(client: Client, names: Names) -> None:
     assert code_of(client, direct_meter_entry=direct_meter_entry) == rpc_code.INVALID_ARGUMENT
 
 
-def test_a_direct_meter_polices(client: Client, names: Names, switch: Switch) -> None:
+def test_a_direct_meter_polices(client: Client, names: Names, switch: Switch):
     client.insert(
         table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=1))
     )
@@ -156,7 +156,7 @@ def test_a_direct_meter_polices(client: Client, names: Names, switch: Switch) ->
     )
 
 
-def test_indices_and_ids_that_do_not_exist(client: Client, names: Names) -> None:
+def test_indices_and_ids_that_do_not_exist(client: Client, names: Names):
     assert (
         code_of(client, register_entry=register(names, "cells", 4096, 1)) == rpc_code.OUT_OF_RANGE
     )
@@ -184,7 +184,7 @@ def test_indices_and_ids_that_do_not_exist(client: Client, names: Names) -> None
     assert failure.value.codes == [rpc_code.OUT_OF_RANGE]
 
 
-def test_meters_of_one_rate(empty_switch: Switch, program: Program) -> None:
+def test_meters_of_one_rate(empty_switch: Switch, program: Program):
     """One with two colours has equal rates; one with three is not offered."""
     info, names = p4i.P4Info(), program.names
     info.CopyFrom(program.info)

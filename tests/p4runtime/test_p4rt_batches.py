@@ -38,7 +38,7 @@ def state(client: Client, names: Names) -> list[object]:
     ]
 
 
-def test_continue_on_error(client: Client, names: Names, batch: list[p4r.Update]) -> None:
+def test_continue_on_error(client: Client, names: Names, batch: list[p4r.Update]):
     old = names.entry("l2", {"dst_addr": 7}, names.action("forward", port=7))
     client.insert(table_entry=old)
     with pytest.raises(RefusedError) as failure:
@@ -59,7 +59,7 @@ def test_continue_on_error(client: Client, names: Names, batch: list[p4r.Update]
     assert sessions == [batch[4].entity.packet_replication_engine_entry]
 
 
-def test_rollback_on_error(client: Client, names: Names, batch: list[p4r.Update]) -> None:
+def test_rollback_on_error(client: Client, names: Names, batch: list[p4r.Update]):
     old = names.entry("l2", {"dst_addr": 7}, names.action("forward", port=7))
     client.insert(table_entry=old)
     before = state(client, names)
@@ -83,7 +83,7 @@ def test_rollback_on_error(client: Client, names: Names, batch: list[p4r.Update]
 
 def test_dataplane_atomic_is_refused_as_a_whole(
     client: Client, names: Names, batch: list[p4r.Update]
-) -> None:
+):
     before = state(client, names)
     with pytest.raises(RefusedError) as failure:
         client.write(batch[0], atomicity="DATAPLANE_ATOMIC")
@@ -92,7 +92,7 @@ def test_dataplane_atomic_is_refused_as_a_whole(
     assert state(client, names) == before
 
 
-def test_details_of_a_large_batch_fit_a_default_client(client: Client, names: Names) -> None:
+def test_details_of_a_large_batch_fit_a_default_client(client: Client, names: Names):
     missing = update("DELETE", table_entry=names.entry("l2", {"dst_addr": 1}))
     with pytest.raises(RefusedError) as failure:
         client.write(*[missing] * 100)
@@ -100,7 +100,7 @@ def test_details_of_a_large_batch_fit_a_default_client(client: Client, names: Na
     assert failure.value.outcomes[0].message
 
 
-def test_what_is_no_entity(client: Client) -> None:
+def test_what_is_no_entity(client: Client):
     for kind, code in (
         ({}, rpc_code.INVALID_ARGUMENT),
         ({"extern_entry": p4r.ExternEntry()}, rpc_code.UNIMPLEMENTED),
@@ -111,7 +111,7 @@ def test_what_is_no_entity(client: Client) -> None:
         assert failure.value.codes == [code]
 
 
-def test_a_large_batch(client: Client, names: Names) -> None:
+def test_a_large_batch(client: Client, names: Names):
     wide = names.action("set_wide", value=1, small=1)
     entries = [
         names.entry("prefixes", {"port": i % 512, "dst_addr": (i << 16, 32)}, wide)

@@ -7,7 +7,6 @@ import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import needs
 import pytest
@@ -23,7 +22,7 @@ from pcn.softswitch.options import Generator, OptionError, Shape, parse
 
 
 @pytest.fixture
-def switch_process(request: pytest.FixtureRequest) -> Iterator[Process]:
+def switch_process(request) -> Iterator[Process]:
     process = Process(*getattr(request, "param", ["--no-p4", "--device-id", "1"]))
     yield process
     process.end(signal.SIGKILL)
@@ -41,7 +40,7 @@ def fails(*arguments: str, prefix: tuple[str, ...] = ()) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_serves_and_ends(switch_process: Process, program: Program, number: int) -> None:
+def test_serves_and_ends(switch_process: Process, program: Program, number: int):
     with Client(switch_process.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
@@ -52,14 +51,14 @@ def test_serves_and_ends(switch_process: Process, program: Program, number: int)
     ]
 
 
-def test_a_second_switch_on_the_same_address(switch_process: Process) -> None:
+def test_a_second_switch_on_the_same_address(switch_process: Process):
     status, line = fails("--no-p4", "--", "--grpc-server-addr", f"127.0.0.1:{switch_process.port}")
     assert status == 1
     assert str(switch_process.port) in line
     assert "in use" in line
 
 
-def test_an_address_that_something_else_uses() -> None:
+def test_an_address_that_something_else_uses():
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         status, line = fails(
             "--no-p4", "--grpc-server-addr", f"127.0.0.1:{server.getsockname()[1]}"
@@ -68,7 +67,7 @@ def test_an_address_that_something_else_uses() -> None:
     assert "in use" in line
 
 
-def test_bmv2_options_before_and_after_the_dashes() -> None:
+def test_bmv2_options_before_and_after_the_dashes():
     process = Process(
         "--no-p4", "--nanolog", "ipc:///x", "-L", "error", "--", "--disable-swap", "--disable-swap"
     )
@@ -87,8 +86,8 @@ def test_bmv2_options_before_and_after_the_dashes() -> None:
     ],
 )
 def test_terminal_shows_that_an_option_does_nothing(
-    words: list[str], instead: str, level: str, tmp_path: Path
-) -> None:
+    words: list[str], instead: str, level: str, tmp_path
+):
     """Whatever the log's level and place."""
     process = Process("--no-p4", "-L", level, "--log-file", str(tmp_path / "log"), *words)
     assert process.end() == 0
@@ -98,7 +97,7 @@ def test_terminal_shows_that_an_option_does_nothing(
 
 
 @pytest.mark.root
-def test_switch_has_descriptors_for_many_ports() -> None:
+def test_switch_has_descriptors_for_many_ports():
     """Two a port, of which the system grants a process few at first."""
     links = " && ".join(
         f"ip link add name v{i} up type veth peer name w{i} && ip link set w{i} up"
@@ -110,7 +109,7 @@ def test_switch_has_descriptors_for_many_ports() -> None:
     assert process.end() == 0
 
 
-def test_a_program_from_the_command_line(switch_process: Process, tmp_path: Path) -> None:
+def test_a_program_from_the_command_line(switch_process: Process, tmp_path):
     log = tmp_path / "switch.log"
     process = Process(str(PROGRAMS / "bench.json"), "--log-file", str(log), "-L", "info")
     assert process.end() == 0
@@ -128,7 +127,7 @@ def test_a_program_from_the_command_line(switch_process: Process, tmp_path: Path
 
 
 @needs.own_queues("the engine's package loads more")
-def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_start_leaves_out(monkeypatch):
     """With a program that the cache has: what takes long to import, and a client's program needs,
     or nothing does."""
     build_program(packed.read_text(PROGRAMS / "bench.json"))
@@ -147,7 +146,7 @@ def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.root
-def test_interfaces_of_a_namespace(library: object) -> None:
+def test_interfaces_of_a_namespace(library: object):
     name = f"p4rtcli{os.getpid()}"
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:
@@ -214,12 +213,12 @@ TLS = ["--grpc-server-ssl", "--grpc-server-cert", "c", "--grpc-server-key", "k"]
         (["--no-p4", "--grpc-max-message-size=-1MB"], "must not be negative"),
     ],
 )
-def test_bad_arguments(arguments: list[str], why: str) -> None:
+def test_bad_arguments(arguments: list[str], why: str):
     with pytest.raises(OptionError, match=why):
         parse(arguments)
 
 
-def test_switch_warns_of_an_address_that_others_reach(tmp_path: Path) -> None:
+def test_switch_warns_of_an_address_that_others_reach(tmp_path):
     for address, lines in (("0.0.0.0:0", 2), ("127.0.0.1:0", 1), (f"unix:{tmp_path}/socket", 1)):
         words = [*COMMAND, "--no-p4", "--grpc-server-addr", address]
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
@@ -233,7 +232,7 @@ def test_switch_warns_of_an_address_that_others_reach(tmp_path: Path) -> None:
         ) is (lines == 2)
 
 
-def test_unix_socket_is_for_its_user_alone(tmp_path: Path) -> None:
+def test_unix_socket_is_for_its_user_alone(tmp_path):
     """Whatever the umask is that the switch was started with."""
     path = tmp_path / "socket"
     words = [*COMMAND, "--no-p4", "--grpc-server-addr", f"unix:{path}"]
@@ -245,7 +244,7 @@ def test_unix_socket_is_for_its_user_alone(tmp_path: Path) -> None:
     assert mode & 0o077 == 0
 
 
-def test_shapes() -> None:
+def test_shapes():
     words = [
         "--no-p4", "-i", "1@a", "-i", "2@b", "--rate", "1.5G", "--rate", "2=64k", "--delay",
         "2=5us", "--rate", "510=0",
@@ -253,17 +252,17 @@ def test_shapes() -> None:
     assert parse(words).shapes() == {1: Shape(1_500_000_000, 0), 2: Shape(64_000, 5_000)}
 
 
-def test_the_packet_generator_s_option() -> None:
+def test_the_packet_generator_s_option():
     words = ["--no-p4", "-i", "1@a", "--packet-generator", "508=120us:11,19,65535"]
     assert parse(words).generator == Generator(508, 120_000, (11, 19, 65535))
     assert parse(words[:3]).generator is None
 
 
-def test_bad_arguments_exit_with_2() -> None:
+def test_bad_arguments_exit_with_2():
     assert fails("--no-p4", "-i", "x")[0] == 2
 
 
-def test_help() -> None:
+def test_help():
     done = subprocess.run(
         [*COMMAND, "--help"], capture_output=True, text=True, timeout=60, check=True
     )

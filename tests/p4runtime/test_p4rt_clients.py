@@ -30,9 +30,7 @@ def canonical(names: Names, mac: int, port: int) -> p4r.TableEntry:
 
 
 @pytest.fixture(params=[1, 1 << 64], ids=["low", "high"])
-def primary(
-    request: pytest.FixtureRequest, empty_switch: Switch, program: Program
-) -> Iterator[Client]:
+def primary(request, empty_switch: Switch, program: Program) -> Iterator[Client]:
     """A primary that has set the pipeline. p4runtime-shell takes the election id (0, 1), p4-utils
     (1, 0)."""
     with Client(empty_switch.port, election_id=request.param) as client:
@@ -42,9 +40,7 @@ def primary(
         yield client
 
 
-def test_switch_takes_values_of_full_width_and_answers_canonically(
-    primary: Client, names: Names
-) -> None:
+def test_switch_takes_values_of_full_width_and_answers_canonically(primary: Client, names: Names):
     """p4runtime_lib, p4-utils and PTF's base class pad what they send."""
     primary.insert(table_entry=forward(names, 0xAA, 2))
     primary.modify(table_entry=forward(names, 0xAA, 3))
@@ -55,7 +51,7 @@ def test_switch_takes_values_of_full_width_and_answers_canonically(
 
 def test_switch_undoes_what_a_client_wrote_when_it_is_sent_again_as_deletes(
     primary: Client, names: Names
-) -> None:
+):
     """PTF's base class keeps its requests, and at a test's end sends each as DELETE, backwards,
     actions included."""
     acl = names.entry(
@@ -99,7 +95,7 @@ def test_switch_undoes_what_a_client_wrote_when_it_is_sent_again_as_deletes(
     assert primary.read_all(queries) == []
 
 
-def test_switch_sets_all_cells_of_an_array_at_once(primary: Client, names: Names) -> None:
+def test_switch_sets_all_cells_of_an_array_at_once(primary: Client, names: Names):
     """p4-utils leaves the index away to set a whole meter array, or to reset a counter."""
     meters = names.id("meters", "limits")
     config = p4r.MeterConfig(cir=1000, cburst=100, pir=2000, pburst=200)
@@ -116,7 +112,7 @@ def test_switch_sets_all_cells_of_an_array_at_once(primary: Client, names: Names
     assert [cell.data for cell in cells] == [p4r.CounterData()] * 16
 
 
-def test_switch_reads_every_table_and_counter_without_ids(primary: Client, names: Names) -> None:
+def test_switch_reads_every_table_and_counter_without_ids(primary: Client, names: Names):
     """p4runtime_lib reads all tables with a TableEntry that names none, and cells one by one."""
     primary.write(*(update("INSERT", table_entry=forward(names, mac, mac)) for mac in (1, 2, 3)))
     tables = [entry.table_id for entry in primary.read(table_entry=p4r.TableEntry())]

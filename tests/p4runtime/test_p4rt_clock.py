@@ -45,7 +45,7 @@ def client(manual_switch: Switch, program: Program) -> Iterator[Client]:
         yield client
 
 
-def test_service_matches_its_proto_file() -> None:
+def test_service_matches_its_proto_file():
     """Read as protoc would: every declaration of the text is in the messages, and nothing of it was
     left unread."""
     text = re.sub(r"//.*", "", PROTO.read_text())
@@ -59,7 +59,7 @@ def test_service_matches_its_proto_file() -> None:
 
 
 @pytest.mark.usefixtures("client")
-def test_time_goes_on_until_a_frame_leaves(clock: ManualClock, manual_switch: Switch) -> None:
+def test_time_goes_on_until_a_frame_leaves(clock: ManualClock, manual_switch: Switch):
     manual_switch.native.port_shape(2, rate_bps=8_000_000)
     clock.send(1, *[frame(OUT, length=1000)] * 5)
     assert clock.advance_until(2, 2, 10) == 0.002
@@ -69,7 +69,7 @@ def test_time_goes_on_until_a_frame_leaves(clock: ManualClock, manual_switch: Sw
 
 
 @pytest.mark.usefixtures("client")
-def test_frames_have_port_time_and_bytes(clock: ManualClock, manual_switch: Switch) -> None:
+def test_frames_have_port_time_and_bytes(clock: ManualClock, manual_switch: Switch):
     manual_switch.native.port_shape(2, rate_bps=8_000_000, delay_ns=500_000)
     clock.advance(1.5)
     clock.send(1, frame(OUT, length=1000), frame(OUT, source=2, length=15))
@@ -82,7 +82,7 @@ def test_frames_have_port_time_and_bytes(clock: ManualClock, manual_switch: Swit
     assert (clock.now, clock.now_ns) == (1.502, 1_502_000_000)
 
 
-def test_what_a_call_causes_is_on_the_stream(client: Client, clock: ManualClock) -> None:
+def test_what_a_call_causes_is_on_the_stream(client: Client, clock: ManualClock):
     """Packet-ins in order, before the call returns: what is sent afterwards comes after them."""
     clock.send(1, *[frame(TO_CPU, source) for source in range(50)])
     client.claim()
@@ -91,7 +91,7 @@ def test_what_a_call_causes_is_on_the_stream(client: Client, clock: ManualClock)
     assert heard[50].HasField("arbitration")
 
 
-def test_a_packet_out_is_done_at_the_time_that_stands(client: Client, clock: ManualClock) -> None:
+def test_a_packet_out_is_done_at_the_time_that_stands(client: Client, clock: ManualClock):
     clock.advance(3)
     metadata = [p4r.PacketMetadata(metadata_id=n, value=bytes([v])) for n, v in ((1, 2), (2, 0))]
     client.send(packet=p4r.PacketOut(payload=frame(OUT), metadata=metadata))
@@ -103,9 +103,7 @@ def test_a_packet_out_is_done_at_the_time_that_stands(client: Client, clock: Man
     assert (port, time_ns, data) == (2, 3_000_000_000, frame(OUT))
 
 
-def test_a_meter_fills_with_the_switchs_time(
-    client: Client, clock: ManualClock, program: Program
-) -> None:
+def test_a_meter_fills_with_the_switchs_time(client: Client, clock: ManualClock, program: Program):
     """Two packets a second: of three at once two pass, after a second two, after half a second
     one."""
     names = program.names
@@ -122,7 +120,7 @@ def test_a_meter_fills_with_the_switchs_time(
     assert passed == [2, 2, 1, 0, 1]
 
 
-def test_what_is_refused(manual_switch: Switch, clock: ManualClock, empty_switch: Switch) -> None:
+def test_what_is_refused(manual_switch: Switch, clock: ManualClock, empty_switch: Switch):
     with pytest.raises(ClockError, match="port 3 is none of those without interface"):
         clock.send(3, b"x")
     for call in (lambda: clock.send(70_000, b"x"), lambda: clock.advance_until(70_000, 1, 1)):
@@ -151,7 +149,7 @@ def test_what_is_refused(manual_switch: Switch, clock: ManualClock, empty_switch
         nobody.advance(1)
 
 
-def test_advance_ends_where_its_client_has_gone(manual_switch: Switch, clock: ManualClock) -> None:
+def test_advance_ends_where_its_client_has_gone(manual_switch: Switch, clock: ManualClock):
     """A packet generator makes a step of each microsecond; the others' calls don't wait for 73
     years of them, of which a connection that isn't a primary's may have one at work."""
     manual_switch.native.generate(3, 1000, [1])
@@ -212,13 +210,13 @@ def record(program: Program) -> list[object]:
         process.end(signal.SIGKILL)
 
 
-def test_two_runs_are_the_same(program: Program) -> None:
+def test_two_runs_are_the_same(program: Program):
     first, second = record(program), record(program)
     assert first == second
     assert len(first[0]) == 160
 
 
-def test_the_packet_generator_of_the_command_line(program: Program) -> None:
+def test_the_packet_generator_of_the_command_line(program: Program):
     """Its header, which a frame begins with, is the destination address here, by which the program
     forwards."""
     generator = f"508=3ms:{OUT},5"
@@ -242,7 +240,7 @@ def test_the_packet_generator_of_the_command_line(program: Program) -> None:
         process.end(signal.SIGKILL)
 
 
-def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_documentation(capsys):
     """docs/test-clock.md: the switch by the page's command line, and the page's program."""
     text = (ROOT / "docs/test-clock.md").read_text()
     command = re.search(r"^    softswitch (.*--clock manual.*)$", text, re.MULTILINE)

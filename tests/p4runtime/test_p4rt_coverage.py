@@ -22,7 +22,7 @@ def entered(place: Path) -> int:
     return next(p.packets for p in covered.points if (p.kind, p.name) == ("state", "start"))
 
 
-def test_counts_go_on_where_the_program_is_loaded_anew(tmp_path: Path) -> None:
+def test_counts_go_on_where_the_program_is_loaded_anew(tmp_path):
     place = tmp_path / "out.json"
     switch = Process(str(ROUTER), *PORTS, "--device-id", "1", "--coverage", str(place))
     address = f"127.0.0.1:{switch.port}"
@@ -40,7 +40,7 @@ def test_counts_go_on_where_the_program_is_loaded_anew(tmp_path: Path) -> None:
     assert entered(place) == 3
 
 
-def test_place_that_goes_away_is_named_at_the_end(tmp_path: Path) -> None:
+def test_place_that_goes_away_is_named_at_the_end(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     switch = Process(str(ROUTER), *PORTS, "--coverage", str(folder / "out.json"))
@@ -50,7 +50,7 @@ def test_place_that_goes_away_is_named_at_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["out.txt", "none/out.json"])
-def test_place_is_refused_at_the_start(tmp_path: Path, name: str) -> None:
+def test_place_is_refused_at_the_start(tmp_path, name: str):
     done = subprocess.run(
         [*COMMAND, "--no-p4", *PORTS, "--coverage", str(tmp_path / name)],
         capture_output=True,

@@ -18,12 +18,12 @@ BROADCAST = 0xFFFFFFFFFFFF
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(tmp_path_factory) -> dict[str, Path]:
     """The p4info and the JSON that finsy reads."""
     return unpacked(PROGRAMS / "bench", tmp_path_factory.mktemp("bench"))
 
 
-async def use(port: int, native: object, **settings: Any) -> None:
+async def use(port: int, native: object, **settings: Any):
     options = fy.SwitchOptions(device_id=1, **settings)
     async with fy.Switch("s1", f"127.0.0.1:{port}", options) as switch:
         assert switch.is_primary
@@ -56,15 +56,15 @@ async def use(port: int, native: object, **settings: Any) -> None:
         assert [e async for e in switch.read(fy.P4TableEntry("l2"))] == []
 
 
-def test_finsy_programs_the_switch(empty_switch: Switch, files: dict[str, Path]) -> None:
+def test_finsy_programs_the_switch(empty_switch: Switch, files: dict[str, Path]):
     asyncio.run(asyncio.wait_for(use(empty_switch.port, empty_switch.native, **files), 60))
 
 
-def test_finsy_finds_the_pipeline_in_place(switch: Switch, files: dict[str, Path]) -> None:
+def test_finsy_finds_the_pipeline_in_place(switch: Switch, files: dict[str, Path]):
     asyncio.run(asyncio.wait_for(use(switch.port, switch.native, **files), 60))
 
 
-def test_finsy_with_a_role(empty_switch: Switch, files: dict[str, Path]) -> None:
+def test_finsy_with_a_role(empty_switch: Switch, files: dict[str, Path]):
     info = text_format.Parse(files["p4info"].read_text(), p4i.P4Info())
     ids = [thing.preamble.id for thing in (*info.tables, *info.registers, *info.digests)]
     config = stratum.P4RoleConfig(
@@ -79,12 +79,12 @@ def test_finsy_with_a_role(empty_switch: Switch, files: dict[str, Path]) -> None
 # reacts to it ----
 
 
-async def wait_for(condition: Callable[[], Awaitable[bool]]) -> None:
+async def wait_for(condition: Callable[[], Awaitable[bool]]):
     while not await condition():
         await asyncio.sleep(0.01)
 
 
-async def learn_hosts(ready: asyncio.Event, switch: fy.Switch) -> None:
+async def learn_hosts(ready: asyncio.Event, switch: fy.Switch):
     """The ready handler of a learning switch: floods what is unknown, and makes an entry of each
     reported address."""
     await switch.delete_all()
@@ -123,7 +123,7 @@ def frame(source: int, destination: int) -> bytes:
     return destination.to_bytes(6, "big") + source.to_bytes(6, "big") + b"\x08\x00" + bytes(46)
 
 
-async def learn_and_forward(port: int, native: NativeSwitch, files: dict[str, Path]) -> None:
+async def learn_and_forward(port: int, native: NativeSwitch, files: dict[str, Path]):
     ready = asyncio.Event()
     options = fy.SwitchOptions(
         **files,
@@ -157,7 +157,7 @@ async def learn_and_forward(port: int, native: NativeSwitch, files: dict[str, Pa
         await wait_for(counted)
 
 
-def test_a_finsy_controller_learns_hosts(empty_switch: Switch, files: dict[str, Path]) -> None:
+def test_a_finsy_controller_learns_hosts(empty_switch: Switch, files: dict[str, Path]):
     """Ready handler, multicast group, digests with acks, entries made as they come, direct
     counters."""
     asyncio.run(
@@ -165,7 +165,7 @@ def test_a_finsy_controller_learns_hosts(empty_switch: Switch, files: dict[str, 
     )
 
 
-async def answer_packets(ready: asyncio.Event, switch: fy.Switch) -> None:
+async def answer_packets(ready: asyncio.Event, switch: fy.Switch):
     """The ready handler of a controller that takes unknown packets, makes an entry, and sends the
     packet on itself."""
     await switch.delete_all()
@@ -188,7 +188,7 @@ def to_controller(reason: int) -> fy.P4TableAction:
     return fy.P4TableAction("send_to_cpu", reason=reason)
 
 
-async def take_over(port: int, native: NativeSwitch, files: dict[str, Path]) -> None:
+async def take_over(port: int, native: NativeSwitch, files: dict[str, Path]):
     ready = asyncio.Event()
     options = fy.SwitchOptions(
         **files,
@@ -212,6 +212,6 @@ async def take_over(port: int, native: NativeSwitch, files: dict[str, Path]) -> 
         assert {packet.payload for packet in seen} == {frame(0xB2, 0xA1)}
 
 
-def test_a_finsy_controller_answers_packets(empty_switch: Switch, files: dict[str, Path]) -> None:
+def test_a_finsy_controller_answers_packets(empty_switch: Switch, files: dict[str, Path]):
     """Packet-ins by Ethernet type, an entry that one of them changes, packet-outs with metadata."""
     asyncio.run(asyncio.wait_for(take_over(empty_switch.port, empty_switch.native, files), 60))

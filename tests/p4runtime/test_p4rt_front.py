@@ -101,7 +101,7 @@ def arbitrates(switch: Switch) -> bool:
         return arbitration.status.code == rpc_code.ALREADY_EXISTS
 
 
-def serves(client: Client, switch: Switch) -> None:
+def serves(client: Client, switch: Switch):
     """The primary writes, reads and configures, and a new client gets its answers."""
     client.write()
     list(client.read(table_entry=p4r.TableEntry()))
@@ -113,7 +113,7 @@ def serves(client: Client, switch: Switch) -> None:
 @pytest.mark.parametrize("method", P4RUNTIME + OTHERS)
 def test_calls_whose_request_never_comes_hold_up_no_one(
     client: Client, switch: Switch, strangers: list[Stranger], method: str
-) -> None:
+):
     """More than the bound: the oldest ends for each, so that a worker is free."""
     for stranger in strangers:
         for _ in range(30):
@@ -132,7 +132,7 @@ def test_calls_whose_request_never_comes_hold_up_no_one(
 @pytest.mark.parametrize("method", [*P4RUNTIME, "/no.Such/Method"])
 def test_bytes_of_messages_that_never_end_are_bounded(
     client: Client, switch: Switch, strangers: list[Stranger], method: str
-) -> None:
+):
     """60 calls send as long as they may."""
     before = resident()
     calls = [(stranger, stranger.call(method)) for stranger in strangers for _ in range(15)]
@@ -148,7 +148,7 @@ def test_bytes_of_messages_that_never_end_are_bounded(
 
 def test_whole_large_requests_of_strangers_are_bounded(
     client: Client, switch: Switch, strangers: list[Stranger]
-) -> None:
+):
     """They count until they are answered. A primary's go on meanwhile."""
     before = resident()
     size = limits.SMALL_BYTES - 1000
@@ -165,7 +165,7 @@ def test_whole_large_requests_of_strangers_are_bounded(
 @pytest.mark.parametrize("method", ["Write", "SetForwardingPipelineConfig"])
 def test_large_requests_of_strangers_are_refused_by_their_size(
     client: Client, switch: Switch, method: str
-) -> None:
+):
     """Whatever they hold: to parse them would keep the primary waiting."""
     options = [("grpc.use_local_subchannel_pool", 1)]
     with grpc.insecure_channel(f"127.0.0.1:{switch.port}", options) as channel:
@@ -179,7 +179,7 @@ def test_large_requests_of_strangers_are_refused_by_their_size(
 
 def test_primary_sends_a_large_configuration_beside_strangers(
     client: Client, switch: Switch, strangers: list[Stranger], program: Program
-) -> None:
+):
     """In one message of nearly 16 MB, while strangers hold all that they may."""
     for stranger in strangers:
         for _ in range(8):
@@ -189,7 +189,7 @@ def test_primary_sends_a_large_configuration_beside_strangers(
     assert client.get_pipeline() is not None
 
 
-def test_primary_has_many_large_writes_on_their_way(client: Client, switch: Switch) -> None:
+def test_primary_has_many_large_writes_on_their_way(client: Client, switch: Switch):
     """More than a stranger's connection may: all are answered."""
     request = p4r.WriteRequest(**client._identity()).SerializeToString()
     padding = b"\xa2\x06\x80\x80\x20" + bytes(1 << 19)  # a field that the switch passes over
@@ -200,8 +200,8 @@ def test_primary_has_many_large_writes_on_their_way(client: Client, switch: Swit
 
 
 def test_oldest_call_of_the_connection_that_holds_most_ends(
-    switch: Switch, strangers: list[Stranger], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    switch: Switch, strangers: list[Stranger], monkeypatch
+):
     greedy, modest = strangers[:2]
     few = modest.call("Write")
     modest.give(few, LARGE)
@@ -218,8 +218,8 @@ def test_oldest_call_of_the_connection_that_holds_most_ends(
 
 
 def test_idle_connections_make_room(
-    client: Client, switch: Switch, strangers: list[Stranger], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    client: Client, switch: Switch, strangers: list[Stranger], monkeypatch
+):
     """Whether they have sent nothing or begun HTTP/2: the primary and all new clients get in."""
     with ExitStack() as stack:
         silent = [
@@ -248,19 +248,17 @@ def drips(switch: Switch) -> Stranger:
     return stranger
 
 
-def asks(stranger: Stranger) -> None:
+def asks(stranger: Stranger):
     stranger.give(stranger.call("Capabilities"), CAPABILITIES)
 
 
-def settle(stranger: Stranger) -> None:
+def settle(stranger: Stranger):
     """Waits until the front has all that it has sent: a call of no method is answered at once."""
     number = stranger.call("None")
     waiting.wait_until(lambda: stranger.listen() or number in stranger.ended, "an answer")
 
 
-def test_first_call_of_the_connection_with_most_makes_room(
-    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_first_call_of_the_connection_with_most_makes_room(library: ctypes.CDLL, monkeypatch):
     monkeypatch.setattr(limits, "CALLS", 8)
     monkeypatch.setattr(limits, "ROOM_S", 1000.0)
     with running_switch(library) as switch, drips(switch) as most, drips(switch) as few:
@@ -275,9 +273,7 @@ def test_first_call_of_the_connection_with_most_makes_room(
         assert not {1, 3} & few.ended.keys()
 
 
-def test_connection_without_a_stream_makes_room(
-    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connection_without_a_stream_makes_room(library: ctypes.CDLL, monkeypatch):
     """The first of those that have calls; a backup's stream goes on."""
     monkeypatch.setattr(server, "connections", lambda _: 4)
     monkeypatch.setattr(limits, "ROOM_S", 1000.0)
@@ -298,9 +294,7 @@ def test_connection_without_a_stream_makes_room(
             assert not client.closed
 
 
-def test_silent_streams_make_room(
-    client: Client, switch: Switch, strangers: list[Stranger]
-) -> None:
+def test_silent_streams_make_room(client: Client, switch: Switch, strangers: list[Stranger]):
     for stranger in strangers:
         for _ in range(arbitration.MAX_OF_CONNECTION + 1):
             stranger.give(stranger.call("StreamChannel"), stream_message(packet=PACKET))
@@ -308,8 +302,8 @@ def test_silent_streams_make_room(
 
 
 def test_stream_of_the_connection_with_most_silent_ones_makes_room(
-    switch: Switch, strangers: list[Stranger], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    switch: Switch, strangers: list[Stranger], monkeypatch
+):
     monkeypatch.setattr(service, "MAX_SILENT", 4)
     stranger = strangers[0]
 
@@ -327,7 +321,7 @@ def test_stream_of_the_connection_with_most_silent_ones_makes_room(
         newcomer.arbitrate()
 
 
-def test_streams_without_an_election_id_make_room(client: Client, switch: Switch) -> None:
+def test_streams_without_an_election_id_make_room(client: Client, switch: Switch):
     with ExitStack() as stack:
         others = [stack.enter_context(Client(switch.port)) for _ in range(arbitration.MAX_SESSIONS)]
         for stream in others[:-1]:
@@ -347,13 +341,13 @@ def test_streams_without_an_election_id_make_room(client: Client, switch: Switch
         bytes(24),
     ],
 )
-def test_what_is_no_http2_is_closed(switch: Switch, data: bytes) -> None:
+def test_what_is_no_http2_is_closed(switch: Switch, data: bytes):
     with Stranger(switch.port, begin=False) as stranger:
         stranger.send(data)
         assert stranger.socket.recv(1) == b""
 
 
-def test_frames_that_are_too_long_end_their_connection(client: Client, switch: Switch) -> None:
+def test_frames_that_are_too_long_end_their_connection(client: Client, switch: Switch):
     with Stranger(switch.port) as stranger:
         stranger.send(frame(DATA, 0, 1, bytes(16385)))
         waiting.wait_until(
@@ -362,9 +356,7 @@ def test_frames_that_are_too_long_end_their_connection(client: Client, switch: S
     serves(client, switch)
 
 
-def test_frame_that_pads_more_than_it_has_ends_its_connection(
-    client: Client, switch: Switch
-) -> None:
+def test_frame_that_pads_more_than_it_has_ends_its_connection(client: Client, switch: Switch):
     """What is padded right goes on."""
     for padding, closed in (
         (b"\x09" + bytes(5 + 9), False),
@@ -381,7 +373,7 @@ def test_frame_that_pads_more_than_it_has_ends_its_connection(
     serves(client, switch)
 
 
-def test_headers_in_pieces_are_a_call(client: Client, switch: Switch, names: Names) -> None:
+def test_headers_in_pieces_are_a_call(client: Client, switch: Switch, names: Names):
     """A block that goes on in the next frame; its message is answered, and one whose block never
     ends bounds nothing but its connection."""
     block = headers("Capabilities")
@@ -398,7 +390,7 @@ def test_headers_in_pieces_are_a_call(client: Client, switch: Switch, names: Nam
         serves(client, switch)
 
 
-def test_messages_in_pieces_arrive(client: Client, switch: Switch) -> None:
+def test_messages_in_pieces_arrive(client: Client, switch: Switch):
     """One octet a frame."""
     request = p4r.CapabilitiesRequest().SerializeToString()
     message = b"\0" + struct.pack("!I", len(request)) + request
@@ -411,7 +403,7 @@ def test_messages_in_pieces_arrive(client: Client, switch: Switch) -> None:
         assert stranger.ended == {number: "answered"}
 
 
-def test_descriptors_are_left_for_the_work() -> None:
+def test_descriptors_are_left_for_the_work():
     """A switch that may have 300, and 300 silent connections: it has room for 16, and who speaks
     gets in."""
     process = Process("--no-p4", "--device-id", "1", prefix=("prlimit", "--nofile=300:300"))
@@ -433,7 +425,7 @@ def test_descriptors_are_left_for_the_work() -> None:
         process.end(signal.SIGKILL)
 
 
-def test_child_leaves_its_parents_front_alone(library: ctypes.CDLL, tmp_path: Path) -> None:
+def test_child_leaves_its_parents_front_alone(library: ctypes.CDLL, tmp_path):
     """A fork that ends the server, as one does that unwinds its stack: nothing of the parent's is
     closed, freed or waited for, and its socket keeps its place."""
     path = tmp_path / "s"
@@ -454,7 +446,7 @@ def test_child_leaves_its_parents_front_alone(library: ctypes.CDLL, tmp_path: Pa
         pipeline.close()
 
 
-def _end(front: Front, listeners: Listeners) -> None:
+def _end(front: Front, listeners: Listeners):
     assert not front.next(FrontEvent())
     front.refuse()
     front.drain(waiting.LIMIT_S)
@@ -463,9 +455,7 @@ def _end(front: Front, listeners: Listeners) -> None:
     listeners.close()
 
 
-def test_connections_end_while_a_child_has_their_descriptors(
-    client: Client, switch: Switch
-) -> None:
+def test_connections_end_while_a_child_has_their_descriptors(client: Client, switch: Switch):
     """Their clients see the end, and epoll has no events of memory that is freed."""
     ending = CONTEXT.Event()
     with ExitStack() as stack:
@@ -485,7 +475,7 @@ def test_connections_end_while_a_child_has_their_descriptors(
         serves(client, switch)
 
 
-def test_parts_go_with_a_call_whose_time_is_over(library: ctypes.CDLL) -> None:
+def test_parts_go_with_a_call_whose_time_is_over(library: ctypes.CDLL):
     """Its client takes nothing of an answer; what a worker keeps of it is let go."""
     gone = threading.Event()
 
@@ -537,7 +527,7 @@ FRAMES = st.builds(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_of_a_stranger_leave_the_switch_serving(
     client: Client, switch: Switch, preface: bytes, data: st.DataObject
-) -> None:
+):
     sent = preface + b"".join(data.draw(st.lists(FRAMES, max_size=20)))
     with socket.create_connection(("127.0.0.1", switch.port), timeout=waiting.LIMIT_S) as stranger:
         at = 0

@@ -53,7 +53,7 @@ def get(port: int, *paths: str) -> dict[tuple[str, ...], int | str]:
     }
 
 
-def test_ports_by_name_and_all(switch: tuple[Process, list[str], list[str]]) -> None:
+def test_ports_by_name_and_all(switch: tuple[Process, list[str], list[str]]):
     process, (first, second), _ = switch
     every = get(process.port, "interfaces/interface/state")
     assert {key[0] for key in every} == {first, second}
@@ -71,7 +71,7 @@ def test_ports_by_name_and_all(switch: tuple[Process, list[str], list[str]]) -> 
     assert two == {(first, "id"): 1, (first, "name"): first, (second, "name"): second}
 
 
-def test_a_link_that_goes_down(switch: tuple[Process, list[str], list[str]]) -> None:
+def test_a_link_that_goes_down(switch: tuple[Process, list[str], list[str]]):
     process, (first, second), (far, _) = switch
 
     def status(name: str) -> int | str:
@@ -85,7 +85,7 @@ def test_a_link_that_goes_down(switch: tuple[Process, list[str], list[str]]) -> 
     assert status(second) == "UP"
 
 
-def test_what_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
+def test_what_is_refused(switch: tuple[Process, list[str], list[str]]):
     process, _, _ = switch
     with pytest.raises(GNMIClientError) as refused:
         get(process.port, "interfaces/interface[name=eth77]/state")
@@ -121,9 +121,7 @@ def test_what_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
         assert written.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_get_that_repeats_its_paths_is_refused(
-    switch: tuple[Process, list[str], list[str]],
-) -> None:
+def test_get_that_repeats_its_paths_is_refused(switch: tuple[Process, list[str], list[str]]):
     """Two bytes of a request are nine leaves of each port."""
     request = gnmi.GetRequest(path=[gnmi.Path()] * 20_000)
     with grpc.insecure_channel(f"127.0.0.1:{switch[0].port}") as channel:

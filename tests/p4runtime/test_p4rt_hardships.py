@@ -44,9 +44,7 @@ def processes() -> Iterator[Callable[..., Process]]:
 
 
 @pytest.mark.parametrize("manual", [False, True])
-def test_its_end_waits_for_no_interval(
-    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, *, manual: bool
-) -> None:
+def test_its_end_waits_for_no_interval(library: ctypes.CDLL, monkeypatch, *, manual: bool):
     monkeypatch.setattr(service, "PUMP_WAIT_NS", 3600 * 10**9)
     with running_switch(library, manual=manual):
         pass
@@ -76,9 +74,7 @@ with Client(int(sys.argv[2]), election_id=int(sys.argv[3])) as client:
 """  # noqa: E501
 
 
-def test_a_controller_is_killed_at_any_moment(
-    processes: Callable[..., Process], program: Program
-) -> None:
+def test_a_controller_is_killed_at_any_moment(processes: Callable[..., Process], program: Program):
     """Its batches are there as a whole or not at all, its place is free, and the next controller
     goes on at once."""
     switch = processes("--no-p4")
@@ -105,7 +101,7 @@ def test_a_controller_is_killed_at_any_moment(
     assert switch.end() == 0
 
 
-def test_a_switch_is_killed_and_started_again(processes: Callable[..., Process]) -> None:
+def test_a_switch_is_killed_and_started_again(processes: Callable[..., Process]):
     """On the same address at once; its clients learn of it."""
     first = processes("--no-p4")
     with Client(first.port) as client:
@@ -120,9 +116,7 @@ def test_a_switch_is_killed_and_started_again(processes: Callable[..., Process])
         assert client.arbitrate().status.code == rpc_code.OK
 
 
-def test_it_ends_in_the_middle_of_a_write(
-    processes: Callable[..., Process], tmp_path: Path
-) -> None:
+def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process], tmp_path):
     switch = processes("--no-p4")
     words = [sys.executable, "-c", CONTROLLER, str(Path(__file__).parent), str(switch.port), "1"]
     with (
@@ -159,13 +153,11 @@ done
 
 
 @pytest.fixture
-def compile_by(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program
-) -> Callable[..., None]:
+def compile_by(tmp_path, monkeypatch, program: Program) -> Callable[..., None]:
     """Gives processes a compiler with these lines, which copies what it makes, these variables, and
     an empty cache."""
 
-    def compile_by(lines: str, **variables: Path) -> None:
+    def compile_by(lines: str, **variables: Path):
         objects = {
             "libsoftswitch": build_runtime(),
             "program": build_program(program.json.decode()),
@@ -186,11 +178,8 @@ own_queues = needs.own_queues("the engine is compiled, too")
 
 @own_queues
 def test_switch_ends_in_the_middle_of_a_compilation(
-    processes: Callable[..., Process],
-    program: Program,
-    compile_by: Callable[..., None],
-    tmp_path: Path,
-) -> None:
+    processes: Callable[..., Process], program: Program, compile_by: Callable[..., None], tmp_path
+):
     """SIGTERM waits for no compiler."""
     hangs = tmp_path / "pid"
     compile_by(HANGS, HANGS=hangs)
@@ -217,8 +206,8 @@ def test_switch_ends_in_the_middle_of_a_compilation(
 
 @own_queues
 def test_switch_compiles_runtime_and_program_side_by_side(
-    processes: Callable[..., Process], compile_by: Callable[..., None], tmp_path: Path
-) -> None:
+    processes: Callable[..., Process], compile_by: Callable[..., None], tmp_path
+):
     """And the runtime's files, too: one compiler waits here until there is another."""
     met = tmp_path / "met"
     met.mkdir()
@@ -227,7 +216,7 @@ def test_switch_compiles_runtime_and_program_side_by_side(
     assert len(list(met.iterdir())) > 2
 
 
-def test_a_full_disk_for_the_log(processes: Callable[..., Process], program: Program) -> None:
+def test_a_full_disk_for_the_log(processes: Callable[..., Process], program: Program):
     """/dev/full takes no byte. The switch reports it once and serves."""
     switch = processes(str(PROGRAMS / "bench.json"), "--log-file", "/dev/full", "-L", "debug")
     with Client(switch.port) as client:
@@ -240,7 +229,7 @@ def test_a_full_disk_for_the_log(processes: Callable[..., Process], program: Pro
     assert "/dev/full: [Errno 28] No space left on device; the switch goes on" in complaints[0]
 
 
-def test_a_full_disk_for_its_own_output(program: Program) -> None:
+def test_a_full_disk_for_its_own_output(program: Program):
     """Where not even the ready line can be written."""
     address = f"unix:/tmp/p4rt-{os.getpid()}.socket"
     with Path("/dev/full").open("w") as full:
@@ -255,7 +244,7 @@ def test_a_full_disk_for_its_own_output(program: Program) -> None:
 
 
 @pytest.mark.root
-def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]) -> None:
+def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]):
     """One line each, at the default log level; the kernel takes an interface down before it removes
     it, and a reader between the two sees that."""
     ends = [f"p4h{os.getpid()}{end}" for end in "ab"]
@@ -281,9 +270,9 @@ def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]) ->
 
 
 def test_server_goes_on_with_its_workers_when_the_system_gives_no_more(
-    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(_: threading.Thread) -> None:
+    library: ctypes.CDLL, monkeypatch, caplog
+):
+    def refuse(_: threading.Thread):
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patched:

@@ -29,7 +29,7 @@ FIELD: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, View, View)
 class Receiver:
     """A connection's table in C."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
+    def __init__(self, library: ctypes.CDLL):
         self._library = library
         self._table = ctypes.create_string_buffer(TABLE_BYTES)
         library.hpack_init(self._table)
@@ -37,13 +37,13 @@ class Receiver:
     def __enter__(self) -> Receiver:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self._library.hpack_free(self._table)
 
     def decode(self, block: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
         fields: list[tuple[bytes, bytes]] = []
 
-        def field(_of: int, name: View, value: View) -> None:
+        def field(_of: int, name: View, value: View):
             fields.append((name.text(), value.text()))
 
         block_size = ctypes.c_size_t(len(block))
@@ -78,7 +78,7 @@ BLOCKS = st.lists(
 @given(blocks=BLOCKS)
 def test_blocks_of_a_connection_are_read_as_they_were_written(
     library: ctypes.CDLL, blocks: list[tuple[list[tuple[bytes, bytes, bool]], bool, int | None]]
-) -> None:
+):
     """With Huffman's code and without, fields that are kept and that aren't, tables that change."""
     encoder = Encoder()
     with Receiver(library) as receiver:
@@ -93,7 +93,7 @@ def test_blocks_of_a_connection_are_read_as_they_were_written(
 @given(blocks=st.lists(st.binary(max_size=200), max_size=6))
 def test_any_octets_are_read_as_another_decoder_reads_them(
     library: ctypes.CDLL, blocks: list[bytes]
-) -> None:
+):
     decoder = reference()
     with Receiver(library) as receiver:
         for block in blocks:
@@ -129,7 +129,7 @@ WITH_HUFFMAN = (
 @pytest.mark.parametrize("blocks", [WITHOUT_HUFFMAN, WITH_HUFFMAN])
 def test_examples_of_the_rfc_are_read(
     library: ctypes.CDLL, blocks: tuple[tuple[str, dict[bytes, bytes]], ...]
-) -> None:
+):
     with Receiver(library) as receiver:
         for text, expected in blocks:
             status, fields = receiver.decode(bytes.fromhex(text))
@@ -143,7 +143,7 @@ def literal(value: bytes) -> bytes:
     return Encoder().encode([(b"x", value)], huffman=False)
 
 
-def test_references_stand_for_their_entry(library: ctypes.CDLL) -> None:
+def test_references_stand_for_their_entry(library: ctypes.CDLL):
     """Four of nearly 4 KB are within the bound, a fifth isn't; nothing of it is called."""
     with Receiver(library) as receiver:
         assert receiver.decode(literal(bytes(4000)))[0] == GOOD
@@ -168,6 +168,6 @@ def test_references_stand_for_their_entry(library: ctypes.CDLL) -> None:
         b"\x00\x01x\x84\xff\xff\xff\xff",  # the end's code
     ],
 )
-def test_malformed_blocks_are_refused(library: ctypes.CDLL, block: bytes) -> None:
+def test_malformed_blocks_are_refused(library: ctypes.CDLL, block: bytes):
     with Receiver(library) as receiver:
         assert receiver.decode(block)[0] == MALFORMED

@@ -40,11 +40,11 @@ def message(request: object) -> bytes:
     return b"\0" + struct.pack("!I", len(data)) + data
 
 
-def closes(stranger: Stranger) -> None:
+def closes(stranger: Stranger):
     waiting.wait_until(lambda: stranger.listen() or stranger.closed, "the connection to be closed")
 
 
-def answers(stranger: Stranger, number: int) -> None:
+def answers(stranger: Stranger, number: int):
     waiting.wait_until(lambda: stranger.listen() or number in stranger.ended, "an answer")
 
 
@@ -57,9 +57,7 @@ def stranger(switch: Switch) -> Iterator[Stranger]:
 # ---- holes that there were ----
 
 
-def test_streams_whose_client_gives_no_window_hold_no_worker(
-    client: Client, switch: Switch
-) -> None:
+def test_streams_whose_client_gives_no_window_hold_no_worker(client: Client, switch: Switch):
     """120 streams on each of four connections, whose packet-outs are answered with errors that the
     client never takes."""
     packet = message(p4r.StreamMessageRequest(packet=p4r.PacketOut(payload=b"x")))
@@ -82,7 +80,7 @@ def reference_flood() -> bytes:
     return first + frame(HEADERS, END_HEADERS, 3, headers("Write") + b"\xbe" * 16_000)
 
 
-def test_references_to_large_headers_end_their_connection(client: Client, switch: Switch) -> None:
+def test_references_to_large_headers_end_their_connection(client: Client, switch: Switch):
     """Each octet of a block would stand for 4 KB. It ends at its first 16 KB, before any copy."""
     for _ in range(16):
         with Stranger(switch.port) as stranger:
@@ -94,7 +92,7 @@ def test_references_to_large_headers_end_their_connection(client: Client, switch
 # ---- windows ----
 
 
-def test_answer_waits_for_its_window(stranger: Stranger) -> None:
+def test_answer_waits_for_its_window(stranger: Stranger):
     stranger.send(NO_WINDOW)
     number = stranger.call("Capabilities")
     stranger.give(number, bytes(5))
@@ -105,7 +103,7 @@ def test_answer_waits_for_its_window(stranger: Stranger) -> None:
     assert stranger.ended == {number: "answered"}
 
 
-def test_window_of_settings_is_every_calls(stranger: Stranger) -> None:
+def test_window_of_settings_is_every_calls(stranger: Stranger):
     stranger.send(NO_WINDOW)
     numbers = [stranger.call("Capabilities") for _ in range(3)]
     for number in numbers:
@@ -115,7 +113,7 @@ def test_window_of_settings_is_every_calls(stranger: Stranger) -> None:
     assert set(stranger.ended.values()) == {"answered"}
 
 
-def test_untaken_answer_is_cut_off(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untaken_answer_is_cut_off(library: ctypes.CDLL, monkeypatch):
     monkeypatch.setattr(limits, "PEER_S", 0.05)
     with running_switch(library) as switch, Stranger(switch.port) as stranger:
         stranger.send(NO_WINDOW)
@@ -170,19 +168,19 @@ WRONG: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_wrong_frames_end_their_connection(client: Client, stranger: Stranger, kind: str) -> None:
+def test_wrong_frames_end_their_connection(client: Client, stranger: Stranger, kind: str):
     stranger.send(WRONG[kind]())
     closes(stranger)
     client.write()
 
 
-def test_first_frame_is_settings(switch: Switch) -> None:
+def test_first_frame_is_settings(switch: Switch):
     with Stranger(switch.port, begin=False) as stranger:
         stranger.send(PREFACE + frame(PING, 0, 0, bytes(8)))
         closes(stranger)
 
 
-def test_wrong_windows_of_a_call_end_it_alone(stranger: Stranger) -> None:
+def test_wrong_windows_of_a_call_end_it_alone(stranger: Stranger):
     numbers = [stranger.call("StreamChannel") for _ in range(3)]
     stranger.send(frame(WINDOW_UPDATE, 0, numbers[0], bytes(4)))
     stranger.send(frame(WINDOW_UPDATE, 0, numbers[1], struct.pack("!I", 2**31 - 1)))
@@ -204,7 +202,7 @@ FLOODS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", FLOODS)
-def test_flood_ends_its_connection(client: Client, stranger: Stranger, kind: str) -> None:
+def test_flood_ends_its_connection(client: Client, stranger: Stranger, kind: str):
     stranger.send(frame(HEADERS, END_HEADERS, 1, headers("StreamChannel")))
     if "ended" in kind:
         stranger.send(frame(RST_STREAM, 0, 1, bytes(4)))
@@ -218,13 +216,13 @@ def test_flood_ends_its_connection(client: Client, stranger: Stranger, kind: str
     client.write()
 
 
-def test_empty_continuations_end_their_connection(client: Client, stranger: Stranger) -> None:
+def test_empty_continuations_end_their_connection(client: Client, stranger: Stranger):
     stranger.send(frame(HEADERS, 0, 1, b"\x83") + frame(CONTINUATION, 0, 1) * 5000)
     closes(stranger)
     client.write()
 
 
-def test_calls_that_are_ended_at_once_hold_up_no_one(client: Client, switch: Switch) -> None:
+def test_calls_that_are_ended_at_once_hold_up_no_one(client: Client, switch: Switch):
     """CVE-2023-44487: their connection isn't read for a second."""
     with ExitStack() as stack:
         for _ in range(4):
@@ -244,21 +242,21 @@ def test_calls_that_are_ended_at_once_hold_up_no_one(client: Client, switch: Swi
 # ---- gRPC ----
 
 
-def test_call_of_another_content_is_refused(stranger: Stranger) -> None:
+def test_call_of_another_content_is_refused(stranger: Stranger):
     block = headers("Capabilities").replace(b"application/grpc", b"application/json")
     stranger.send(frame(HEADERS, END_HEADERS, 1, block))
     answers(stranger, 1)
     assert stranger.ended == {1: "answered"}
 
 
-def test_method_that_is_not_there_is_unimplemented(switch: Switch, client: Client) -> None:
+def test_method_that_is_not_there_is_unimplemented(switch: Switch, client: Client):
     call = client.channel.unary_unary("/p4.v1.P4Runtime/None")
     with pytest.raises(grpc.RpcError) as failure:
         call(b"", timeout=waiting.LIMIT_S)
     assert failure.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_compressed_requests_are_unimplemented(client: Client) -> None:
+def test_compressed_requests_are_unimplemented(client: Client):
     for size in (0, 10_000):  # gRPC leaves small messages as they are
         request = p4r.ReadRequest(role="x" * size)
         with pytest.raises(grpc.RpcError) as failure:
@@ -270,7 +268,7 @@ def test_compressed_requests_are_unimplemented(client: Client) -> None:
         assert failure.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_request_that_ends_within_a_message_is_invalid(stranger: Stranger) -> None:
+def test_request_that_ends_within_a_message_is_invalid(stranger: Stranger):
     for number, data in ((1, b""), (3, b"\0\0"), (5, b"\0\0\0\0\x09abc")):
         stranger.send(frame(HEADERS, END_HEADERS, number, headers("Write")))
         stranger.send(frame(DATA, END_STREAM, number, data))
@@ -278,7 +276,7 @@ def test_request_that_ends_within_a_message_is_invalid(stranger: Stranger) -> No
     assert set(stranger.ended.values()) == {"answered"}
 
 
-def test_time_of_a_call_ends_it(library: ctypes.CDLL) -> None:
+def test_time_of_a_call_ends_it(library: ctypes.CDLL):
     """A stream with a timeout that its client doesn't watch itself."""
     with running_switch(library) as switch, Stranger(switch.port) as stranger:
         block = headers("StreamChannel") + b"\x00\x0cgrpc-timeout\x0350m"
@@ -287,7 +285,7 @@ def test_time_of_a_call_ends_it(library: ctypes.CDLL) -> None:
         assert stranger.ended == {1: "answered"}
 
 
-def test_text_of_a_status_arrives_as_it_is(client: Client) -> None:
+def test_text_of_a_status_arrives_as_it_is(client: Client):
     """Percent signs, umlauts: gRPC encodes them on the wire."""
     client.role = "100 % ä\n"
     with pytest.raises(Exception, match="100 % ä") as failure:
@@ -295,7 +293,7 @@ def test_text_of_a_status_arrives_as_it_is(client: Client) -> None:
     assert failure.value.code is grpc.StatusCode.NOT_FOUND
 
 
-def test_next_claim_finds_the_place_of_a_stream_that_was_reset(switch: Switch) -> None:
+def test_next_claim_finds_the_place_of_a_stream_that_was_reset(switch: Switch):
     claim = p4r.StreamMessageRequest(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
     claim.arbitration.election_id.low = 1
     with Stranger(switch.port) as stranger:

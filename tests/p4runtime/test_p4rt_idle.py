@@ -43,13 +43,13 @@ def notified(client: Client) -> list[tuple[int, int]]:
     ]
 
 
-def nothing_notified(client: Client) -> None:
+def nothing_notified(client: Client):
     """No notification is on its way after this answer: a call of the clock returns when all are
     sent."""
     assert client.arbitrate().device_id == 1
 
 
-def test_idle_entry_is_reported_after_each_timeout(empty_switch: Switch, idle: Program) -> None:
+def test_idle_entry_is_reported_after_each_timeout(empty_switch: Switch, idle: Program):
     """On the live clock: never early."""
     with Client(empty_switch.port) as client:
         client.arbitrate()
@@ -66,7 +66,7 @@ def test_idle_entry_is_reported_after_each_timeout(empty_switch: Switch, idle: P
 
 def test_idle_entry_is_reported_after_its_timeout(
     client: Client, clock: ManualClock, idle: Program
-) -> None:
+):
     entry = flow(idle, 1, 300, controller_metadata=7, metadata=b"mine")
     clock.advance(1)
     client.insert(table_entry=entry)
@@ -84,7 +84,7 @@ def test_idle_entry_is_reported_after_its_timeout(
     nothing_notified(client)
 
 
-def test_hits_keep_an_entry_alive(client: Client, clock: ManualClock, idle: Program) -> None:
+def test_hits_keep_an_entry_alive(client: Client, clock: ManualClock, idle: Program):
     """Of two entries, the one that is hit is reported a timeout after its last hit."""
     client.write(*(update("INSERT", table_entry=flow(idle, key, 1000)) for key in (1, 2)))
     for _ in range(4):
@@ -102,7 +102,7 @@ def test_hits_keep_an_entry_alive(client: Client, clock: ManualClock, idle: Prog
     assert times == [(1000, 2), (2000, 2), (2600, 1)]
 
 
-def test_a_changed_timeout(client: Client, clock: ManualClock, idle: Program) -> None:
+def test_a_changed_timeout(client: Client, clock: ManualClock, idle: Program):
     client.insert(table_entry=flow(idle, 1, 100_000))
     client.insert(table_entry=flow(idle, 2))
     clock.advance(1)
@@ -122,7 +122,7 @@ def test_a_changed_timeout(client: Client, clock: ManualClock, idle: Program) ->
     assert [read[0].idle_timeout_ns for read in reads] == [0, 1]
 
 
-def test_time_since_last_hit(client: Client, clock: ManualClock, idle: Program) -> None:
+def test_time_since_last_hit(client: Client, clock: ManualClock, idle: Program):
     client.insert(table_entry=flow(idle, 1))
     clock.advance(0.05)
     query = idle.names.entry("flows")
@@ -136,7 +136,7 @@ def test_time_since_last_hit(client: Client, clock: ManualClock, idle: Program) 
     assert entry.time_since_last_hit.elapsed_ns == 7 * MS
 
 
-def test_refusals(client: Client, idle: Program) -> None:
+def test_refusals(client: Client, idle: Program):
     names = idle.names
     action = names.action("set", result=1)
     bad = (
@@ -160,7 +160,7 @@ def test_refusals(client: Client, idle: Program) -> None:
         assert failure.value.codes == [rpc_code.INVALID_ARGUMENT]
 
 
-def test_rollback_restores_the_timeout(client: Client, idle: Program) -> None:
+def test_rollback_restores_the_timeout(client: Client, idle: Program):
     client.insert(table_entry=flow(idle, 1, 100_000))
     with pytest.raises(RefusedError):
         client.write(

@@ -81,7 +81,7 @@ FLOODS = {
 }
 
 
-def flood(client: Client, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+def flood(client: Client, kind: str, caplog: pytest.LogCaptureFixture):
     """Sends, and doesn't read, until the switch ends the stream."""
     messages = FLOODS[kind]()
 
@@ -94,13 +94,7 @@ def flood(client: Client, kind: str, caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("kind", FLOODS)
-def test_unread_stream_ends(
-    client: Client,
-    switch: Switch,
-    kind: str,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_unread_stream_ends(client: Client, switch: Switch, kind: str, monkeypatch, caplog):
     """Answers wait for their client, in number and bytes bounded; the others' streams go on."""
     monkeypatch.setattr(arbitration, "MAX_WAITING_BYTES", 1 << 20)
     with Client(switch.port) as stranger:
@@ -110,7 +104,7 @@ def test_unread_stream_ends(
 
 
 @given(st.lists(st.integers(0, 3000), max_size=40), st.integers(0, 10))
-def test_session_holds_what_it_may(sizes: list[int], taken: int) -> None:
+def test_session_holds_what_it_may(sizes: list[int], taken: int):
     """A model of the queue: messages that fit wait in their order; the first that doesn't ends the
     stream."""
     patch = pytest.MonkeyPatch()
@@ -140,7 +134,7 @@ def test_session_holds_what_it_may(sizes: list[int], taken: int) -> None:
         patch.undo()
 
 
-def test_large_messages_of_a_stream_are_refused(switch: Switch) -> None:
+def test_large_messages_of_a_stream_are_refused(switch: Switch):
     payload = bytes(limits.STREAM_BYTES)
     with Client(switch.port) as client:
         assert (
@@ -152,7 +146,7 @@ def test_large_messages_of_a_stream_are_refused(switch: Switch) -> None:
 # ---- roles ----
 
 
-def test_roles_are_bounded(switch: Switch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_roles_are_bounded(switch: Switch, monkeypatch):
     monkeypatch.setattr(arbitration, "MAX_ROLES", 3)
     longest = "ä" * (arbitration.MAX_ROLE_NAME // 2)
     large = p4r.Role(name="large")
@@ -174,9 +168,7 @@ STEP = st.tuples(st.integers(0, 3), st.sampled_from(("a", "b", "c")), st.none() 
 
 
 @given(st.lists(STEP, max_size=30))
-def test_roles_are_kept_as_long_as_they_mean_something(
-    steps: list[tuple[int, str, int | None]],
-) -> None:
+def test_roles_are_kept_as_long_as_they_mean_something(steps: list[tuple[int, str, int | None]]):
     """Sessions come, claim and leave: a role is known while it has a session, and for good once it
     had an election id.
 
@@ -215,7 +207,7 @@ def test_roles_are_kept_as_long_as_they_mean_something(
 # ---- requests ----
 
 
-def test_requests_larger_than_the_limit_are_refused(processes: Any) -> None:
+def test_requests_larger_than_the_limit_are_refused(processes: Any):
     process = processes("--grpc-max-message-size", "1MB")
     with Client(process.port) as client:
         client.arbitrate()
@@ -233,7 +225,7 @@ def test_requests_larger_than_the_limit_are_refused(processes: Any) -> None:
     assert process.end() == 0
 
 
-def test_option_permits_larger_requests(processes: Any) -> None:
+def test_option_permits_larger_requests(processes: Any):
     process = processes("--grpc-max-message-size", "32MB")
     with Client(process.port) as client:
         client.arbitrate()
@@ -243,7 +235,7 @@ def test_option_permits_larger_requests(processes: Any) -> None:
     assert process.end() == 0
 
 
-def test_large_reads_are_refused_where_large_writes_are_not(client: Client, names: Names) -> None:
+def test_large_reads_are_refused_where_large_writes_are_not(client: Client, names: Names):
     entry = names.entry(
         "l2", {"dst_addr": 1}, names.action("forward", port=1), metadata=bytes(limits.SMALL_BYTES)
     )
@@ -253,16 +245,14 @@ def test_large_reads_are_refused_where_large_writes_are_not(client: Client, name
     assert failure.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_batches_of_too_many_updates_are_refused(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_of_too_many_updates_are_refused(client: Client, monkeypatch):
     monkeypatch.setattr(batches, "MAX_UPDATES", 3)
     with pytest.raises(RefusedError, match="at most 3 updates, not 4") as failure:
         client.write(*[p4r.Update()] * 4)
     assert failure.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_bytes_that_are_no_request_are_refused(client: Client, switch: Switch) -> None:
+def test_bytes_that_are_no_request_are_refused(client: Client, switch: Switch):
     for method in ("Read", "Write", "GetForwardingPipelineConfig"):
         call = client.channel.unary_unary(f"/p4.v1.P4Runtime/{method}")
         with pytest.raises(grpc.RpcError) as failure:
@@ -275,9 +265,7 @@ def _nothing(until: threading.Event) -> Iterator[bytes]:
     yield from ()
 
 
-def test_request_that_does_not_come_is_cut_off(
-    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_request_that_does_not_come_is_cut_off(library: ctypes.CDLL, monkeypatch):
     """More calls than there are workers, none of which sends its message: each ends, and others are
     answered."""
     monkeypatch.setattr(limits, "PEER_S", 0.05)
@@ -296,7 +284,7 @@ def test_request_that_does_not_come_is_cut_off(
         assert client.arbitrate().status.code == 0
 
 
-def test_messages_of_errors_are_short(client: Client, names: Names) -> None:
+def test_messages_of_errors_are_short(client: Client, names: Names):
     """They quote the client's text, but not all of it."""
     entry = names.entry("l2", {"dst_addr": b"\1" * 100_000}, names.action("forward", port=1))
     with pytest.raises(
@@ -310,7 +298,7 @@ def test_messages_of_errors_are_short(client: Client, names: Names) -> None:
     assert len(failure.value.message) < 2000
 
 
-def test_switch_answers_where_its_memory_is_nearly_used(processes: Any) -> None:
+def test_switch_answers_where_its_memory_is_nearly_used(processes: Any):
     """Under `ulimit -v` it refuses what would take more, and goes on as soon as there is room."""
     process = processes()
     with Client(process.port) as client:

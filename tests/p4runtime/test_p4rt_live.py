@@ -54,7 +54,7 @@ def receive(sock: socket.socket) -> bytes:
 @pytest.mark.root
 def test_packets_between_controller_and_wire(
     links: dict[int, socket.socket], program: Program, names: Names
-) -> None:
+):
     ports = [word for port in links for word in ("-i", f"{port}@p4r{os.getpid()}s{port}")]
     process = Process("--no-p4", "--device-id", "1", *ports, "--", "--cpu-port", str(CPU_PORT))
     try:

@@ -32,7 +32,7 @@ def field(number: int, **kind: dict[str, bytes | int]) -> p4r.FieldMatch:
     return p4r.FieldMatch(field_id=number, **kind)
 
 
-def test_layout_of_an_lpm_key() -> None:
+def test_layout_of_an_lpm_key():
     lpm = table(Kind.LPM, (Match.EXACT, 9), (Match.LPM, 32))
     sent = [
         field(2, lpm={"value": b"\x0a\0\0\0", "prefix_len": 8}),
@@ -46,7 +46,7 @@ def test_layout_of_an_lpm_key() -> None:
     assert matches.unpack(lpm, everything) == [sent[1]]
 
 
-def test_layout_of_a_masked_key() -> None:
+def test_layout_of_a_masked_key():
     key = matches.pack(MIXED, [field(1, exact={"value": b"\x07"})], 5)
     assert key.key == bytes.fromhex("0007 000000000000 00000000 0000 00")
     assert key.mask == bytes.fromhex("01ff 000000000000 00000000 ffff 00")
@@ -70,7 +70,7 @@ def test_round_trip(
     optional: int | None,
     priority: int,
     padded: bool,
-) -> None:
+):
     def octets(value: int) -> bytes:
         return bytes(2 if padded else 0) + value.to_bytes(
             max(1, (value.bit_length() + 7) // 8), "big"
@@ -117,7 +117,7 @@ def test_round_trip(
         ([field(5, optional={"value": b"\x08"})], "does not fit"),
     ],
 )
-def test_what_is_refused(bad: list[p4r.FieldMatch], why: str) -> None:
+def test_what_is_refused(bad: list[p4r.FieldMatch], why: str):
     if bad and bad[0].field_id not in (1, 9):
         bad = [field(1, exact={"value": b"\1"}), *bad]
     with pytest.raises(RpcError, match=why) as refusal:
@@ -125,7 +125,7 @@ def test_what_is_refused(bad: list[p4r.FieldMatch], why: str) -> None:
     assert refusal.value.code == INVALID_ARGUMENT
 
 
-def test_range_of_the_low_byte() -> None:
+def test_range_of_the_low_byte():
     """A range like any other. BMv2's server refuses it: it takes 0xff for the greatest value of any
     width."""
     key = matches.pack(
@@ -136,7 +136,7 @@ def test_range_of_the_low_byte() -> None:
     assert field(4, range={"low": b"\0", "high": b"\xff"}) in matches.unpack(MIXED, key)
 
 
-def test_priorities() -> None:
+def test_priorities():
     exact = table(Kind.EXACT, (Match.EXACT, 8))
     with pytest.raises(RpcError, match="must be 0"):
         matches.pack(exact, [field(1, exact={"value": b"\1"})], 3)

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ TYPES = st.from_regex(r"[A-Z][A-Za-z0-9]{0,8}", fullmatch=True)
 HEAD = 'syntax = "proto3";\n'
 
 
-def test_written_files_are_those_of_the_texts() -> None:
+def test_written_files_are_those_of_the_texts():
     different = [
         path.name for path, content in messages.written().items() if path.read_bytes() != content
     ]
@@ -44,14 +43,14 @@ def files(draw: st.DrawFn) -> descriptor_pb2.FileDescriptorProto:
         file.package = package
     kinds: list[tuple[str, int]] = []
 
-    def enum(owner: Any, scope: str, name: str) -> None:
+    def enum(owner: Any, scope: str, name: str):
         numbers = draw(st.lists(st.integers(1, 2**31 - 1), unique=True, max_size=3))
         declared = owner.add(name=name)
         for place, number in enumerate([0, *numbers, *[-n for n in numbers]]):
             declared.value.add(name=f"{name.upper()}_{place}", number=number)
         kinds.append((f"{scope}.{name}", Field.TYPE_ENUM))
 
-    def message(owner: Any, scope: str, name: str, depth: int) -> None:
+    def message(owner: Any, scope: str, name: str, depth: int):
         declared, whole = owner.add(name=name), f"{scope}.{name}"
         kinds.append((whole, Field.TYPE_MESSAGE))
         for number, nested in enumerate(draw(st.lists(TYPES, unique=True, max_size=2))):
@@ -89,8 +88,8 @@ def _messages(owner: Any, scope: str) -> Iterator[tuple[Any, str]]:
         yield from _messages(declared.nested_type, f"{scope}.{declared.name}")
 
 
-def _fill(draw: st.DrawFn, declared: Any, whole: str, kinds: list[tuple[str, int]]) -> None:
-    def type_of(field: Any) -> None:
+def _fill(draw: st.DrawFn, declared: Any, whole: str, kinds: list[tuple[str, int]]):
+    def type_of(field: Any):
         if draw(st.booleans()):
             field.type_name, field.type = draw(st.sampled_from(kinds))
         else:
@@ -182,7 +181,7 @@ def ordered(file: descriptor_pb2.FileDescriptorProto) -> descriptor_pb2.FileDesc
 
 
 @given(files())
-def test_reader_reads_what_is_written(file: descriptor_pb2.FileDescriptorProto) -> None:
+def test_reader_reads_what_is_written(file: descriptor_pb2.FileDescriptorProto):
     assert ordered(messages.read("x.proto", text_of(file))) == ordered(file)
 
 
@@ -190,7 +189,7 @@ WORDS = re.findall(r"\S+", 'message enum { } ; = 1 -2 "x" a.b oneof map < > , //
 
 
 @given(st.lists(st.sampled_from(WORDS)))
-def test_reader_refuses_with_a_line(words: list[str]) -> None:
+def test_reader_refuses_with_a_line(words: list[str]):
     fault = ""
     try:
         messages.read("x.proto", HEAD + "\n".join(words))
@@ -213,13 +212,13 @@ def test_reader_refuses_with_a_line(words: list[str]) -> None:
         ("message M {", "x.proto:2: a type is expected, not 'the end'"),
     ],
 )
-def test_reader_names_line_and_fault(text: str, fault: str) -> None:
+def test_reader_names_line_and_fault(text: str, fault: str):
     with pytest.raises(ValueError, match=r"^x\.proto:") as failure:
         messages.read("x.proto", HEAD + text)
     assert fault in str(failure.value)
 
 
-def test_types_are_those_of_the_innermost_scope() -> None:
+def test_types_are_those_of_the_innermost_scope():
     text = "message T {} message M { message T {} T inner = 1; .T outer = 2; }"
     inner, outer = messages.read("x.proto", HEAD + text).message_type[1].field
     assert (inner.type_name, outer.type_name) == (".M.T", ".T")
@@ -232,7 +231,7 @@ def described(file: Any) -> dict[str, Any]:
     """What a file declares: of each field number, type and label, of each enum its values."""
     facts: dict[str, Any] = {}
 
-    def add(message: Any) -> None:
+    def add(message: Any):
         for field in message.fields:
             named = field.message_type or field.enum_type
             facts[field.full_name] = (
@@ -278,7 +277,7 @@ def described(file: Any) -> dict[str, Any]:
         (rpc_status, "rpc_status"),
     ],
 )
-def test_messages_are_those_of_finsy(ours: Any, name: str) -> None:
+def test_messages_are_those_of_finsy(ours: Any, name: str):
     import finsy.proto
 
     theirs = described(getattr(finsy.proto, name).DESCRIPTOR)
@@ -337,7 +336,7 @@ print("done")
 
 @pytest.mark.parametrize("order", ["ours first", "theirs first"])
 @pytest.mark.parametrize("package", ["finsy", "protoc", "p4runtime", "p4net"])
-def test_messages_load_beside_another_packages(package: str, order: str, tmp_path: Path) -> None:
+def test_messages_load_beside_another_packages(package: str, order: str, tmp_path):
     if package != "protoc":
         try:
             metadata.distribution(package)
@@ -357,7 +356,7 @@ def test_messages_load_beside_another_packages(package: str, order: str, tmp_pat
     assert done.stdout == "done\n", done.stderr
 
 
-def test_any_packs_and_unpacks_by_name() -> None:
+def test_any_packs_and_unpacks_by_name():
     packed = any_pb.Any()
     packed.Pack(p4r.Error(canonical_code=rpc_code.NOT_FOUND))
     assert packed.type_url == "type.googleapis.com/p4.v1.Error"
@@ -367,7 +366,7 @@ def test_any_packs_and_unpacks_by_name() -> None:
     assert not packed.Unpack(p4r.Entity())
 
 
-def test_files_are_loaded_when_they_are_used() -> None:
+def test_files_are_loaded_when_they_are_used():
     code = (
         "from pcn.base import protos; from pcn.base.p4rt import gnmi, p4r\n"
         "def loaded(name):\n"
@@ -380,7 +379,7 @@ def test_files_are_loaded_when_they_are_used() -> None:
     assert done.stdout == "True False\n"
 
 
-def test_unknown_message_is_an_attribute_error() -> None:
+def test_unknown_message_is_an_attribute_error():
     with pytest.raises(AttributeError, match=r"p4/v1/p4runtime\.proto has no Nothing"):
         _ = p4r.Nothing
     assert protos.load("p4/v1/p4runtime.proto") is p4r.DESCRIPTOR

@@ -37,7 +37,7 @@ TYPES = p4data.Types(INFO)
         (p4t.P4DataTypeSpec(new_type={"name": "sdn_port_t"}), 5, p4d.P4Data(bitstring=b"\5")),
     ],
 )
-def test_numbers(spec: p4t.P4DataTypeSpec, value: int, data: p4d.P4Data) -> None:
+def test_numbers(spec: p4t.P4DataTypeSpec, value: int, data: p4d.P4Data):
     kind = TYPES.resolve(spec, "t")
     assert isinstance(kind, Scalar)
     assert kind.encode(value) == data
@@ -59,7 +59,7 @@ def test_numbers(spec: p4t.P4DataTypeSpec, value: int, data: p4d.P4Data) -> None
         ),
     ],
 )
-def test_numbers_that_do_not_fit(spec: p4t.P4DataTypeSpec, data: p4d.P4Data) -> None:
+def test_numbers_that_do_not_fit(spec: p4t.P4DataTypeSpec, data: p4d.P4Data):
     kind = TYPES.resolve(spec, "t")
     assert isinstance(kind, Scalar)
     with pytest.raises(RpcError) as refusal:
@@ -67,7 +67,7 @@ def test_numbers_that_do_not_fit(spec: p4t.P4DataTypeSpec, data: p4d.P4Data) -> 
     assert refusal.value.code == OUT_OF_RANGE
 
 
-def test_composites() -> None:
+def test_composites():
     struct = TYPES.resolve(p4t.P4DataTypeSpec(struct={"name": "pair_t"}), "t")
     parts = [p4d.P4Data(bitstring=b"\7"), p4d.P4Data(bool=True)]
     assert p4data.encode(struct, [7, 1]) == p4d.P4Data(struct={"members": parts})
@@ -82,7 +82,7 @@ def test_composites() -> None:
     )
 
 
-def test_what_no_register_can_hold() -> None:
+def test_what_no_register_can_hold():
     with pytest.raises(RpcError) as refusal:
         TYPES.resolve(p4t.P4DataTypeSpec(header_stack={"header": {"name": "head_t"}}), "t")
     assert refusal.value.code == INVALID_ARGUMENT

@@ -25,19 +25,19 @@ from pcn.softswitch.program.model import Program as Model
 Change = Callable[[p4i.P4Info], object]
 
 
-def struct(info: p4i.P4Info, name: str, *parts: str) -> None:
+def struct(info: p4i.P4Info, name: str, *parts: str):
     """A struct of structs."""
     members = info.type_info.structs[name].members
     for number, part in enumerate(parts):
         members.add(name=f"m{number}").type_spec.struct.name = part
 
 
-def register_of(info: p4i.P4Info, name: str) -> None:
+def register_of(info: p4i.P4Info, name: str):
     info.registers[0].type_spec.Clear()
     info.registers[0].type_spec.struct.name = name
 
 
-def doubled(info: p4i.P4Info) -> None:
+def doubled(info: p4i.P4Info):
     """A p4info of 3 KB; with each struct written out, of 2^40 members."""
     for number in range(40):
         struct(info, f"s{number}", f"s{number + 1}", f"s{number + 1}")
@@ -45,26 +45,26 @@ def doubled(info: p4i.P4Info) -> None:
     register_of(info, "s0")
 
 
-def chain(info: p4i.P4Info) -> None:
+def chain(info: p4i.P4Info):
     """No member twice, but deep."""
     for number in range(5000):
         struct(info, f"s{number}", f"s{number + 1}")
     register_of(info, "s0")
 
 
-def circle(info: p4i.P4Info) -> None:
+def circle(info: p4i.P4Info):
     for name, next_name in (("a", "b"), ("b", "c"), ("c", "a")):
         info.type_info.new_types[name].original_type.new_type.name = next_name
     info.registers[0].type_spec.Clear()
     info.registers[0].type_spec.new_type.name = "a"
 
 
-def itself(info: p4i.P4Info) -> None:
+def itself(info: p4i.P4Info):
     struct(info, "mine", "mine")
     register_of(info, "mine")
 
 
-def long_number(info: p4i.P4Info) -> None:
+def long_number(info: p4i.P4Info):
     """More digits than Python reads by default."""
     table = info.tables[0]
     new = info.type_info.new_types["named_t"]
@@ -73,7 +73,7 @@ def long_number(info: p4i.P4Info) -> None:
     table.match_fields[0].type_name.name = "named_t"
 
 
-def many(info: p4i.P4Info) -> None:
+def many(info: p4i.P4Info):
     for number in range(1 << 16):
         info.tables.add().preamble.id = number + 1
 
@@ -82,15 +82,15 @@ def with_params(info: p4i.P4Info) -> Any:
     return next(action.params for action in info.actions if action.params)
 
 
-def widths(info: p4i.P4Info) -> None:
+def widths(info: p4i.P4Info):
     info.registers[0].type_spec.bitstring.int.bitwidth = 0
 
 
-def wide(info: p4i.P4Info) -> None:
+def wide(info: p4i.P4Info):
     info.registers[0].type_spec.bitstring.bit.bitwidth = 2**31 - 1
 
 
-def wider(info: p4i.P4Info) -> None:
+def wider(info: p4i.P4Info):
     info.registers[0].type_spec.bitstring.bit.bitwidth = 33
 
 
@@ -147,7 +147,7 @@ def model(program: Program) -> Model:
 @pytest.mark.parametrize(("change", "why"), CASES)
 def test_p4info_that_makes_no_sense_is_refused(
     program: Program, model: Model, change: Change, why: str
-) -> None:
+):
     info = p4i.P4Info()
     info.CopyFrom(program.info)
     change(info)
@@ -156,7 +156,7 @@ def test_p4info_that_makes_no_sense_is_refused(
     assert refusal.value.code == INVALID_ARGUMENT
 
 
-def test_types_are_shared_and_not_written_out(program: Program, model: Model) -> None:
+def test_types_are_shared_and_not_written_out(program: Program, model: Model):
     """Ten levels of pairs are a thousand members, and taken: a digest isn't one of them, but its
     type is looked at."""
     info = p4i.P4Info()
@@ -175,13 +175,13 @@ def test_types_are_shared_and_not_written_out(program: Program, model: Model) ->
 class Bound:
     """A program in a switch, to which a p4info may be bound."""
 
-    def __init__(self, library: ctypes.CDLL, name: str) -> None:
+    def __init__(self, library: ctypes.CDLL, name: str):
         self.info = load(PROGRAMS / name).info
         text = load(PROGRAMS / name).json.decode()
         self.model, self._object = load_program(text), build_program(text)
         self.native = NativeSwitch(library)
 
-    def use(self, info: p4i.P4Info) -> None:
+    def use(self, info: p4i.P4Info):
         """What clients and the data plane do, with ids and widths as a p4info has them. Raises what
         is no RpcError."""
         schema = bind(info, self.model)
@@ -207,7 +207,7 @@ class Bound:
 
 
 @pytest.fixture(scope="module", params=["bench", "indirect", "valuesets", "idle"])
-def bound(library: ctypes.CDLL, request: pytest.FixtureRequest) -> Iterator[Bound]:
+def bound(library: ctypes.CDLL, request) -> Iterator[Bound]:
     target = Bound(library, request.param)
     yield target
     target.native.close()
@@ -215,7 +215,7 @@ def bound(library: ctypes.CDLL, request: pytest.FixtureRequest) -> Iterator[Boun
 
 @given(st.integers(0, 2**64), st.integers(1, 6))
 @settings(settings.get_profile("few"), suppress_health_check=list(HealthCheck))
-def test_any_p4info_is_bound_or_refused(bound: Bound, seed: int, changes: int) -> None:
+def test_any_p4info_is_bound_or_refused(bound: Bound, seed: int, changes: int):
     """Structure-aware: fields that exist, with values at edges, and ids that the p4info has."""
     rng, mutator = random.Random(seed), fuzz_messages.Mutator(bound.info)
     info = p4i.P4Info()

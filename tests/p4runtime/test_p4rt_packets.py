@@ -21,14 +21,14 @@ def metadata(*values: int) -> list[p4r.PacketMetadata]:
 
 
 @pytest.fixture
-def to_cpu(client: Client, names: Names) -> None:
+def to_cpu(client: Client, names: Names):
     client.insert(
         table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100))
     )
 
 
 @pytest.mark.usefixtures("to_cpu")
-def test_packet_in_carries_its_metadata(client: Client, switch: Switch) -> None:
+def test_packet_in_carries_its_metadata(client: Client, switch: Switch):
     switch.native.packet_out(300, FRAME)
     packet = client.receive().packet
     assert packet.payload == FRAME
@@ -36,7 +36,7 @@ def test_packet_in_carries_its_metadata(client: Client, switch: Switch) -> None:
 
 
 @pytest.mark.usefixtures("to_cpu")
-def test_packet_in_goes_to_primaries_alone(client: Client, switch: Switch) -> None:
+def test_packet_in_goes_to_primaries_alone(client: Client, switch: Switch):
     with (
         Client(switch.port, election_id=1) as backup,
         Client(switch.port, role="other") as role_primary,
@@ -49,7 +49,7 @@ def test_packet_in_goes_to_primaries_alone(client: Client, switch: Switch) -> No
         assert backup.arbitrate(1).device_id == 1, "no packet came before this answer"
 
 
-def test_packet_out_through_the_pipeline(client: Client, switch: Switch) -> None:
+def test_packet_out_through_the_pipeline(client: Client, switch: Switch):
     """Egress port 255 is the CPU port: the packet comes back, and its first two bytes pass for the
     packet_in header."""
     payload = bytes.fromhex("0504") + FRAME[2:]
@@ -70,9 +70,7 @@ def test_packet_out_through_the_pipeline(client: Client, switch: Switch) -> None
         [p4r.PacketMetadata(metadata_id=1, value=b""), *metadata(1, 1)[1:]],
     ],
 )
-def test_packet_out_with_wrong_metadata_is_reported(
-    client: Client, bad: list[p4r.PacketMetadata]
-) -> None:
+def test_packet_out_with_wrong_metadata_is_reported(client: Client, bad: list[p4r.PacketMetadata]):
     sent = p4r.PacketOut(payload=FRAME, metadata=bad)
     client.send(packet=sent)
     error = client.receive().error
@@ -80,19 +78,19 @@ def test_packet_out_with_wrong_metadata_is_reported(
     assert error.packet_out.packet_out == sent
 
 
-def test_packet_out_of_others_is_reported(client: Client, switch: Switch) -> None:
+def test_packet_out_of_others_is_reported(client: Client, switch: Switch):
     with Client(switch.port, election_id=1) as backup:
         backup.arbitrate()
         backup.send(packet=p4r.PacketOut(payload=FRAME, metadata=metadata(1, 1)))
         assert backup.receive().error.canonical_code == rpc_code.PERMISSION_DENIED
 
 
-def test_packet_out_that_is_too_long(client: Client) -> None:
+def test_packet_out_that_is_too_long(client: Client):
     client.send(packet=p4r.PacketOut(payload=bytes(20_000), metadata=metadata(1, 1)))
     assert client.receive().error.canonical_code == rpc_code.INVALID_ARGUMENT
 
 
-def test_without_a_cpu_port(library: object, program: Program) -> None:
+def test_without_a_cpu_port(library: object, program: Program):
     with running_switch(library, cpu_port=0) as switch, Client(switch.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
@@ -102,7 +100,7 @@ def test_without_a_cpu_port(library: object, program: Program) -> None:
         assert "--cpu-port" in error.message
 
 
-def test_unknown_stream_messages_are_reported(client: Client) -> None:
+def test_unknown_stream_messages_are_reported(client: Client):
     client.send(other={"type_url": "type.googleapis.com/x"})
     assert client.receive().error.canonical_code == rpc_code.UNIMPLEMENTED
     client.send(digest_ack=p4r.DigestListAck(digest_id=5))
@@ -116,7 +114,7 @@ def digest(names: Names, **config: int) -> p4r.DigestEntry:
     return p4r.DigestEntry(digest_id=names.info.digests[0].preamble.id, config=config)
 
 
-def learn(switch: Switch, source: int, port: int = 300) -> None:
+def learn(switch: Switch, source: int, port: int = 300):
     switch.native.packet_out(port, TO_CPU + source.to_bytes(6, "big") + FRAME_TAIL[6:])
 
 
@@ -125,7 +123,7 @@ def sources(message: p4r.StreamMessageResponse) -> list[int]:
 
 
 @pytest.mark.usefixtures("to_cpu")
-def test_a_digest_at_once(client: Client, names: Names, switch: Switch) -> None:
+def test_a_digest_at_once(client: Client, names: Names, switch: Switch):
     learn(switch, 1, port=3)  # not enabled yet
     assert client.receive().HasField("packet"), "the packet itself, after what its digest was"
     client.insert(digest_entry=digest(names))
@@ -139,7 +137,7 @@ def test_a_digest_at_once(client: Client, names: Names, switch: Switch) -> None:
     assert client.read(digest_entry=p4r.DigestEntry()) == []
 
 
-def test_lists_acknowledgements_and_timeouts(client: Client, names: Names, switch: Switch) -> None:
+def test_lists_acknowledgements_and_timeouts(client: Client, names: Names, switch: Switch):
     long_time = 3600 * 10**9
     config = digest(names, max_timeout_ns=long_time, max_list_size=3, ack_timeout_ns=long_time)
     client.insert(digest_entry=config)
@@ -165,7 +163,7 @@ def test_lists_acknowledgements_and_timeouts(client: Client, names: Names, switc
     )
 
 
-def test_what_a_digest_is_refused_for(client: Client, names: Names) -> None:
+def test_what_a_digest_is_refused_for(client: Client, names: Names):
     def code_of(kind: str, entry: p4r.DigestEntry) -> int:
         with pytest.raises(RefusedError) as failure:
             client.write(update(kind, digest_entry=entry))
@@ -180,16 +178,14 @@ def test_what_a_digest_is_refused_for(client: Client, names: Names) -> None:
     client.delete(digest_entry=negative)  # DELETE considers the id alone
 
 
-def test_a_list_is_sent_when_its_time_has_come(
-    client: Client, names: Names, switch: Switch
-) -> None:
+def test_a_list_is_sent_when_its_time_has_come(client: Client, names: Names, switch: Switch):
     """On the live clock."""
     client.insert(digest_entry=digest(names, max_timeout_ns=50_000_000, max_list_size=100))
     learn(switch, 1)
     assert sources(client.receive()) == [1]
 
 
-def test_when_a_list_is_sent(manual_switch: Switch, clock: ManualClock, program: Program) -> None:
+def test_when_a_list_is_sent(manual_switch: Switch, clock: ManualClock, program: Program):
     """Its time is counted from its first digest, and that of its acknowledgement from when it was
     sent."""
     names = program.names
@@ -201,7 +197,7 @@ def test_when_a_list_is_sent(manual_switch: Switch, clock: ManualClock, program:
         )
         client.insert(digest_entry=config)
 
-        def learn_at_port_1(source: int) -> None:
+        def learn_at_port_1(source: int):
             clock.send(1, TO_CPU + source.to_bytes(6, "big") + FRAME_TAIL[6:])
 
         clock.advance(1)

@@ -34,7 +34,7 @@ def entry(names: Names) -> p4r.TableEntry:
     return names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1))
 
 
-def test_without_a_pipeline(fresh: Client, names: Names) -> None:
+def test_without_a_pipeline(fresh: Client, names: Names):
     assert fresh.get_pipeline() is None
     for request in (
         lambda: fresh.insert(table_entry=entry(names)),
@@ -45,7 +45,7 @@ def test_without_a_pipeline(fresh: Client, names: Names) -> None:
         assert failure.value.code == grpc.StatusCode.FAILED_PRECONDITION
 
 
-def test_get(fresh: Client, program: Program) -> None:
+def test_get(fresh: Client, program: Program):
     fresh.set_pipeline(program.info, program.json, cookie=77)
     config = fresh.get_pipeline()
     assert config is not None
@@ -64,12 +64,12 @@ def test_get(fresh: Client, program: Program) -> None:
         assert sorted(field.name for field, _ in config.ListFields()) == sorted(fields)
 
 
-def test_verify_changes_nothing(fresh: Client, program: Program) -> None:
+def test_verify_changes_nothing(fresh: Client, program: Program):
     fresh.set_pipeline(program.info, program.json, "VERIFY")
     assert fresh.get_pipeline() is None
 
 
-def test_commit_clears_the_state(fresh: Client, program: Program, names: Names) -> None:
+def test_commit_clears_the_state(fresh: Client, program: Program, names: Names):
     fresh.set_pipeline(program.info, program.json)
     fresh.insert(table_entry=entry(names))
     session = p4r.CloneSessionEntry(session_id=1, replicas=[p4r.Replica(egress_port=1)])
@@ -82,7 +82,7 @@ def test_commit_clears_the_state(fresh: Client, program: Program, names: Names) 
     fresh.insert(packet_replication_engine_entry=pre)
 
 
-def test_save_then_commit_replays_the_writes(fresh: Client, program: Program, names: Names) -> None:
+def test_save_then_commit_replays_the_writes(fresh: Client, program: Program, names: Names):
     fresh.set_pipeline(program.info, program.json)
     old = names.entry("l2", {"dst_addr": 2}, names.action("forward", port=2))
     fresh.insert(table_entry=old)
@@ -99,7 +99,7 @@ def test_save_then_commit_replays_the_writes(fresh: Client, program: Program, na
     )
 
 
-def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names) -> None:
+def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names):
     fresh.set_pipeline(program.info, program.json)
     fresh.insert(table_entry=entry(names))
     first, second = fresh.read(table_entry=names.entry("seeded"))
@@ -126,7 +126,7 @@ def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names
     assert session_entry.clone_session_entry == session
 
 
-def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, names: Names) -> None:
+def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, names: Names):
     fresh.set_pipeline(program.info, program.json)
     fresh.insert(table_entry=entry(names))
     smaller = p4i.P4Info()
@@ -143,7 +143,7 @@ def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, na
 @pytest.mark.parametrize(
     "action", ["VERIFY", "VERIFY_AND_SAVE", "VERIFY_AND_COMMIT", "RECONCILE_AND_COMMIT"]
 )
-def test_bad_configurations(fresh: Client, program: Program, action: str) -> None:
+def test_bad_configurations(fresh: Client, program: Program, action: str):
     foreign = p4i.P4Info()
     foreign.CopyFrom(program.info)
     for kind in (
@@ -173,7 +173,7 @@ def test_bad_configurations(fresh: Client, program: Program, action: str) -> Non
     assert fresh.get_pipeline() is None
 
 
-def test_platform_properties(fresh: Client, program: Program) -> None:
+def test_platform_properties(fresh: Client, program: Program):
     info = p4i.P4Info()
     info.CopyFrom(program.info)
     wanted = info.pkg_info.platform_properties
@@ -183,7 +183,7 @@ def test_platform_properties(fresh: Client, program: Program) -> None:
     assert code_of(fresh, info, program.json) == grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_what_the_compiler_removed(fresh: Client, program: Program, names: Names) -> None:
+def test_what_the_compiler_removed(fresh: Client, program: Program, names: Names):
     more = p4i.P4Info()
     more.CopyFrom(program.info)
     table = next(table for table in more.tables if table.preamble.alias == "l2")
@@ -195,7 +195,7 @@ def test_what_the_compiler_removed(fresh: Client, program: Program, names: Names
     assert "BenchIngress.removed" in failure.value.outcomes[0].message
 
 
-def test_bad_actions(fresh: Client, program: Program) -> None:
+def test_bad_actions(fresh: Client, program: Program):
     assert (
         code_of(fresh, program.info, program.json, "UNSPECIFIED")
         == grpc.StatusCode.INVALID_ARGUMENT
@@ -203,7 +203,7 @@ def test_bad_actions(fresh: Client, program: Program) -> None:
     assert code_of(fresh, program.info, program.json, "COMMIT") == grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_capabilities(switch: Switch) -> None:
+def test_capabilities(switch: Switch):
     with Client(switch.port) as client:
         version = client.stub.Capabilities(
             p4r.CapabilitiesRequest(), timeout=10
@@ -248,7 +248,7 @@ def config_message(*, reassign: bool) -> Any:
 @pytest.mark.parametrize("extras", [{}, {"port": "9090", "notifications": "x" * 110}])
 def test_json_in_a_p4_device_config_is_taken(
     fresh: Client, program: Program, reassign: bool, extras: dict[str, str]
-) -> None:
+):
     message = config_message(reassign=reassign)(device_data=program.json)
     message.extras.kv.update(extras)
     if reassign:
@@ -261,7 +261,7 @@ def test_json_in_a_p4_device_config_is_taken(
     assert fresh.read(table_entry=p4r.TableEntry())
 
 
-def test_json_in_a_p4_device_config_by_hand(program: Program) -> None:
+def test_json_in_a_p4_device_config_by_hand(program: Program):
     """Field 1 (varint) 1, field 3 (bytes): as protoc's serialiser writes it."""
     assert device_data(b"\x08\x01\x1a\x0d" + b'{"program":1}') == b'{"program":1}'
     assert device_data(b"\x12\x0d" + b'{"program":1}') == b'{"program":1}'
@@ -283,7 +283,7 @@ def test_json_in_a_p4_device_config_by_hand(program: Program) -> None:
         lambda v: st.dictionaries(st.text(), v),
     )
 )
-def test_json_is_never_taken_for_a_p4_device_config(value: object) -> None:
+def test_json_is_never_taken_for_a_p4_device_config(value: object):
     for text in (
         json.dumps(value),
         json.dumps(value, indent=4),

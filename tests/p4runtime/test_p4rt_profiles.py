@@ -25,7 +25,7 @@ def p(empty_switch: Switch, indirect: Program) -> Iterator[Probes]:
         yield Probes(client, indirect.names)
 
 
-def refused(code: int, action: object, **entity: object) -> None:
+def refused(code: int, action: object, **entity: object):
     with pytest.raises(RefusedError) as failure:
         action(**entity)
     assert failure.value.codes == [code], failure.value.outcomes
@@ -39,7 +39,7 @@ def by_group(number: int) -> p4r.TableAction:
     return p4r.TableAction(action_profile_group_id=number)
 
 
-def test_members_live(p: Probes) -> None:
+def test_members_live(p: Probes):
     first, second = p.member("plain_profile", 1, 11), p.member("plain_profile", 2, 22)
     p.client.insert(action_profile_member=first)
     p.client.insert(action_profile_member=second)
@@ -64,7 +64,7 @@ def test_members_live(p: Probes) -> None:
     assert p.client.read(action_profile_member=p4r.ActionProfileMember()) == []
 
 
-def test_members_are_refused(p: Probes) -> None:
+def test_members_are_refused(p: Probes):
     insert, member = p.client.insert, p.member
     insert(action_profile_member=member("plain_profile", 1, 1))
     refused(rpc_code.ALREADY_EXISTS, insert, action_profile_member=member("plain_profile", 1, 1))
@@ -94,7 +94,7 @@ def test_members_are_refused(p: Probes) -> None:
     refused(INVALID, p.client.modify, table_entry=default)
 
 
-def test_groups_live(p: Probes) -> None:
+def test_groups_live(p: Probes):
     for number in (1, 2, 3):
         p.client.insert(action_profile_member=p.member("by_crc16", number, number))
     group = p.group("by_crc16", 5, {2: 1, 1: 2}, 4)
@@ -120,7 +120,7 @@ def test_groups_live(p: Probes) -> None:
     p.client.delete(action_profile_member=p.member("by_crc16", 1))
 
 
-def test_groups_are_refused(p: Probes) -> None:
+def test_groups_are_refused(p: Probes):
     insert = p.client.insert
     for number in (1, 2):
         insert(action_profile_member=p.member("by_crc16", number, number))
@@ -164,7 +164,7 @@ def test_groups_are_refused(p: Probes) -> None:
     ]
 
 
-def test_oneshots_live(p: Probes) -> None:
+def test_oneshots_live(p: Probes):
     entry = p.entry(CRC16, 1, p.oneshot((1, 1), (2, 3), (1, 1)))
     p.client.insert(table_entry=entry)
     assert p.client.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == [entry]
@@ -190,7 +190,7 @@ def test_oneshots_live(p: Probes) -> None:
     p.client.insert(action_profile_member=p.member("by_crc16", 1, 1))
 
 
-def test_tables_that_share_a_selector(p: Probes) -> None:
+def test_tables_that_share_a_selector(p: Probes):
     p.client.insert(action_profile_member=p.member("shared", 1, 5))
     p.client.insert(action_profile_member=p.member("shared", 2, 0))
     p.client.insert(table_entry=p.entry(SHARED_ONE, 1, by_member(1)))
@@ -202,7 +202,7 @@ def test_tables_that_share_a_selector(p: Probes) -> None:
     assert p.probe(SHARED_TWO, 2) == (0, 32)
 
 
-def test_a_batch_rolls_back(p: Probes) -> None:
+def test_a_batch_rolls_back(p: Probes):
     for number in (1, 2):
         p.client.insert(action_profile_member=p.member("by_crc16", number, number))
     p.client.insert(action_profile_group=p.group("by_crc16", 1, {1: 1, 2: 2}))
@@ -234,7 +234,7 @@ def test_a_batch_rolls_back(p: Probes) -> None:
     )
 
 
-def test_state_survives_reconcile(p: Probes, indirect: Program) -> None:
+def test_state_survives_reconcile(p: Probes, indirect: Program):
     p.client.insert(action_profile_member=p.member("by_crc16", 4, 44))
     p.client.insert(action_profile_group=p.group("by_crc16", 1, {4: 2}))
     p.client.insert(table_entry=p.entry(CRC16, 1, by_group(1)))
@@ -243,7 +243,7 @@ def test_state_survives_reconcile(p: Probes, indirect: Program) -> None:
     assert [p.probe(table, 1)[0] for table in (CRC16, CRC32)] == [44, 7]
 
 
-def test_p4info_of_another_program(p: Probes, indirect: Program) -> None:
+def test_p4info_of_another_program(p: Probes, indirect: Program):
     info = type(indirect.info)()
     info.CopyFrom(indirect.info)
     info.action_profiles[0].with_selector = not info.action_profiles[0].with_selector

@@ -52,7 +52,7 @@ STARTS = [
 
 @pytest.mark.root
 @pytest.mark.parametrize("arguments", STARTS)
-def test_its_commands_start_a_switch(arguments: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_commands_start_a_switch(arguments: str, monkeypatch):
     """In a separate network namespace, whose interfaces are those that the page makes."""
     monkeypatch.chdir(ROOT)
     script = " && ".join(["ip link set lo up", *SETUP, 'exec "$@"'])
@@ -65,7 +65,7 @@ def test_its_commands_start_a_switch(arguments: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.root
-def test_hosts_of_the_page_speak_through_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hosts_of_the_page_speak_through_the_switch(monkeypatch):
     """TCP and UDP, with the offloads that the interfaces came with."""
     monkeypatch.chdir(ROOT)
     # `ip netns` keeps names in a folder of the machine: here it is one of the test's own.
@@ -96,15 +96,13 @@ def test_hosts_of_the_page_speak_through_the_switch(monkeypatch: pytest.MonkeyPa
         process.end(signal.SIGKILL)
 
 
-def test_it_has_commands() -> None:
+def test_it_has_commands():
     assert len(STARTS) == 4
     assert len(SETUP) == 2
     assert len(HOSTS) == 4
 
 
-def test_its_options_are_those_of_the_command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_options_are_those_of_the_command(capsys, monkeypatch):
     from pcn.softswitch.options import parse
 
     monkeypatch.setitem(os.environ, "COLUMNS", "200")

@@ -24,7 +24,7 @@ class Bench:
     """The service without gRPC, with bench.p4; `looks`: how often the large register has been read
     in C."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
         program = load(PROGRAMS / "bench")
         self.names = program.names
         self.config = p4r.ForwardingPipelineConfig(
@@ -50,7 +50,7 @@ class Bench:
             "register_entry": p4r.RegisterEntry(register_id=self.names.id("registers", "cells"))
         }
 
-    def fill(self, value: int) -> None:
+    def fill(self, value: int):
         entry = p4r.RegisterEntry(
             register_id=self.names.id("registers", "cells"),
             data=p4d.P4Data(bitstring=bytes([value])),
@@ -61,7 +61,7 @@ class Bench:
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(monkeypatch) -> Iterator[Bench]:
     testbed = Bench(monkeypatch)
     yield testbed
     testbed.embedded.close()
@@ -75,7 +75,7 @@ def values(responses: Iterator[p4r.ReadResponse]) -> list[bytes]:
     ]
 
 
-def test_read_makes_its_answer_piece_by_piece(bench: Bench) -> None:
+def test_read_makes_its_answer_piece_by_piece(bench: Bench):
     """A thousand queries have a thousand times the register; no more of it is there than the client
     has taken."""
     responses = bench.read(*[bench.cells()] * 1000)
@@ -84,7 +84,7 @@ def test_read_makes_its_answer_piece_by_piece(bench: Bench) -> None:
     assert bench.looks <= batches.LOOK // CELLS + 1
 
 
-def test_read_has_each_array_as_of_one_moment(bench: Bench) -> None:
+def test_read_has_each_array_as_of_one_moment(bench: Bench):
     bench.fill(1)
     responses = bench.read(*[bench.cells()] * 10)
     cells = [entity.register_entry.data.bitstring for entity in next(responses).entities]
@@ -96,7 +96,7 @@ def test_read_has_each_array_as_of_one_moment(bench: Bench) -> None:
     assert all(len(array) == 1 for array in arrays)
 
 
-def test_short_read_sees_a_write_whole_or_not_at_all(bench: Bench) -> None:
+def test_short_read_sees_a_write_whole_or_not_at_all(bench: Bench):
     """All that is looked at is within LOOK: entries, their counters and an array are as of the same
     moment."""
     names = bench.names
@@ -116,7 +116,7 @@ def test_short_read_sees_a_write_whole_or_not_at_all(bench: Bench) -> None:
     assert {entity.register_entry.data.bitstring for entity in entities[1:]} == {b"\1"}
 
 
-def test_read_ends_where_the_pipeline_changes(bench: Bench) -> None:
+def test_read_ends_where_the_pipeline_changes(bench: Bench):
     responses = bench.read(*[bench.cells()] * 10)
     next(responses)
     bench.embedded._pipeline.commit(verify(bench.config))
@@ -125,7 +125,7 @@ def test_read_ends_where_the_pipeline_changes(bench: Bench) -> None:
     assert failure.value.code == ABORTED
 
 
-def test_long_entities_come_in_separate_messages(client: Client, names: Names) -> None:
+def test_long_entities_come_in_separate_messages(client: Client, names: Names):
     """Metadata is the client's: no message grows with it beyond what a client takes by default."""
     size = batches.CHUNK_BYTES // 2
     for number in range(1, 6):
@@ -141,7 +141,7 @@ def test_long_entities_come_in_separate_messages(client: Client, names: Names) -
     assert max(response.ByteSize() for response in responses) < 2 * batches.CHUNK_BYTES
 
 
-def test_too_many_queries_are_refused(client: Client) -> None:
+def test_too_many_queries_are_refused(client: Client):
     with pytest.raises(
         RefusedError, match="a Read has at most 10000 queries, not 10001"
     ) as failure:
@@ -161,9 +161,7 @@ def untaken(client: Client, program: Program) -> Any:
 
 
 @pytest.fixture
-def served(
-    library: ctypes.CDLL, program: Program, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Switch]]:
+def served(library: ctypes.CDLL, program: Program, monkeypatch) -> Iterator[Callable[..., Switch]]:
     """Makes a switch with bench.p4, whose limits are these."""
     with ExitStack() as stack:
 
@@ -182,7 +180,7 @@ def served(
 
 def test_untaken_reads_delay_no_other_client(
     served: Callable[..., Switch], program: Program, names: Names
-) -> None:
+):
     """They hold no worker. A stranger's read beyond their number waits for one that ends; the
     primary's don't, nor does anything else."""
     switch = served(ROOM_S=3600, PEER_S=3600)
@@ -205,9 +203,7 @@ def test_untaken_reads_delay_no_other_client(
         assert len(list(read)) == 1
 
 
-def test_untaken_read_makes_room_for_the_next(
-    served: Callable[..., Switch], program: Program
-) -> None:
+def test_untaken_read_makes_room_for_the_next(served: Callable[..., Switch], program: Program):
     switch = served(ROOM_S=0.05, PEER_S=3600)
     with ExitStack() as stack:
         strangers = [stack.enter_context(Client(switch.port)) for _ in range(limits.READS)]
@@ -219,7 +215,7 @@ def test_untaken_read_makes_room_for_the_next(
         del calls
 
 
-def test_untaken_read_is_cut_off(served: Callable[..., Switch], program: Program) -> None:
+def test_untaken_read_is_cut_off(served: Callable[..., Switch], program: Program):
     switch = served(PEER_S=0.05)
     with Client(switch.port) as client:
         call = untaken(client, program)

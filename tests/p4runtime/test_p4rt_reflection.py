@@ -29,7 +29,7 @@ def ask(channel: grpc.Channel, **request: Any) -> Any:
     return answer
 
 
-def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
+def test_reflection_lists_the_services(channel: grpc.Channel):
     services = ask(channel, list_services="").list_services_response.service
     assert {service.name for service in services} == {
         "p4.v1.P4Runtime",
@@ -49,7 +49,7 @@ def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
 )
 def test_reflection_describes_what_a_call_needs(
     channel: grpc.Channel, service: str, method: str, field: str | None
-) -> None:
+):
     answer = ask(channel, file_containing_symbol=service)
     pool = descriptor_pool.DescriptorPool()
     parsed = map(
@@ -58,7 +58,7 @@ def test_reflection_describes_what_a_call_needs(
     )
     files = {file.name: file for file in parsed}
 
-    def add(name: str) -> None:
+    def add(name: str):
         """Behind those that it refers to."""
         if name in files:
             file = files.pop(name)
@@ -77,5 +77,5 @@ def test_reflection_describes_what_a_call_needs(
     assert field is None or getattr(reply, field)
 
 
-def test_reflection_answers_unknown_symbols_with_an_error(channel: grpc.Channel) -> None:
+def test_reflection_answers_unknown_symbols_with_an_error(channel: grpc.Channel):
     assert ask(channel, file_containing_symbol="no.such.Service").error_response.error_code == 5

@@ -28,7 +28,7 @@ def code_of(client: Client, kind: str, entry: p4r.PacketReplicationEngineEntry) 
 
 
 @pytest.mark.parametrize("make", [session, group])
-def test_life_of_an_entry(client: Client, make: type) -> None:
+def test_life_of_an_entry(client: Client, make: type):
     client.insert(packet_replication_engine_entry=make(3, COPY, COPY_2))
     assert client.read(packet_replication_engine_entry=make(3)) == [make(3, COPY, COPY_2)]
     assert code_of(client, "INSERT", make(3, COPY)) == rpc_code.ALREADY_EXISTS
@@ -45,7 +45,7 @@ def test_life_of_an_entry(client: Client, make: type) -> None:
 
 
 @pytest.mark.parametrize("make", [session, group])
-def test_an_entry_without_replicas(client: Client, make: type) -> None:
+def test_an_entry_without_replicas(client: Client, make: type):
     client.insert(packet_replication_engine_entry=make(5))
     client.modify(packet_replication_engine_entry=make(5, COPY))
     client.modify(packet_replication_engine_entry=make(5))
@@ -55,7 +55,7 @@ def test_an_entry_without_replicas(client: Client, make: type) -> None:
 
 
 @pytest.mark.parametrize("make", [session, group])
-def test_what_is_refused(client: Client, make: type) -> None:
+def test_what_is_refused(client: Client, make: type):
     for entry, code in (
         (make(0, COPY), rpc_code.INVALID_ARGUMENT),
         (make(1 << 20, COPY), rpc_code.OUT_OF_RANGE),
@@ -77,7 +77,7 @@ def test_what_is_refused(client: Client, make: type) -> None:
     assert client.read(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry()) == []
 
 
-def test_session_details(client: Client) -> None:
+def test_session_details(client: Client):
     client.insert(packet_replication_engine_entry=session(1, COPY, packet_length_bytes=60))
     assert client.read(packet_replication_engine_entry=session(1)) == [
         session(1, COPY, packet_length_bytes=60)
@@ -89,7 +89,7 @@ def test_session_details(client: Client) -> None:
     )
 
 
-def test_group_metadata(client: Client) -> None:
+def test_group_metadata(client: Client):
     client.insert(packet_replication_engine_entry=group(1, COPY, metadata=b"note"))
     assert client.read(packet_replication_engine_entry=group(1)) == [
         group(1, COPY, metadata=b"note")
@@ -97,7 +97,7 @@ def test_group_metadata(client: Client) -> None:
 
 
 @pytest.mark.parametrize("make", [session, group])
-def test_ports_are_read_back_canonical(client: Client, make: type) -> None:
+def test_ports_are_read_back_canonical(client: Client, make: type):
     client.insert(
         packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0\2", instance=9), COPY)
     )
@@ -111,7 +111,7 @@ def test_ports_are_read_back_canonical(client: Client, make: type) -> None:
 @pytest.mark.parametrize("make", [session, group])
 def test_replica_without_a_port_kind_is_at_port_0(
     manual_switch: Switch, clock: ManualClock, program: Program, make: type
-) -> None:
+):
     """As clients send it whose P4Runtime is older than 1.4, where port 0 isn't on the wire; it is
     read back alike."""
     manual_switch.native.port_add(0, None)

@@ -35,9 +35,7 @@ def scoped(switch: Switch, names: Names) -> Any:
         yield client
 
 
-def test_a_role_writes_and_sees_what_is_its_own(
-    client: Client, scoped: Client, names: Names
-) -> None:
+def test_a_role_writes_and_sees_what_is_its_own(client: Client, scoped: Client, names: Names):
     owned = names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=1))
     foreign = names.entry(
         "prefixes",
@@ -68,9 +66,7 @@ def test_a_role_writes_and_sees_what_is_its_own(
     }
 
 
-def test_a_role_that_may_not_set_the_pipeline(
-    scoped: Client, switch: Switch, program: Program
-) -> None:
+def test_a_role_that_may_not_set_the_pipeline(scoped: Client, switch: Switch, program: Program):
     with pytest.raises(RefusedError) as failure:
         scoped.set_pipeline(program.info, program.json)
     assert failure.value.code == grpc.StatusCode.PERMISSION_DENIED
@@ -80,7 +76,7 @@ def test_a_role_that_may_not_set_the_pipeline(
 
 
 @pytest.mark.usefixtures("scoped")
-def test_ids_for_oneself(switch: Switch, names: Names) -> None:
+def test_ids_for_oneself(switch: Switch, names: Names):
     l2, cells = names.id("tables", "l2"), names.id("registers", "cells")
     for config in (
         {"shared_p4_ids": [l2]},
@@ -105,7 +101,7 @@ def test_ids_for_oneself(switch: Switch, names: Names) -> None:
 
 def test_packets_for_those_who_want_them(
     client: Client, scoped: Client, switch: Switch, names: Names
-) -> None:
+):
     client.insert(
         table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100))
     )
@@ -126,7 +122,7 @@ def test_packets_for_those_who_want_them(
         )
 
 
-def test_other_configurations_are_refused(switch: Switch) -> None:
+def test_other_configurations_are_refused(switch: Switch):
     for config in (
         any_pb.Any(type_url="type.googleapis.com/x", value=b"y"),
         any_pb.Any(type_url="type.googleapis.com/stratum.P4RoleConfig", value=b"\xff"),
@@ -138,9 +134,7 @@ def test_other_configurations_are_refused(switch: Switch) -> None:
             assert failure.value.code == grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_backups_are_notified_of_a_new_configuration(
-    scoped: Client, switch: Switch, names: Names
-) -> None:
+def test_backups_are_notified_of_a_new_configuration(scoped: Client, switch: Switch, names: Names):
     with Client(switch.port, role="switching", election_id=0) as backup:
         assert backup.arbitrate(role=switching(names)).status.code == rpc_code.ALREADY_EXISTS
         new_role = role("switching", exclusive_p4_ids=[names.id("tables", "acl")])

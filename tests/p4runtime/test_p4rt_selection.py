@@ -35,7 +35,7 @@ def results(port: int, program: Program) -> dict[str, list[list[int]]]:
         return selection.run(client, program.names)
 
 
-def test_selects_as_bmv2_did(empty_switch: Switch, indirect: Program) -> None:
+def test_selects_as_bmv2_did(empty_switch: Switch, indirect: Program):
     selected = results(empty_switch.port, indirect)
     expected = recorded()
     assert {part: len(values) for part, values in selected.items()} == {
@@ -52,5 +52,5 @@ def bmv2() -> Iterator[int]:
         yield port
 
 
-def test_the_record_is_what_bmv2_does(bmv2: int, indirect: Program) -> None:
+def test_the_record_is_what_bmv2_does(bmv2: int, indirect: Program):
     assert results(bmv2, indirect) == recorded()

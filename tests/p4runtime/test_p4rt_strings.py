@@ -32,7 +32,7 @@ def described(name: str, *annotations: str) -> p4i.P4Info:
     st.integers(1, 12),
     st.lists(st.one_of(st.integers(0, 5000).map(lambda n: str(n).encode()), st.binary(max_size=3))),
 )
-def test_strings_and_numbers_are_one_to_one(width: int, texts: list[bytes]) -> None:
+def test_strings_and_numbers_are_one_to_one(width: int, texts: list[bytes]):
     strings, numbers = Strings(width), {}
     for text in texts:
         if len({*numbers, text}) > 1 << width:
@@ -48,7 +48,7 @@ def test_strings_and_numbers_are_one_to_one(width: int, texts: list[bytes]) -> N
         assert strings.number(text, "t", known=True) == number
 
 
-def test_numerals_stand_for_themselves_and_others_for_what_is_free() -> None:
+def test_numerals_stand_for_themselves_and_others_for_what_is_free():
     strings = Strings(4)
     assert [strings.number(text, "t") for text in (b"15", b"up", b"3", b"03", b"16", b"")] == [
         15,
@@ -64,7 +64,7 @@ def test_numerals_stand_for_themselves_and_others_for_what_is_free() -> None:
     assert refusal.value.code == NOT_FOUND
 
 
-def test_a_program_fixes_some() -> None:
+def test_a_program_fixes_some():
     strings = Translations(described("port_t", "@other", PORTS)).strings("port_t", 9, "t")
     assert strings is not None
     assert [strings.number(text, "t") for text in (b"uplink", b'a "b"', b"", b"4", b"5")] == [
@@ -117,7 +117,7 @@ def exact(names: Names, table: str, key: str, text: bytes) -> p4r.FieldMatch:
     )
 
 
-def test_entries_by_name(named: Client, names: Names, empty_switch: Switch) -> None:
+def test_entries_by_name(named: Client, names: Names, empty_switch: Switch):
     """In keys (exact and optional) and in parameters; what is read is what was written; packets
     meet the numbers."""
     wide = names.action("set_wide", value=77, small=1)
@@ -148,7 +148,7 @@ def test_entries_by_name(named: Client, names: Names, empty_switch: Switch) -> N
 
 def test_packets_have_strings_in_their_headers(
     empty_switch: Switch, translated: Program, names: Names
-) -> None:
+):
     for header in translated.info.controller_packet_metadata:
         for field in header.metadata:
             if field.name in ("ingress_port", "egress_port"):
@@ -164,7 +164,7 @@ def test_packets_have_strings_in_their_headers(
             assert client.receive().packet.metadata[0].value == text
 
 
-def test_an_unknown_string_finds_nothing(named: Client, names: Names) -> None:
+def test_an_unknown_string_finds_nothing(named: Client, names: Names):
     entry = names.entry("prefixes", None, names.action("NoAction"))
     entry.match.append(exact(names, "prefixes", "port", b"nowhere"))
     for call in (named.modify, named.delete):
@@ -174,7 +174,7 @@ def test_an_unknown_string_finds_nothing(named: Client, names: Names) -> None:
         assert "'nowhere'" in refusal.value.outcomes[0].message
 
 
-def test_the_state_goes_along_by_name(named: Client, names: Names, translated: Program) -> None:
+def test_the_state_goes_along_by_name(named: Client, names: Names, translated: Program):
     """RECONCILE_AND_COMMIT: the other program may fix other numbers."""
     entry = names.entry("prefixes", None, names.action("NoAction"))
     entry.match.append(exact(names, "prefixes", "port", b"uplink"))
@@ -187,9 +187,7 @@ def test_the_state_goes_along_by_name(named: Client, names: Names, translated: P
 
 
 @pytest.mark.parametrize("place", ["match", "packet_in", "register", "digest"])
-def test_what_cannot_be_a_string_is_refused_at_load(
-    named: Client, translated: Program, place: str
-) -> None:
+def test_what_cannot_be_a_string_is_refused_at_load(named: Client, translated: Program, place: str):
     """A mask of strings has no meaning; the p4info doesn't have the width of the others, and the
     program has no header type with the fields of `packet_in`."""
     info = translated.info

@@ -16,7 +16,7 @@ def refused(code: int, action: object, *args: object, **kwargs: object) -> str:
     return failure.value.outcomes[0].message
 
 
-def test_exact_entry_lives(client: Client, names: Names) -> None:
+def test_exact_entry_lives(client: Client, names: Names):
     entry = names.entry(
         "l2", {"dst_addr": 0xAABB}, names.action("forward", port=7), metadata=b"mine"
     )
@@ -30,7 +30,7 @@ def test_exact_entry_lives(client: Client, names: Names) -> None:
     assert client.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == []
 
 
-def test_non_canonical_strings_are_read_back_canonical(client: Client, names: Names) -> None:
+def test_non_canonical_strings_are_read_back_canonical(client: Client, names: Names):
     client.insert(
         table_entry=names.entry(
             "l2", {"dst_addr": b"\0\0\0\0\0\xaa\xbb"}, names.action("forward", port=b"\0\7")
@@ -42,7 +42,7 @@ def test_non_canonical_strings_are_read_back_canonical(client: Client, names: Na
     assert "key" in refused(rpc_code.ALREADY_EXISTS, client.insert, table_entry=again)
 
 
-def test_all_match_kinds(client: Client, names: Names) -> None:
+def test_all_match_kinds(client: Client, names: Names):
     wide = names.action("set_wide", value=2**127 + 5, small=9)
     entries = [
         names.entry("prefixes", {"port": 3, "dst_addr": (0x0A0000000000, 8)}, wide),
@@ -68,7 +68,7 @@ def test_all_match_kinds(client: Client, names: Names) -> None:
     }
 
 
-def test_default_entries(client: Client, names: Names) -> None:
+def test_default_entries(client: Client, names: Names):
     query = names.entry("l2", is_default_action=True)
     assert client.read(table_entry=query)[0].action == names.action("drop")
     changed = names.entry(
@@ -93,7 +93,7 @@ def test_default_entries(client: Client, names: Names) -> None:
     assert client.read(table_entry=names.entry("keyless", is_default_action=True)) == [keyless]
 
 
-def test_const_entries(client: Client, names: Names) -> None:
+def test_const_entries(client: Client, names: Names):
     const_entries = client.read(table_entry=names.entry("fixed"))
     assert [(entry.priority, entry.is_const) for entry in const_entries] == [(2, True), (1, True)]
     assert const_entries[0].action == names.action("set_wide", value=1, small=2)
@@ -109,7 +109,7 @@ def test_const_entries(client: Client, names: Names) -> None:
 
 def test_entries_that_the_program_brings_and_clients_change(
     client: Client, names: Names, switch: Switch
-) -> None:
+):
     def reason() -> int:
         switch.native.packet_out(4, bytes.fromhex("000000000022 000000000001 0901") + bytes(46))
         return client.receive().packet.metadata[1].value[0]
@@ -135,7 +135,7 @@ def test_entries_that_the_program_brings_and_clients_change(
     assert client.read(table_entry=names.entry("seeded")) == [entry(0xFFFF, 33, 2)]
 
 
-def test_what_is_refused(client: Client, names: Names) -> None:
+def test_what_is_refused(client: Client, names: Names):
     key = {"dst_addr": 1}
     forward = names.action("forward", port=1)
     invalid, missing = rpc_code.INVALID_ARGUMENT, rpc_code.NOT_FOUND
@@ -180,7 +180,7 @@ def test_what_is_refused(client: Client, names: Names) -> None:
     assert client.read(table_entry=names.entry("l2")) == []
 
 
-def test_a_full_table(client: Client, names: Names) -> None:
+def test_a_full_table(client: Client, names: Names):
     forward = names.action("forward", port=1)
     client.write(
         *(
@@ -200,7 +200,7 @@ def test_a_full_table(client: Client, names: Names) -> None:
     assert len(client.read(table_entry=names.entry("l2"))) == 8
 
 
-def test_direct_counters(client: Client, names: Names, switch: Switch) -> None:
+def test_direct_counters(client: Client, names: Names, switch: Switch):
     entry = names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=1))
     with_counter = p4r.TableEntry()
     with_counter.CopyFrom(entry)
@@ -233,7 +233,7 @@ def test_direct_counters(client: Client, names: Names, switch: Switch) -> None:
     refused(rpc_code.NOT_FOUND, client.modify, direct_counter_entry=gone)
 
 
-def test_direct_counters_count(client: Client, names: Names, switch: Switch) -> None:
+def test_direct_counters_count(client: Client, names: Names, switch: Switch):
     client.insert(
         table_entry=names.entry("l2", {"dst_addr": 0x22}, names.action("send_to_cpu", reason=1))
     )
@@ -249,7 +249,7 @@ def test_direct_counters_count(client: Client, names: Names, switch: Switch) -> 
     assert (counter.data.packet_count, counter.data.byte_count) == (3, 180)
 
 
-def test_reads_that_are_refused(client: Client, names: Names) -> None:
+def test_reads_that_are_refused(client: Client, names: Names):
     refused(rpc_code.NOT_FOUND, client.read, table_entry=p4r.TableEntry(table_id=77))
     refused(rpc_code.NOT_FOUND, client.read, table_entry=names.entry("l2", {"dst_addr": 1}))
     refused(rpc_code.INVALID_ARGUMENT, client.read, table_entry=p4r.TableEntry(priority=4))
@@ -258,14 +258,14 @@ def test_reads_that_are_refused(client: Client, names: Names) -> None:
     assert failure.value.codes == [rpc_code.OK, rpc_code.INVALID_ARGUMENT]
 
 
-def test_a_const_table_refuses_what_it_does_not_have_alike(client: Client, names: Names) -> None:
+def test_a_const_table_refuses_what_it_does_not_have_alike(client: Client, names: Names):
     """Whether there is such an entry makes no difference, nor whether there could be."""
     absent = names.entry("fixed", {"ether_type": (3, 3)}, names.action("NoAction"), priority=9)
     for call in (client.insert, client.modify, client.delete):
         refused(rpc_code.PERMISSION_DENIED, call, table_entry=absent)
 
 
-def test_a_refused_default_entry_stays_as_it_was(client: Client, names: Names) -> None:
+def test_a_refused_default_entry_stays_as_it_was(client: Client, names: Names):
     query = names.entry("policing", is_default_action=True)
     before = client.read(table_entry=query)
     metered = names.entry(
@@ -275,7 +275,7 @@ def test_a_refused_default_entry_stays_as_it_was(client: Client, names: Names) -
     assert client.read(table_entry=query) == before
 
 
-def test_a_match_without_a_priority_selects_every_priority(client: Client, names: Names) -> None:
+def test_a_match_without_a_priority_selects_every_priority(client: Client, names: Names):
     drop, key = names.action("drop"), {"src_addr": (0x10, 0xF0)}
     entries = [names.entry("acl", key, drop, priority=number) for number in (1, 5)]
     unmatched = names.entry("acl", {"src_addr": (0x20, 0xF0)}, drop, priority=5)

@@ -31,7 +31,7 @@ COMPILED = sorted(
 )
 
 
-def test_entries_are_added_read_changed_and_deleted(standard: Any) -> None:
+def test_entries_are_added_read_changed_and_deleted(standard: Any):
     handle = add(standard, 0xBB)
     (entry,) = standard.bm_mt_get_entries(0, L2)
     assert (entry.entry_handle, entry.match_key[0].exact.key) == (handle, b"\0\0\0\0\0\xbb")
@@ -48,7 +48,7 @@ def test_entries_are_added_read_changed_and_deleted(standard: Any) -> None:
     assert standard.bm_mt_get_default_entry(0, L2).action_name == DROP
 
 
-def test_all_kinds_of_matches_come_back_as_written(standard: Any) -> None:
+def test_all_kinds_of_matches_come_back_as_written(standard: Any):
     kinds, wide = TYPES.MatchKind, [(5).to_bytes(16, "big"), b"\7"]
     acl = [
         TYPES.Match(kinds.TERNARY, ternary=TYPES.Ternary(b"\0\0\0\0\0\1", b"\0\0\0\0\0\xff")),
@@ -76,7 +76,7 @@ def test_all_kinds_of_matches_come_back_as_written(standard: Any) -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=40))
-def test_handles_are_bmv2_s(steps: list[int | None]) -> None:
+def test_handles_are_bmv2_s(steps: list[int | None]):
     """A model: the lowest free index, and how often it was freed. None: one more; else the n-th of
     those there goes."""
     numbers, there, versions = Numbers(), dict[int, int](), dict[int, int]()
@@ -91,7 +91,7 @@ def test_handles_are_bmv2_s(steps: list[int | None]) -> None:
             versions[index] = versions.get(index, 0) + 1
 
 
-def test_handle_that_was_freed_is_refused(standard: Any) -> None:
+def test_handle_that_was_freed_is_refused(standard: Any):
     first = add(standard, 1)
     add(standard, 2)
     standard.bm_mt_delete_entry(0, L2, first)
@@ -103,7 +103,7 @@ def test_handle_that_was_freed_is_refused(standard: Any) -> None:
     assert code(lambda: standard.bm_mt_get_entry(0, L2, first)) == TYPES.TableError.EXPIRED_HANDLE
 
 
-def test_refusals_have_bmv2_s_codes(standard: Any) -> None:
+def test_refusals_have_bmv2_s_codes(standard: Any):
     errors = TYPES.TableError
     add(standard, 1)
     none = TYPES.Options()
@@ -139,7 +139,7 @@ def test_refusals_have_bmv2_s_codes(standard: Any) -> None:
     assert code(lambda: add(standard, 99)) == errors.TABLE_FULL
 
 
-def test_both_faces_have_one_state(program: Program) -> None:
+def test_both_faces_have_one_state(program: Program):
     """A P4Runtime client reads what Thrift wrote, and the other way round, by p4c's names."""
     bmv2 = Bmv2("--no-p4")
     try:
@@ -167,9 +167,7 @@ def test_both_faces_have_one_state(program: Program) -> None:
         bmv2.close()
 
 
-def test_program_of_the_command_line_forwards_by_entries_of_thrift(
-    bmv2: Bmv2, standard: Any
-) -> None:
+def test_program_of_the_command_line_forwards_by_entries_of_thrift(bmv2: Bmv2, standard: Any):
     groups = bmv2.service("simple_pre_lag", TYPES.SimplePreLAG)
     groups.bm_mc_mgrp_create(0, 5)
     node = groups.bm_mc_node_create(0, 1, "1100", "")
@@ -200,7 +198,7 @@ COPIES = st.tuples(st.integers(0, 3), st.integers(0, 1))
 """Port and instance."""
 
 
-def set_group(client: Client, number: int, copies: set[tuple[int, int]]) -> None:
+def set_group(client: Client, number: int, copies: set[tuple[int, int]]):
     """Of ports and instances; none: the group is deleted."""
     group = p4r.MulticastGroupEntry(multicast_group_id=number)
     for port_number, instance in sorted(copies):
@@ -251,7 +249,7 @@ def copies_of(shown: dict[str, Any]) -> dict[int, set[tuple[int, int]]]:
 @settings(max_examples=30)
 def test_multicast_groups_are_those_of_either_face(
     bmv2: Bmv2, steps: list[tuple[str, int, set[Any]]]
-) -> None:
+):
     """Either face writes a group, and both have its copies."""
     thrift = bmv2.service("simple_pre_lag", TYPES.SimplePreLAG)
     model: dict[int, set[tuple[int, int]]] = {}
@@ -286,7 +284,7 @@ def test_multicast_groups_are_those_of_either_face(
         client.leave()  # the next example's client has the same election id
 
 
-def test_arrays_are_read_and_written(standard: Any) -> None:
+def test_arrays_are_read_and_written(standard: Any):
     cells, limits, received = "BenchIngress.cells", "BenchIngress.limits", "BenchIngress.received"
     standard.bm_register_write(0, cells, 3, 77)
     assert standard.bm_register_read(0, cells, 3) == 77
@@ -316,7 +314,7 @@ def test_arrays_are_read_and_written(standard: Any) -> None:
             call()
 
 
-def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard: Any) -> None:
+def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard: Any):
     switch = bmv2.service("simple_switch", TYPES.SimpleSwitch)
     switch.mirroring_session_add(7, TYPES.Mirror(3))
     assert switch.mirroring_session_get(7) == TYPES.Mirror(3)
@@ -331,7 +329,7 @@ def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard: Any) -> Non
     assert switch.get_time_elapsed_us() >= 0
 
 
-def test_meter_rates_are_exact_below_one_a_second(bmv2: Bmv2, standard: Any) -> None:
+def test_meter_rates_are_exact_below_one_a_second(bmv2: Bmv2, standard: Any):
     """P4Runtime has whole units a second, BMv2 any rate."""
     limits = "BenchIngress.limits"
     rates = [TYPES.Rate(0.0000005, 3), TYPES.Rate(0.0000015, 5)]
@@ -347,9 +345,7 @@ def test_meter_rates_are_exact_below_one_a_second(bmv2: Bmv2, standard: Any) -> 
     assert standard.bm_meter_get_rates(0, limits, 0) == rates
 
 
-def test_rates_of_all_direct_meters_are_those_of_later_entries_too(
-    bmv2: Bmv2, standard: Any
-) -> None:
+def test_rates_of_all_direct_meters_are_those_of_later_entries_too(bmv2: Bmv2, standard: Any):
     policing, police, policed = (
         "BenchIngress.policing",
         "BenchIngress.police",
@@ -370,7 +366,7 @@ def test_rates_of_all_direct_meters_are_those_of_later_entries_too(
         standard.bm_mt_delete_entry(0, policing, handle)
 
 
-def test_queues_have_depths_and_rates(bmv2: Bmv2, standard: Any) -> None:
+def test_queues_have_depths_and_rates(bmv2: Bmv2, standard: Any):
     """Of 10 packets at once one leaves, 3 wait, and leave a second after each other."""
     switch = bmv2.service("simple_switch", TYPES.SimpleSwitch)
     handle = standard.bm_mt_add_entry(0, L2, exact(0xEE), FORWARD, port(3), TYPES.Options())
@@ -396,7 +392,7 @@ def test_queues_have_depths_and_rates(bmv2: Bmv2, standard: Any) -> None:
     standard.bm_mt_delete_entry(0, L2, handle)
 
 
-def test_indirect_tables_have_members_and_groups() -> None:
+def test_indirect_tables_have_members_and_groups():
     bmv2 = Bmv2(str(PROGRAMS / "indirect.json"))
     try:
         standard = bmv2.standard()
@@ -436,7 +432,7 @@ def test_indirect_tables_have_members_and_groups() -> None:
 
 
 class _Indirect:
-    def __init__(self, name: str, actions: list[Any]) -> None:
+    def __init__(self, name: str, actions: list[Any]):
         self.name, self.actions = name, actions
 
 
@@ -453,7 +449,7 @@ def _indirect() -> tuple[str, _Indirect]:
     )
 
 
-def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard: Any) -> None:
+def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard: Any):
     standard.bm_register_write(0, "BenchIngress.cells", 9, 4)
     with Bmv2Thrift("switch", bmv2.connect()) as client:
         assert client.read("BenchIngress.cells", 9) == 4
@@ -462,7 +458,7 @@ def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard: Any) -> N
 
 
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
-def test_every_program_gets_a_p4info_that_fits(path: Path) -> None:
+def test_every_program_gets_a_p4info_that_fits(path: Path):
     program = load_program(packed.read_text(path))
     info = describe(program)
     schema = binding.bind(info, program)
@@ -473,7 +469,7 @@ def test_every_program_gets_a_p4info_that_fits(path: Path) -> None:
     assert p4i.P4Info.FromString(info.SerializeToString()) == info
 
 
-def test_port_in_use_is_one_line(bmv2: Bmv2, tmp_path: Path) -> None:
+def test_port_in_use_is_one_line(bmv2: Bmv2, tmp_path):
     """And P4Runtime's socket, which was first, is gone."""
     path = tmp_path / "socket"
     address = ("--grpc-server-addr", f"unix:{path}")

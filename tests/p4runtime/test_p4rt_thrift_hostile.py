@@ -14,7 +14,7 @@ from thriftpy2.thrift import TApplicationException
 
 @settings(max_examples=30)
 @given(st.binary(max_size=300), st.integers(0, 3))
-def test_any_bytes_end_at_most_their_connection(bmv2: Bmv2, data: bytes, kind: int) -> None:
+def test_any_bytes_end_at_most_their_connection(bmv2: Bmv2, data: bytes, kind: int):
     name = b"standard:bm_mt_get_entries"
     begun = struct.pack(">IiI", 0x80010001, len(name), 0)[:8] + name + struct.pack(">i", 1)
     with bmv2.connect() as connection:
@@ -25,13 +25,13 @@ def test_any_bytes_end_at_most_their_connection(bmv2: Bmv2, data: bytes, kind: i
     assert bmv2.standard().bm_mgmt_get_info().device_id == 0
 
 
-def test_message_that_is_too_long_ends_its_connection(bmv2: Bmv2) -> None:
+def test_message_that_is_too_long_ends_its_connection(bmv2: Bmv2):
     with bmv2.connect() as connection:
         connection.sendall(struct.pack(">Ii", 0x80010001, 2**31 - 1))
         assert connection.recv(1) == b""
 
 
-def test_unknown_calls_and_services_end_their_connection(bmv2: Bmv2) -> None:
+def test_unknown_calls_and_services_end_their_connection(bmv2: Bmv2):
     for name in (b"standard:__init__", b"nothing:bm_mgmt_get_info", b"standard:bm_mgmt"):
         with bmv2.connect() as connection:
             connection.sendall(
@@ -40,12 +40,12 @@ def test_unknown_calls_and_services_end_their_connection(bmv2: Bmv2) -> None:
             assert connection.recv(1) == b""
 
 
-def test_missing_arguments_are_an_error_of_the_call(bmv2: Bmv2) -> None:
+def test_missing_arguments_are_an_error_of_the_call(bmv2: Bmv2):
     with pytest.raises((TApplicationException, TYPES.TableFailure)):
         bmv2.standard().bm_mt_get_entries(0, None)
 
 
-def test_silent_connections_make_room(bmv2: Bmv2) -> None:
+def test_silent_connections_make_room(bmv2: Bmv2):
     """Of 32 places; a client that comes after them gets its answer, and those who leave are the
     idle ones."""
     many = [bmv2.connect() for _ in range(100)]
@@ -60,7 +60,7 @@ def test_silent_connections_make_room(bmv2: Bmv2) -> None:
 
 
 @pytest.mark.parametrize("elements", [2_000_000, 900_000])
-def test_lists_of_too_many_elements_end_their_connection(bmv2: Bmv2, elements: int) -> None:
+def test_lists_of_too_many_elements_end_their_connection(bmv2: Bmv2, elements: int):
     """Empty structures, an octet each: too many octets, or too many parts."""
     name = b"standard:bm_mt_add_entry"
     message = struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">i", 1)
@@ -76,7 +76,7 @@ def test_lists_of_too_many_elements_end_their_connection(bmv2: Bmv2, elements: i
     assert bmv2.process.process.poll() is None
 
 
-def test_ports_are_of_interfaces_that_the_command_line_names(bmv2: Bmv2) -> None:
+def test_ports_are_of_interfaces_that_the_command_line_names(bmv2: Bmv2):
     """Else a client that may open no packet socket has one of any interface of the machine, where
     the switch is root's."""
     added = bmv2.standard()
@@ -86,7 +86,7 @@ def test_ports_are_of_interfaces_that_the_command_line_names(bmv2: Bmv2) -> None
 
 
 @pytest.mark.root
-def test_port_of_a_named_interface_is_added() -> None:
+def test_port_of_a_named_interface_is_added():
     ends = f"n{os.getpid()}", f"p{os.getpid()}"
     subprocess.run(
         ["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]], check=True

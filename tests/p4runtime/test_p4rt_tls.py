@@ -35,7 +35,7 @@ from pcn.softswitch.tls_files import Tls
 class Authority:
     """Signs certificates. Each is a pair of files, NAME.crt and NAME.key, in one folder."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str):
         self._folder, self._name = folder, name
         self._openssl(
             name, "-x509", "-subj", f"/CN={name}", "-addext", "basicConstraints=critical,CA:TRUE",
@@ -64,7 +64,7 @@ class Authority:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory) -> Path:
     needs.program("openssl", needs.OPENSSL)
     return tmp_path_factory.mktemp("tls")
 
@@ -124,9 +124,7 @@ def outcome(port: int, tls: grpc.ChannelCredentials | None) -> object:
             return error.code
 
 
-def test_a_server_with_a_certificate(
-    authority: Authority, folder: Path, server_files: list[str]
-) -> None:
+def test_a_server_with_a_certificate(authority: Authority, folder: Path, server_files: list[str]):
     stranger = Authority(folder, "stranger")
     with switch(*server_files) as port:
         assert outcome(port, credentials(authority)) == rpc_code.OK
@@ -136,9 +134,7 @@ def test_a_server_with_a_certificate(
         assert outcome(port, None) == grpc.StatusCode.UNAVAILABLE, "nothing is spoken in the clear"
 
 
-def test_clients_need_a_certificate(
-    authority: Authority, folder: Path, server_files: list[str]
-) -> None:
+def test_clients_need_a_certificate(authority: Authority, folder: Path, server_files: list[str]):
     ours, theirs = authority.sign("client"), Authority(folder, "another").sign("intruder")
     demand = ["--grpc-server-cacert", str(authority.certificate), "--grpc-server-with-client-auth"]
     with switch(*server_files, *demand) as port:
@@ -148,9 +144,7 @@ def test_clients_need_a_certificate(
         assert outcome(port, credentials(authority, ours)) == rpc_code.OK, "and the switch goes on"
 
 
-def test_finsy_with_certificates(
-    authority: Authority, server_files: list[str], tmp_path: Path
-) -> None:
+def test_finsy_with_certificates(authority: Authority, server_files: list[str], tmp_path):
     certificate, key = authority.sign("finsy")
     demand = ["--grpc-server-cacert", str(authority.certificate), "--grpc-server-with-client-auth"]
     tls = fy.GRPCCredentialsTLS(cacert=authority.certificate, cert=certificate, private_key=key)
@@ -160,7 +154,7 @@ def test_finsy_with_certificates(
         channel_credentials=tls,
     )
 
-    async def use(port: int) -> None:
+    async def use(port: int):
         async with fy.Switch("s1", f"127.0.0.1:{port}", options) as device:
             assert device.is_primary
 
@@ -168,7 +162,7 @@ def test_finsy_with_certificates(
         asyncio.run(asyncio.wait_for(use(port), 60))
 
 
-def test_bad_files_are_named(folder: Path, authority: Authority, server_files: list[str]) -> None:
+def test_bad_files_are_named(folder: Path, authority: Authority, server_files: list[str]):
     _, other_key = authority.sign("other")
     (folder / "text.crt").write_text("no certificate")
     cases = {
@@ -195,7 +189,7 @@ def test_bad_files_are_named(folder: Path, authority: Authority, server_files: l
         assert why in done.stderr
 
 
-def test_server_listens_only_on_this_machine_by_default() -> None:
+def test_server_listens_only_on_this_machine_by_default():
     """By the kernel's table, whose addresses are little endian; of IPv6 sockets, the IPv4 part."""
 
     def listening(port: int) -> set[str]:
@@ -214,9 +208,7 @@ def test_server_listens_only_on_this_machine_by_default() -> None:
         assert listening(port) == {"00000000"}
 
 
-def test_calls_without_a_request_hold_up_no_primary(
-    authority: Authority, server_files: list[str]
-) -> None:
+def test_calls_without_a_request_hold_up_no_primary(authority: Authority, server_files: list[str]):
     """As without TLS."""
     never = threading.Event()
     with switch(*server_files) as port, ExitStack() as stack:
@@ -236,7 +228,7 @@ def _awaited(event: threading.Event) -> Iterator[bytes]:
     yield from ()
 
 
-def test_silent_connections_make_room(authority: Authority, server_files: list[str]) -> None:
+def test_silent_connections_make_room(authority: Authority, server_files: list[str]):
     """More than may shake hands at once, and some that end in the middle: clients get in."""
     with switch(*server_files) as port, ExitStack() as stack:
         silent = [
@@ -250,8 +242,8 @@ def test_silent_connections_make_room(authority: Authority, server_files: list[s
 
 
 def test_connection_that_the_front_ends_goes_though_its_client_reads_nothing(
-    authority: Authority, server_files: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    authority: Authority, server_files: list[str], monkeypatch
+):
     """As much waits for it as may, so that nothing more is read of the front."""
     listening, adopted = socket.create_server(("127.0.0.1", 0)), queue.SimpleQueue[socket.socket]()
     address = listening.getsockname()
@@ -282,12 +274,12 @@ def test_connection_that_the_front_ends_goes_though_its_client_reads_nothing(
 
 @pytest.mark.parametrize("refused", ["p4runtime-tls", "p4runtime"])
 def test_server_with_tls_is_refused_where_the_system_gives_no_threads(
-    library: ctypes.CDLL, server_files: list[str], monkeypatch: pytest.MonkeyPatch, refused: str
-) -> None:
+    library: ctypes.CDLL, server_files: list[str], monkeypatch, refused: str
+):
     """Its port is free again."""
     start = threading.Thread.start
 
-    def refuse(thread: threading.Thread) -> None:
+    def refuse(thread: threading.Thread):
         if thread.name == refused:
             raise RuntimeError("can't start new thread")
         start(thread)
@@ -305,7 +297,7 @@ def test_server_with_tls_is_refused_where_the_system_gives_no_threads(
 
 def test_server_with_tls_takes_no_more_connections_while_it_ends(
     library: ctypes.CDLL, authority: Authority, server_files: list[str]
-) -> None:
+):
     """Clients get the end of their streams, and the answers that are being made."""
     began, may_end = threading.Event(), threading.Event()
 
@@ -335,7 +327,7 @@ def test_server_with_tls_takes_no_more_connections_while_it_ends(
         slow.result()
 
 
-def test_large_configuration_and_answer_pass(authority: Authority, server_files: list[str]) -> None:
+def test_large_configuration_and_answer_pass(authority: Authority, server_files: list[str]):
     """Of 15 MB each way, in many records."""
     program = load(PROGRAMS / "bench")
     padded = program.json + b" " * (15_000_000 - len(program.json))

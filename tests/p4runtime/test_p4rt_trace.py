@@ -66,7 +66,7 @@ def steps(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) -> None:
+def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path):
     path = tmp_path / "steps"
     passes(program, frame(UNICAST), options=("--trace", str(path)))
     trace = steps(path)
@@ -109,7 +109,7 @@ def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) 
     )
 
 
-def test_trace_distinguishes_replicas(program: Program, tmp_path: Path) -> None:
+def test_trace_distinguishes_replicas(program: Program, tmp_path):
     path = tmp_path / "steps"
     process = passes(
         program, frame(MULTICAST), frame(MULTICAST), options=("--trace", str(path), "-L", "debug")
@@ -136,7 +136,7 @@ def test_trace_distinguishes_replicas(program: Program, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("level", "kinds"), [("debug", {"D"}), ("trace", {"D", "T"}), ("info", set())]
 )
-def test_log_has_lines_of_its_level(program: Program, level: str, kinds: set[str]) -> None:
+def test_log_has_lines_of_its_level(program: Program, level: str, kinds: set[str]):
     process = passes(program, frame(UNICAST), options=("-L", level))
     matches = [match for line in process.lines if (match := _BMV2_LINE.match(line))]
     assert {match[1] for match in matches} == kinds
@@ -148,7 +148,7 @@ def test_log_has_lines_of_its_level(program: Program, level: str, kinds: set[str
         assert texts[-1] == "Transmitting packet of size 60 out of port 2"
 
 
-def test_captures_have_frames_whole_and_in_order(program: Program, tmp_path: Path) -> None:
+def test_captures_have_frames_whole_and_in_order(program: Program, tmp_path):
     sent = [frame(UNICAST, length) for length in (60, 1514, 61)]
     passes(program, *sent, frame(0xEE), frame(MULTICAST), options=("--pcap", str(tmp_path)))
     captured = {path.name: pcap(path) for path in sorted(tmp_path.iterdir())}
@@ -162,7 +162,7 @@ def test_captures_have_frames_whole_and_in_order(program: Program, tmp_path: Pat
     }
 
 
-def test_switch_survives_a_capture_without_room(program: Program, tmp_path: Path) -> None:
+def test_switch_survives_a_capture_without_room(program: Program, tmp_path):
     """Files of 100 bytes: a header, and one frame of 60."""
     process = passes(
         program,
@@ -184,13 +184,13 @@ def test_switch_survives_a_capture_without_room(program: Program, tmp_path: Path
     assert not [line for line in process.lines if "Traceback" in line]
 
 
-def test_capture_that_begins_without_room_is_refused(tmp_path: Path) -> None:
+def test_capture_that_begins_without_room_is_refused(tmp_path):
     (tmp_path / "1_in.pcap").symlink_to("/dev/full")
     with pytest.raises(AssertionError, match=r"1_in\.pcap: port 1: No space left on device"):
         Process("--no-p4", "--clock", "manual", "-i", "1", "--pcap", str(tmp_path))
 
 
-def test_captures_need_a_folder(tmp_path: Path) -> None:
+def test_captures_need_a_folder(tmp_path):
     with pytest.raises(AssertionError, match="name a folder that is there"):
         Process(
             str(PROGRAMS / "bench.json"), "--clock", "manual", "-i", "1", "--pcap",

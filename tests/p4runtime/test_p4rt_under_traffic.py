@@ -34,7 +34,7 @@ def traffic(switch: Switch) -> Iterator[None]:
     """Packets from PORT to a port without an interface, as fast as they can be injected."""
     stop, failures = threading.Event(), list[NativeError]()
 
-    def inject() -> None:
+    def inject():
         while not stop.is_set():
             try:
                 switch.native.packet_out(PORT, frame(BACKGROUND, 0xBB))
@@ -70,7 +70,7 @@ def busy(switch: Switch, client: Client, names: Names) -> Iterator[Client]:
         wait_for(lambda: packets(client, names) != before)  # they still go through
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
+def wait_for(condition: Callable[[], bool]):
     end = time.monotonic() + LIMIT_S
     while not condition():
         assert time.monotonic() < end
@@ -97,7 +97,7 @@ def value_of(client: Client, names: Names, register: str, index: int) -> int:
     )
 
 
-def test_a_wide_register_is_never_half_written(busy: Client, names: Names) -> None:
+def test_a_wide_register_is_never_half_written(busy: Client, names: Names):
     """The program copies cell 0 to cell 1, 128 bits, adding its tables' numbers. Both halves are
     written alike."""
     wait_for(lambda: value_of(busy, names, "wide_cells", 1) != 0)  # the background's own addition
@@ -112,7 +112,7 @@ def test_a_wide_register_is_never_half_written(busy: Client, names: Names) -> No
     wait_for(lambda: value_of(busy, names, "wide_cells", 1) - added == ROUNDS << 64 | ROUNDS)
 
 
-def test_a_register_that_packets_count_in_is_set_back(busy: Client, names: Names) -> None:
+def test_a_register_that_packets_count_in_is_set_back(busy: Client, names: Names):
     """What packets add after a write is added to what was written; no addition brings the old value
     back."""
     high = 1 << 31
@@ -123,7 +123,7 @@ def test_a_register_that_packets_count_in_is_set_back(busy: Client, names: Names
         assert base <= first <= second < base + high
 
 
-def test_counters_are_set_back(busy: Client, names: Names) -> None:
+def test_counters_are_set_back(busy: Client, names: Names):
     """Packets and bytes of a cell belong together in every read, before and after a write."""
     entry = p4r.CounterEntry(counter_id=names.id("counters", "received"))
     entry.index.index = PORT
@@ -138,7 +138,7 @@ def test_counters_are_set_back(busy: Client, names: Names) -> None:
         assert cell.data.byte_count == cell.data.packet_count * size
 
 
-def test_a_meter_changes_between_two_packets(busy: Client, names: Names, switch: Switch) -> None:
+def test_a_meter_changes_between_two_packets(busy: Client, names: Names, switch: Switch):
     """A direct meter that lets two packets pass, is taken away, and comes back with its buckets
     full."""
     policing = names.entry("policing", {"src_addr": PROBE}, names.action("police"))
@@ -159,7 +159,7 @@ def test_a_meter_changes_between_two_packets(busy: Client, names: Names, switch:
             assert marks == [*range(passing), 99]
 
 
-def test_an_array_of_meters_is_written_while_it_is_used(busy: Client, names: Names) -> None:
+def test_an_array_of_meters_is_written_while_it_is_used(busy: Client, names: Names):
     """Every packet goes through cell 0; each write is there in the next read, whole."""
     for n in range(1, ROUNDS):
         entry = p4r.MeterEntry(meter_id=names.id("meters", "limits"))

@@ -56,13 +56,13 @@ def probe(client: Client, a: int = 0, b: int = 0, d: int = 0, e: int = 0) -> int
     return client.receive().packet.payload[-1]
 
 
-def refused(code: int, action: object, entry: p4r.ValueSetEntry) -> None:
+def refused(code: int, action: object, entry: p4r.ValueSetEntry):
     with pytest.raises(RefusedError) as failure:
         action(value_set_entry=entry)
     assert failure.value.codes == [code], failure.value.outcomes
 
 
-def test_exact_members(client: Client, sets: Program) -> None:
+def test_exact_members(client: Client, sets: Program):
     assert [probe(client, a) for a in (7, 8, 9)] == [ACCEPTED, ACCEPTED, NONE]
     client.modify(value_set_entry=singles(sets, 9, b"\0\0\7", 0x1234))
     assert [probe(client, a) for a in (7, 8, 9)] == [ACCEPTED, ACCEPTED, SINGLE | NONE]
@@ -78,7 +78,7 @@ def test_exact_members(client: Client, sets: Program) -> None:
     assert probe(client, 9) == NONE
 
 
-def test_members_of_several_fields(client: Client, sets: Program) -> None:
+def test_members_of_several_fields(client: Client, sets: Program):
     """Overlapping ones; of odd widths, of more than 64 and of more than 128 bits."""
     high, top = 1 << 71, 0xAB << 128
     entry = mixed(
@@ -106,7 +106,7 @@ def test_members_of_several_fields(client: Client, sets: Program) -> None:
     assert client.read(value_set_entry=mixed(sets)) == [entry]
 
 
-def test_refusals(client: Client, sets: Program) -> None:
+def test_refusals(client: Client, sets: Program):
     refused(INVALID, client.insert, singles(sets, 1))
     refused(INVALID, client.delete, singles(sets))
     refused(rpc_code.NOT_FOUND, client.modify, p4r.ValueSetEntry(value_set_id=1))
@@ -128,7 +128,7 @@ def test_refusals(client: Client, sets: Program) -> None:
     ]
 
 
-def test_rollback_and_reconcile(client: Client, sets: Program) -> None:
+def test_rollback_and_reconcile(client: Client, sets: Program):
     client.modify(value_set_entry=singles(sets, 1, 2))
     with pytest.raises(RefusedError):
         client.write(

@@ -104,7 +104,7 @@ def helps() -> dict[str, list[str]]:
     """Examples of each command's help, by the command."""
     examples: dict[str, list[str]] = {}
 
-    def collect(words: str, command: click.Command) -> None:
+    def collect(words: str, command: click.Command):
         context = click.Context(command, info_name=words)
         if isinstance(command, click.Group):
             for name in command.list_commands(context):

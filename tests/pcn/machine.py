@@ -34,7 +34,7 @@ class Machine:
     command in these. The first of a command's plain lines is a new process of bash and Python, the
     others are forks of one in `forks.py`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path):
         self.directory = directory
         self.enter: list[str] = []
         self.forks: Forks

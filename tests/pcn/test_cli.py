@@ -35,7 +35,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 @pytest.fixture(autouse=True)
-def _own_run_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_run_dir(tmp_path, monkeypatch):
     """Networks of this machine's other users don't show."""
     monkeypatch.setattr(records, "RUN_DIR", tmp_path / "run")
 
@@ -53,9 +53,7 @@ def commands() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
-def test_every_command_has_help_with_examples(
-    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys):
     code, out, _ = run(capsys, *command, "--help")
     assert code == 0
     assert "Usage: pcn " in out
@@ -63,7 +61,7 @@ def test_every_command_has_help_with_examples(
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
-def test_help_has_plain_words(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_plain_words(command: tuple[str, ...], capsys):
     """Software reports, sends and detects; a default stands as "(default: X)"."""
     _, out, _ = run(capsys, *command, "--help")
     assert [
@@ -72,9 +70,7 @@ def test_help_has_plain_words(command: tuple[str, ...], capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
-def test_examples_name_real_commands_and_options(
-    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsys):
     """Each example line parses: up to the point where it would do something."""
     _, out, _ = run(capsys, *command, "--help")
     lines = [line for line in map(str.strip, out.splitlines()) if line.startswith("pcn ")]
@@ -178,17 +174,15 @@ def test_examples_name_real_commands_and_options(
     ],
 )
 def test_errors_are_one_line_with_the_way_out(
-    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+    arguments: list[str], code: int, message: str, capsys
+):
     got, out, err = run(capsys, *arguments)
     assert (got, out) == (code, "")
     assert message in err
     assert len(err.splitlines()) == 1
 
 
-def test_down_and_status_with_nothing_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_down_and_status_with_nothing_there(tmp_path, monkeypatch, capsys):
     # this user's real one may name a run that was killed
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert run(capsys, "down") == (0, "nothing to remove\n", "")
@@ -196,9 +190,7 @@ def test_down_and_status_with_nothing_there(
     assert run(capsys, "status", "--json") == (0, "[]\n", "")
 
 
-def test_down_with_a_home_that_cannot_be_written(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_down_with_a_home_that_cannot_be_written(monkeypatch, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc")
     line = (
         "pcn: cannot write the cache directory /proc/pcn-lab: No such file or directory; set "
@@ -207,7 +199,7 @@ def test_down_with_a_home_that_cannot_be_written(
     assert run(capsys, "down") == (1, "", line)
 
 
-def test_without_root(tmp_path: Path) -> None:
+def test_without_root(tmp_path):
     """As a user who may not make namespaces; `nobody` reads the checkout through its file
     descriptors only."""
     program = (
@@ -224,7 +216,7 @@ def test_without_root(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_compiler(tmp_path: Path) -> None:
+def test_without_a_compiler(tmp_path):
     """Virtual time needs one, unless the cache has what it would make."""
     environment = {"CC": "nosuchcc", "XDG_CACHE_HOME": str(tmp_path)}
     words = ("run", "dumbbell", "--clock", "virtual", "--out", str(tmp_path / "out"))
@@ -246,11 +238,11 @@ def test_without_a_compiler(tmp_path: Path) -> None:
         (5e-9, 1, "5 ns nominal, 5 ns real"),
     ],
 )
-def test_how_long_a_nominal_time_is(seconds: float, dilation: float, text: str) -> None:
+def test_how_long_a_nominal_time_is(seconds: float, dilation: float, text: str):
     assert dilated_text(seconds, dilation) == text
 
 
-def test_assignments_keep_the_text() -> None:
+def test_assignments_keep_the_text():
     assert assignments(["rate_bps=25G", "w_min=1/128"], "pairs=2") == {
         "rate_bps": "25G",
         "w_min": "1/128",
@@ -258,14 +250,14 @@ def test_assignments_keep_the_text() -> None:
 
 
 @pytest.fixture
-def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_tools(monkeypatch):
     """Without the versions of other programs, on which most of doctor's time goes."""
     monkeypatch.setattr(doctor, "_tools", lambda: ())
 
 
 class TestDoctor:
     @pytest.mark.parametrize("module", ["numpy", "google.protobuf"])
-    def test_doctor_reports_a_package_that_is_missing(self, module: str) -> None:
+    def test_doctor_reports_a_package_that_is_missing(self, module: str):
         lines = (
             f"import sys; sys.modules[{module!r}] = None; from pcn.cli import run; "
             "sys.exit(run(sys.argv[1:]))"
@@ -278,7 +270,7 @@ class TestDoctor:
         assert "Error" in check["found"]
         assert "Traceback" not in process.stderr
 
-    def test_doctor_lists_present_software(self) -> None:
+    def test_doctor_lists_present_software(self):
         result = CliRunner().invoke(cli.pcn, ["doctor", "--json"])
         checks = {check["name"]: check for check in json.loads(result.output)}
         assert checks["Python"]["present"]
@@ -287,9 +279,7 @@ class TestDoctor:
         assert checks["P4 programs"]["found"].split(",")[0].isdecimal()
         assert all(check["remedy"] for check in checks.values() if not check["present"])
 
-    def test_fails_for_what_is_needed_and_names_the_command(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_fails_for_what_is_needed_and_names_the_command(self, monkeypatch):
         monkeypatch.setenv("PATH", "/nonexistent")
         result = CliRunner().invoke(cli.pcn, ["doctor"])
         assert result.exit_code == 1
@@ -297,9 +287,7 @@ class TestDoctor:
         assert "mnexec" in result.output.splitlines()[-1]
 
     @pytest.mark.usefixtures("without_tools")
-    def test_without_root_virtual_time_is_all_there_is(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_root_virtual_time_is_all_there_is(self, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
         result = CliRunner().invoke(cli.pcn, ["doctor"])
         assert result.exit_code == 0
@@ -308,9 +296,7 @@ class TestDoctor:
         assert "to get root: run it with sudo" in result.output
 
     @pytest.mark.parametrize(("extra", "needed"), [("live", True), ("figures", False)])
-    def test_doctor_reports_a_missing_extra(
-        self, extra: str, needed: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_doctor_reports_a_missing_extra(self, extra: str, needed: bool, monkeypatch):
         """As needed where live networks are, and by the command that installs it where there is no
         checkout."""
         monkeypatch.setattr(doctor, "_CHECKOUT", False)
@@ -331,9 +317,7 @@ class TestDoctor:
         )
         assert (gone in doctor.missing([check])) == (needed and os.geteuid() == 0)
 
-    def test_doctor_needs_nothing_live_without_its_extra(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_doctor_needs_nothing_live_without_its_extra(self, monkeypatch):
         monkeypatch.setattr(extras, "installed", lambda extra: extra != "live")
         gone = doctor.Check("mininet", "extra live", True, False, "not found", live=True)
         assert doctor.missing([gone, replace(gone, name="cc", live=False)]) == ["cc"]
@@ -341,15 +325,13 @@ class TestDoctor:
         assert doctor.missing([gone]) == ["mininet"] * (os.geteuid() == 0)
 
     @pytest.mark.usefixtures("without_tools")
-    def test_without_root_a_compiler_is_needed_all_the_same(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_root_a_compiler_is_needed_all_the_same(self, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
         monkeypatch.setenv("CC", "nosuchcc")
         result = CliRunner().invoke(cli.pcn, ["doctor"], standalone_mode=False)
         assert str(result.exception) == "missing: nosuchcc"
 
-    def test_a_compiler_without_headers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_compiler_without_headers(self, monkeypatch):
         """As where gcc was installed without libc6-dev."""
         monkeypatch.setenv("CC", "cc -nostdinc")
         (check,) = [check for check in doctor._machine() if check.name == "cc"]
@@ -357,7 +339,7 @@ class TestDoctor:
         assert "stdio.h" in check.found
         assert "libc6-dev" in check.remedy
 
-    def test_a_cache_that_cannot_be_written(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_cache_that_cannot_be_written(self, monkeypatch):
         monkeypatch.setenv("XDG_CACHE_HOME", "/proc")
         checks = {check.name: check for check in doctor._machine()}
         assert (checks["cache"].needed, checks["cache"].present) == (True, False)
@@ -366,16 +348,14 @@ class TestDoctor:
         assert "C libraries" not in checks
 
     @pytest.mark.usefixtures("without_tools")
-    def test_a_copy_without_data(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_copy_without_data(self, tmp_path, monkeypatch):
         for module in (doctor, manifest):
             monkeypatch.setattr(module, "ROOT", tmp_path)
         checks = {check.name: check for check in doctor.checks()}
         assert doctor.missing(checks.values()) == ["C libraries", "files", "P4 programs"]
         assert checks["files"].found.endswith("and 2 more")
 
-    def test_a_compiled_program_that_is_gone(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_compiled_program_that_is_gone(self, tmp_path, monkeypatch):
         shutil.copytree(ROOT / "p4src", tmp_path / "p4src")
         archive = tmp_path / "p4src/compiled" / packed.ARCHIVE
         names = ("pcn.p4info.txtpb", "pcn_native.p4info.txtpb", "pcn_native.json")
@@ -391,7 +371,7 @@ class TestDoctor:
         )
         assert "p4src/compiled/pcn_native.json" not in check.found
 
-    def test_what_is_optional_does_not_fail_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_is_optional_does_not_fail_it(self, monkeypatch):
         optional = doctor.Check(
             "p4c", "changing P4", needed=False, present=False, found="not found", remedy="build it"
         )
@@ -402,7 +382,7 @@ class TestDoctor:
 
 
 @pytest.mark.parametrize("command", [["scheme", "list"], ["--help"], ["completion", "bash"]])
-def test_output_that_has_no_room_is_one_line(command: list[str]) -> None:
+def test_output_that_has_no_room_is_one_line(command: list[str]):
     script = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

@@ -24,7 +24,7 @@ def pcn(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def network(tmp_path_factory) -> Iterator[str]:
     name = f"c{os.getpid()}-{uuid.uuid4().hex[:8]}"
     logs = tmp_path_factory.mktemp("logs")
     done = pcn(
@@ -52,7 +52,7 @@ def ask(*arguments: str) -> object:
     return json.loads(done.stdout)
 
 
-def test_status_shows_every_program(network: str) -> None:
+def test_status_shows_every_program(network: str):
     (status,) = [row for row in ask("status") if row["name"] == network]
     assert status["state"] == "up"
     assert {node["name"]: node["runs"] for node in status["nodes"]} == {
@@ -81,7 +81,7 @@ def test_status_shows_every_program(network: str) -> None:
     assert not any(status["logs"] in line for line in shown[1:])
 
 
-def test_tables_show_what_was_programmed(network: str) -> None:
+def test_tables_show_what_was_programmed(network: str):
     tables = ask("tables", "s0", "-n", network)
     assert isinstance(tables, dict)
     routes = {
@@ -95,7 +95,7 @@ def test_tables_show_what_was_programmed(network: str) -> None:
     }
 
 
-def test_a_flow_arrives_and_is_counted(network: str) -> None:
+def test_a_flow_arrives_and_is_counted(network: str):
     started = ask("flow", "start", "h0", "r0", "--size", "20KB", "--count", "2", "-n", network)
     assert isinstance(started, dict)
     numbers = started["started"]
@@ -124,7 +124,7 @@ def _until_done(network: str, numbers: list[int]) -> list[dict[str, float]]:
     return mine
 
 
-def test_a_flow_is_stopped(network: str) -> None:
+def test_a_flow_is_stopped(network: str):
     started = ask("flow", "start", "h0", "r0", "--rate", "1G", "-n", network)
     assert isinstance(started, dict)
     (number,) = started["started"]
@@ -154,14 +154,14 @@ def test_a_flow_is_stopped(network: str) -> None:
         ),
     ],
 )
-def test_wrong_names(network: str, arguments: list[str], message: str) -> None:
+def test_wrong_names(network: str, arguments: list[str], message: str):
     done = pcn(*arguments, "-n", network)
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_pause_prints_its_real_time(network: str, tmp_path: Path) -> None:
+def test_pause_prints_its_real_time(network: str, tmp_path):
     done = pcn("pause", "h0", "--for", "100us", "-n", network)
     assert done.stderr == "h0:0 is paused for 100 us nominal, 50 ms real; Ctrl-C ends it\n"
     assert done.stdout.startswith("h0:0 class 3 was paused for ")
@@ -182,19 +182,19 @@ def test_pause_prints_its_real_time(network: str, tmp_path: Path) -> None:
     assert started.endswith("from h0 to r0 for 1 ms nominal, 500 ms real\n")
 
 
-def test_down_names_the_nearest(network: str) -> None:
+def test_down_names_the_nearest(network: str):
     done = pcn("down", f"{network}x")
     assert (done.returncode, done.stdout) == (1, "")
     assert f"did you mean {network!r}?" in done.stderr
 
 
-def test_flow_tables_have_units(network: str) -> None:
+def test_flow_tables_have_units(network: str):
     pcn("flow", "start", "h0", "r0", "--size", "1KB", "-n", network)
     for words in (("flow", "list"), ("flow", "stats")):
         assert "packets" in pcn(*words, "-n", network).stdout
 
 
-def test_exec_runs_a_command_in_the_node(network: str) -> None:
+def test_exec_runs_a_command_in_the_node(network: str):
     done = pcn("exec", "-n", network, "s1", "ip", "-br", "link")
     assert "s1-eth1" in done.stdout
     assert "h0-eth0" not in done.stdout
@@ -211,20 +211,20 @@ def test_exec_runs_a_command_in_the_node(network: str) -> None:
     ("words", "message"),
     [(("s9", "true"), "no node 's9'"), (("s1", "nosuch"), "no command 'nosuch' is on the PATH")],
 )
-def test_exec_refuses_in_one_line(network: str, words: tuple[str, ...], message: str) -> None:
+def test_exec_refuses_in_one_line(network: str, words: tuple[str, ...], message: str):
     done = pcn("exec", "-n", network, *words)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
     assert message in done.stderr
 
 
-def test_the_name_is_taken(network: str, tmp_path: Path) -> None:
+def test_the_name_is_taken(network: str, tmp_path):
     done = pcn("up", "dumbbell", "-n", network, "--logs", str(tmp_path))
     assert done.returncode == 1
     assert f"a network named {network} is running already" in done.stderr
     assert f"`pcn down {network}` ends it" in done.stderr
 
 
-def test_failed_up_prints_the_reason_and_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_up_prints_the_reason_and_leaves_nothing(tmp_path):
     name = f"f{os.getpid()}"
     done = pcn("up", "dumbbell", "-n", name, "--logs", str(tmp_path / "logs"), "--param", "w_mox=1")
     assert done.returncode == 1
@@ -237,7 +237,7 @@ def test_failed_up_prints_the_reason_and_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "prefix", [[], ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]], ids=["default", "ignored"]
 )
-def test_an_interrupted_up_leaves_nothing(tmp_path: Path, prefix: list[str]) -> None:
+def test_an_interrupted_up_leaves_nothing(tmp_path, prefix: list[str]):
     """Also where SIGINT was ignored, as in a script's background jobs."""
     name = f"i{os.getpid()}"
     command = [
@@ -267,9 +267,7 @@ def test_an_interrupted_up_leaves_nothing(tmp_path: Path, prefix: list[str]) -> 
 
 
 @pytest.mark.parametrize(("options", "ended"), [((), {"s0", "s1"}), (("--processes",), {"s1"})])
-def test_what_died_is_named_and_removed(
-    options: tuple[str, ...], ended: set[str], tmp_path: Path
-) -> None:
+def test_what_died_is_named_and_removed(options: tuple[str, ...], ended: set[str], tmp_path):
     """The process of s1, which is s0's as well unless each has its own; then the network's
     supervisor."""
     name = f"d{os.getpid()}"

@@ -28,7 +28,7 @@ def counted(lab: Lab, switch: str, counter: str, port: int) -> int:
     return lab.switches[switch].read_counter(counter, index(port)).packets
 
 
-def test_what_is_set_is_read_back_from_the_switch(dcqcn_lab: Lab) -> None:
+def test_what_is_set_is_read_back_from_the_switch(dcqcn_lab: Lab):
     client = dcqcn_lab.primary("s0")
     before = settings.read(client)
     assert before[1] == {"xoff": 512e3, "xon": 512e3 - 2 * 1058, "quanta": 65535, "k_min": 5e3, (
@@ -64,7 +64,7 @@ def test_what_is_set_is_read_back_from_the_switch(dcqcn_lab: Lab) -> None:
     assert settings.read(client) == before
 
 
-def test_nothing_is_written_unless_all_of_it_can_be(dcqcn_lab: Lab) -> None:
+def test_nothing_is_written_unless_all_of_it_can_be(dcqcn_lab: Lab):
     client = dcqcn_lab.primary("s0")
     before = settings.read(client)
     settings.change(client, {"xon": 100e3}, [1])
@@ -84,7 +84,7 @@ def test_nothing_is_written_unless_all_of_it_can_be(dcqcn_lab: Lab) -> None:
         settings.change(client, {"xon": before[1]["xon"]}, [1])
 
 
-def test_another_process_s_network_is_set_too(dcqcn_lab: Lab) -> None:
+def test_another_process_s_network_is_set_too(dcqcn_lab: Lab):
     """Twice: who leaves, leaves the next one in."""
     for xoff in (300e3, 512e3):
         with attach(dcqcn_lab.network.name) as lab:
@@ -95,7 +95,7 @@ def test_another_process_s_network_is_set_too(dcqcn_lab: Lab) -> None:
 @pytest.mark.parametrize(("xoff", "pauses"), [(1e9, False), (100e3, True)])
 def test_a_new_threshold_acts_at_once(
     dcqcn_lab: Lab, start_flow: StartFlow, xoff: float, pauses: bool
-) -> None:
+):
     """r0's port held up until more than one threshold waits there, and less than the other."""
     before, sent = (
         counted(dcqcn_lab, "s1", *counter) for counter in (("pause_sent", 2), ("transmitted", 1))
@@ -119,9 +119,7 @@ def test_a_new_threshold_acts_at_once(
         settings.change(lab.primary("s1"), {"xoff": 512e3, "xon": 512e3 - 2 * 1058})
 
 
-def test_a_paused_port_holds_packets_and_then_sends_all(
-    dcqcn_lab: Lab, start_flow: StartFlow
-) -> None:
+def test_a_paused_port_holds_packets_and_then_sends_all(dcqcn_lab: Lab, start_flow: StartFlow):
     """A flow of half the link's rate waits nowhere else. That nothing leaves meanwhile is for tests
     with a test clock: the process that repeats the PAUSE may be late."""
     flow = start_flow(5e9)
@@ -156,7 +154,7 @@ def test_a_paused_port_holds_packets_and_then_sends_all(
     assert seen().missing == 0
 
 
-def test_pause_lasts_as_long_as_requested(dcqcn_lab: Lab) -> None:
+def test_pause_lasts_as_long_as_requested(dcqcn_lab: Lab):
     """65,535 quanta last 3.36 ms: sent again every 1.68 ms, and at the end the rest, then
     RESUME."""
     before = {
@@ -175,7 +173,7 @@ def test_pause_lasts_as_long_as_requested(dcqcn_lab: Lab) -> None:
     )
 
 
-def test_a_host_is_paused_by_its_switch_s_side(dcqcn_lab: Lab) -> None:
+def test_a_host_is_paused_by_its_switch_s_side(dcqcn_lab: Lab):
     paused = pause(dcqcn_lab, "r0", duration_s=1e-3, traffic_class=5)
     assert (paused.port, paused.frames, paused.resumed) == ("r0:0", 2, False)
 
@@ -190,7 +188,7 @@ def test_a_host_is_paused_by_its_switch_s_side(dcqcn_lab: Lab) -> None:
     assert 0.999e-3 <= pauses().paused_s <= 1.001e-3
 
 
-def test_only_the_port_itself_is_paused(dcqcn_lab: Lab) -> None:
+def test_only_the_port_itself_is_paused(dcqcn_lab: Lab):
     """Not the one at the other end of the link, where the frames are put on it."""
     before = {switch: counted(dcqcn_lab, switch, "pause_received", 2) for switch in ("s0", "s1")}
     resumed = counted(dcqcn_lab, "s0", "resume_received", 2)
@@ -200,7 +198,7 @@ def test_only_the_port_itself_is_paused(dcqcn_lab: Lab) -> None:
     assert counted(dcqcn_lab, "s1", "pause_received", 2) == before["s1"]
 
 
-def test_pfc_frames_are_counted_without_bytes(dcqcn_lab: Lab) -> None:
+def test_pfc_frames_are_counted_without_bytes(dcqcn_lab: Lab):
     """The program has them as packets: what a target counts beside them is of the packet that the
     frame was made of."""
     pause(dcqcn_lab, "s0", 2, duration_s=0.5e-3)
@@ -221,7 +219,7 @@ def test_pfc_frames_are_counted_without_bytes(dcqcn_lab: Lab) -> None:
     assert rows["transmitted"] >= 0
 
 
-def test_resume_ends_a_pause_without_end(dcqcn_lab: Lab) -> None:
+def test_resume_ends_a_pause_without_end(dcqcn_lab: Lab):
     pauses: list[Pause] = []
     thread = threading.Thread(target=lambda: pauses.append(pause(dcqcn_lab, "s0", 2)))
     thread.start()
@@ -234,7 +232,7 @@ def test_resume_ends_a_pause_without_end(dcqcn_lab: Lab) -> None:
     wait_until(lambda: dcqcn_lab.switches["s0"].read_register("tx_paused", paused) == 0)
 
 
-def test_pauses_that_cannot_be(dcqcn_lab: Lab) -> None:
+def test_pauses_that_cannot_be(dcqcn_lab: Lab):
     with pytest.raises(UnknownNameError, match="no node 's2'; choose from s0, s1, h0, r0"):
         pause(dcqcn_lab, "s2", 1, duration_s=1e-3)
     with pytest.raises(LabError, match="s0 has no port 7; it has 1, 2"):

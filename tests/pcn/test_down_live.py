@@ -2,7 +2,6 @@
 own."""
 
 import json
-from pathlib import Path
 
 import pytest
 from machine import machine
@@ -10,7 +9,7 @@ from machine import machine
 pytestmark = pytest.mark.root
 
 
-def test_down_refuses_to_choose_and_ends_all(tmp_path: Path) -> None:
+def test_down_refuses_to_choose_and_ends_all(tmp_path):
     with machine(tmp_path) as here:
         assert "nothing to remove" in here.run("pcn down")
         for name in ("one", "two"):

@@ -23,7 +23,7 @@ FLOWS = "pcn flow start h0 r0 --rate 50M --count 2"
 
 
 @pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+def network(tmp_path_factory) -> Iterator[Machine]:
     """The network that examples speak of is up, with flows."""
     with machine(tmp_path_factory.mktemp("network")) as test_machine:
         test_machine.run(NETWORK)
@@ -40,7 +40,7 @@ NETWORK_LINES = examples.each_once(on_a_network)
 
 @pytest.mark.root
 @pytest.mark.parametrize("lines", NETWORK_LINES.values(), ids=NETWORK_LINES)
-def test_examples_on_a_network_that_is_up(network: Machine, lines: list[str]) -> None:
+def test_examples_on_a_network_that_is_up(network: Machine, lines: list[str]):
     for line in lines:
         network.run(line)
     if any(re.search("flow (start|stop)", line) for line in lines):
@@ -49,7 +49,7 @@ def test_examples_on_a_network_that_is_up(network: Machine, lines: list[str]) ->
 
 
 @pytest.mark.parametrize("line", examples.inline("pcn"))
-def test_commands_in_running_text_have_these_names_and_options(line: str) -> None:
+def test_commands_in_running_text_have_these_names_and_options(line: str):
     _, *words = line.split()
     command: click.Command = cli.pcn
     while words and isinstance(command, click.Group) and not words[0].startswith("-"):
@@ -63,13 +63,13 @@ def test_commands_in_running_text_have_these_names_and_options(line: str) -> Non
 
 
 @pytest.mark.parametrize("line", examples.inline("python"))
-def test_programs_in_running_text_are_there(line: str) -> None:
+def test_programs_in_running_text_are_there(line: str):
     _, first, *rest = line.split()
     path = Path(*rest[0].split(".")) if first == "-m" else Path(first)
     assert (ROOT / path).exists() or (ROOT / path.with_suffix(".py")).exists()
 
 
-def test_every_page_was_found() -> None:
+def test_every_page_was_found():
     assert {"README.md", "bmv2.md", "commands.md"} <= set(OURS)
     assert {"python.md-1", "virtualnet.md-1"} <= set(examples.python())
     assert all(HELPS.values()), [name for name, lines in HELPS.items() if not lines]
@@ -98,7 +98,7 @@ HERE = {name: block for name, block in examples.python().items() if name not in 
 LIVE = {name: block for name, block in HERE.items() if re.search(r"\b(Lab|attach|find)\(", block)}
 
 
-def save(name: str, place: Path) -> None:
+def save(name: str, place: Path):
     """The block as example.py, beside the files that its page names for saving."""
     for file, text in examples.files(name).items():
         (place / file).write_text(text)
@@ -111,7 +111,7 @@ ALONE = {name: block for name, block in HERE.items() if name not in LIVE}
 
 @pytest.mark.root
 @pytest.mark.parametrize("name", LIVE)
-def test_python_with_a_network_that_is_up(network: Machine, tmp_path: Path, name: str) -> None:
+def test_python_with_a_network_that_is_up(network: Machine, tmp_path, name: str):
     save(name, tmp_path)
     network.run("pcn flow start h0 r1 --size 10KB")
     with network.forks.begin(["example.py"], tmp_path) as process:
@@ -123,7 +123,7 @@ def test_python_with_a_network_that_is_up(network: Machine, tmp_path: Path, name
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_python_in_virtual_time(tmp_path: Path, name: str) -> None:
+def test_python_in_virtual_time(tmp_path, name: str):
     save(name, tmp_path)
     done = forks.run("example.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -51,7 +51,7 @@ COMMANDS = {
     "name",
     [pytest.param(name, marks=pytest.mark.root if name == "mn" else ()) for name in COMMANDS],
 )
-def test_child_processes_import_nothing_from_the_current_folder(name: str, tmp_path: Path) -> None:
+def test_child_processes_import_nothing_from_the_current_folder(name: str, tmp_path):
     planted_modules.plant(tmp_path)
     done = subprocess.run(
         COMMANDS[name],
@@ -65,7 +65,7 @@ def test_child_processes_import_nothing_from_the_current_folder(name: str, tmp_p
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_hostile_folder_is_what_python_m_imports(tmp_path: Path) -> None:
+def test_hostile_folder_is_what_python_m_imports(tmp_path):
     """What the others would find."""
     planted_modules.plant(tmp_path)
     subprocess.run(
@@ -75,7 +75,7 @@ def test_hostile_folder_is_what_python_m_imports(tmp_path: Path) -> None:
         planted_modules.check(tmp_path)
 
 
-def test_product_starts_python_by_one_function() -> None:
+def test_product_starts_python_by_one_function():
     """`sys.executable` elsewhere, or multiprocessing's `spawn`, would look into the current
     folder."""
     files = set()

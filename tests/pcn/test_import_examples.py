@@ -15,7 +15,7 @@ EXAMPLES = sorted({line for _, lines in LINES for line in lines if IMPORT.match(
 
 
 @pytest.mark.parametrize("line", EXAMPLES)
-def test_example_writes_a_network(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_writes_a_network(line: str, monkeypatch):
     if os.geteuid() == 0:
         monkeypatch.setenv("SUDO_UID", str(NOBODY))
         monkeypatch.setenv("SUDO_GID", str(NOBODY))
@@ -27,5 +27,5 @@ def test_example_writes_a_network(line: str, monkeypatch: pytest.MonkeyPatch) ->
         assert [path.suffix for path in folder.iterdir() if path.is_file()] == [".json"]
 
 
-def test_examples_are_there() -> None:
+def test_examples_are_there():
     assert len(EXAMPLES) >= 2

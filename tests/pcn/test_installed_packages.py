@@ -27,7 +27,7 @@ Install = Callable[..., Path]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+def install(tmp_path, monkeypatch) -> Install:
     """Installs a package as pip leaves it: the module `planted`, and metadata beside it."""
 
     def write(text: str, *entry_points: str) -> Path:
@@ -55,9 +55,7 @@ def greet(word):
 """
 
 
-def test_command_of_package_runs_and_is_listed(
-    install: Install, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_of_package_runs_and_is_listed(install: Install, capsys):
     install(COMMAND, "command.greet = planted:greet", "command.run = planted:greet")
     assert cli.run(["greet", "you"]) == 0
     assert capsys.readouterr().out == "hello you\n"
@@ -80,8 +78,8 @@ def test_command_of_package_runs_and_is_listed(
     ],
 )
 def test_command_that_cannot_be_loaded_raises_why(
-    install: Install, capsys: pytest.CaptureFixture[str], place: str, message: str
-) -> None:
+    install: Install, capsys, place: str, message: str
+):
     install("WORD = 1\n", f"command.greet = {place}")
     assert cli.run(["greet", "you", "--loudly"]) == 1
     error = capsys.readouterr().err
@@ -112,7 +110,7 @@ PAPER = Paper(100, "Mine", "planted_paper", {"mine": "first:Mine"}, {"figure1": 
 """
 
 
-def test_scenario_of_package_is_found_by_name(install: Install) -> None:
+def test_scenario_of_package_is_found_by_name(install: Install):
     install(EXPERIMENTS, "scenario.mine = planted:Mine", "figure.second = planted:Second")
     scenarios, figures = Catalog("scenario", {}), Catalog("figure", {})
     assert list(scenarios) == ["mine"]
@@ -123,7 +121,7 @@ def test_scenario_of_package_is_found_by_name(install: Install) -> None:
     assert [name for name, _ in described(figures)] == ["second"]
 
 
-def test_paper_of_package_brings_its_experiments(install: Install) -> None:
+def test_paper_of_package_brings_its_experiments(install: Install):
     folder = install(PAPERS, "paper.mine = planted:PAPER")
     (folder / "planted_paper").mkdir()
     (folder / "planted_paper/first.py").write_text(EXPERIMENTS.replace("second", "figure1"))
@@ -144,7 +142,7 @@ def test_paper_of_package_brings_its_experiments(install: Install) -> None:
 )
 def test_experiment_that_cannot_be_loaded_raises_why(
     install: Install, entry: str, name: str, message: str
-) -> None:
+):
     install(EXPERIMENTS, entry)
     scenarios = Catalog("scenario", {})
     with pytest.raises(ExperimentError, match=message):
@@ -164,9 +162,7 @@ MINE = Format(
 """
 
 
-def test_topology_format_of_package_is_read_and_written(
-    install: Install, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_topology_format_of_package_is_read_and_written(install: Install, capsys):
     folder = install(TOPOLOGY_FORMAT, "topology-format.mine = planted:MINE")
     (folder / "net.mine").write_text("leaves 3")
     for reference in (f"{folder}/net.mine", f"mine:{folder}/net.mine"):
@@ -177,7 +173,7 @@ def test_topology_format_of_package_is_read_and_written(
     assert (folder / "out.mine").read_text() == "leaves 2"
 
 
-def test_topology_format_that_cannot_be_loaded_leaves_others(install: Install) -> None:
+def test_topology_format_that_cannot_be_loaded_leaves_others(install: Install):
     folder = install("", "topology-format.mine = nowhere:it")
     (folder / "net.txt").write_text("3 1 2\n0\n0 1 10Gbps 1us 0\n0 2 10Gbps 1us 0\n")
     assert len(find_topology(f"{folder}/net.txt").build().hosts) == 2
@@ -197,7 +193,7 @@ MINE = FlowFormat(
 """
 
 
-def test_flow_format_of_package_is_read(install: Install) -> None:
+def test_flow_format_of_package_is_read(install: Install):
     folder = install(FLOW_FORMAT, "flow-format.mine = planted:MINE")
     (folder / "flows.mine").write_text("anything")
     ((flow),) = read_flows(folder / "flows.mine")
@@ -206,14 +202,14 @@ def test_flow_format_of_package_is_read(install: Install) -> None:
     assert len(read_flows(folder / "flows.csv")) == 1
 
 
-def test_flow_format_that_cannot_be_loaded_raises_why(install: Install) -> None:
+def test_flow_format_that_cannot_be_loaded_raises_why(install: Install):
     folder = install("", "flow-format.mine = planted:MINE")
     (folder / "flows.mine").write_text("anything")
     with pytest.raises(ExperimentError, match="flow-format 'mine', planted:MINE: AttributeError"):
         read_flows(folder / "flows.mine")
 
 
-def test_marking_point_of_package_is_found(install: Install) -> None:
+def test_marking_point_of_package_is_found(install: Install):
     install(
         "from pcn.controller.marking.red_ecn import *\n",
         "marking.mine = planted",
@@ -235,7 +231,7 @@ LIFO = Part(Path(__file__).with_name("lifo.c"), schedulers=("lifo",))
 """
 
 
-def test_scheduler_of_package_is_an_arbitration(install: Install) -> None:
+def test_scheduler_of_package_is_an_arbitration(install: Install):
     """What such a part does: tests/virtualnet/test_own_kinds.py."""
     folder = install(SCHEDULER, "scheduler.lifo = planted:LIFO", "scheduler.fifo2 = planted:LIFO")
     topology = find_topology("star").build({"arbitration": "lifo"})
@@ -252,9 +248,7 @@ def test_scheduler_of_package_is_an_arbitration(install: Install) -> None:
         find_topology("star").build({"arbitration": "sjf"})
 
 
-def test_scheduler_of_package_is_looked_for_once_for_all_switches(
-    install: Install, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scheduler_of_package_is_looked_for_once_for_all_switches(install: Install, monkeypatch):
     install(SCHEDULER, "scheduler.lifo20 = planted:LIFO")
     listed: list[str] = []
     find = entry_points.find

@@ -3,7 +3,6 @@ sender slows down."""
 
 import os
 import uuid
-from pathlib import Path
 
 import pytest
 from held import held
@@ -17,7 +16,7 @@ from pcn.topologies.star import star
 pytestmark = pytest.mark.root
 
 
-def test_keep_alive_notifies_the_sender_of_a_stopped_output(tmp_path: Path) -> None:
+def test_keep_alive_notifies_the_sender_of_a_stopped_output(tmp_path):
     topology = star(1, xoff_bytes=60e3)
     fields = {"scheme": "qcn-os-largest", "scheme_parameters": {"keep_alive": 2}, "dilation": 500}
     with Lab(

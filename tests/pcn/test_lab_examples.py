@@ -28,7 +28,7 @@ PREPARE = (
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+def lab(tmp_path_factory) -> Iterator[Machine]:
     sde = tmp_path_factory.mktemp("sde")
     with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
         patch.syspath_prepend(str(TOFINO))
@@ -62,11 +62,11 @@ def serving(machine: Machine, server: str, address: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("lines", LAB_LINES.values(), ids=LAB_LINES)
-def test_examples_of_a_lab(lab: Machine, lines: list[str]) -> None:
+def test_examples_of_a_lab(lab: Machine, lines: list[str]):
     for line in lines:
         lab.run(line)
 
 
-def test_the_sample_names_what_the_hosts_have(lab: Machine) -> None:
+def test_the_sample_names_what_the_hosts_have(lab: Machine):
     lab.run("pcn deploy --sample > ports.yaml")
     assert "to: 10.0.0.1, port: 128" in Path(lab.directory / "ports.yaml").read_text()

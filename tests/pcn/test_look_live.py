@@ -63,14 +63,14 @@ def dissect(tshark: str, path: Path, *fields: str) -> list[list[str]]:
 class Hands:
     """A clock that only the test moves."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now_s = 0.0
 
     def __call__(self) -> float:
         return self.now_s
 
 
-def test_rates_are_nominal_and_of_the_time_between_two_looks(dcqcn_lab: Lab) -> None:
+def test_rates_are_nominal_and_of_the_time_between_two_looks(dcqcn_lab: Lab):
     """100 packets in 1.5 s, which are 3 ms nominal."""
     clock = Hands()
     observer = Observer(dcqcn_lab, clock)
@@ -93,7 +93,7 @@ def test_rates_are_nominal_and_of_the_time_between_two_looks(dcqcn_lab: Lab) -> 
         now.port("s1:9")
 
 
-def test_goodput_is_over_the_receiver_s_own_time(dcqcn_lab: Lab, flow: int) -> None:
+def test_goodput_is_over_the_receiver_s_own_time(dcqcn_lab: Lab, flow: int):
     def looked() -> tuple[float, int]:
         """When, at the receiver, and what had come."""
         return dcqcn_lab.agents["r0"].stats().now_s, received(dcqcn_lab, flow)
@@ -119,7 +119,7 @@ def received(lab: Lab, number: int) -> int:
     return sum(flow.packets for flow in lab.agents["r0"].stats().received if flow.flow == number)
 
 
-def test_what_a_pause_does_is_seen(dcqcn_lab: Lab, flow: int) -> None:
+def test_what_a_pause_does_is_seen(dcqcn_lab: Lab, flow: int):
     switch, cell = dcqcn_lab.switches["s1"], index(1)
     observer = Observer(dcqcn_lab)
     with held(dcqcn_lab, "s1", 1):
@@ -142,7 +142,7 @@ def test_what_a_pause_does_is_seen(dcqcn_lab: Lab, flow: int) -> None:
     )
 
 
-def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path: Path) -> None:
+def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path):
     """Data towards r0 goes out of s1:1; the PAUSE that comes in there differs from a neighbour's by
     its source."""
     path, captures, begun, over = (
@@ -206,8 +206,8 @@ def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path
 
 
 def test_a_capture_ends_by_count_and_takes_real_time(
-    dcqcn_lab: Lab, flow: int, tshark: str, tmp_path: Path
-) -> None:
+    dcqcn_lab: Lab, flow: int, tshark: str, tmp_path
+):
     path = tmp_path / "h0.pcapng"
     before = time.time()
     captured = capture(dcqcn_lab, "h0", None, path, count=25, real_time=True)
@@ -222,7 +222,7 @@ def test_a_capture_ends_by_count_and_takes_real_time(
     assert not output or "Time stamps are real" in output
 
 
-def test_captures_that_cannot_be(dcqcn_lab: Lab, tmp_path: Path) -> None:
+def test_captures_that_cannot_be(dcqcn_lab: Lab, tmp_path):
     (tmp_path / "there").write_text("mine")
     with pytest.raises(CaptureError, match="is there already"):
         capture(dcqcn_lab, "s0", 1, tmp_path / "there", count=1)
@@ -236,12 +236,12 @@ def test_captures_that_cannot_be(dcqcn_lab: Lab, tmp_path: Path) -> None:
     assert (tmp_path / "there").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
 
 
-def test_a_capture_can_be_stopped(dcqcn_lab: Lab, tmp_path: Path) -> None:
+def test_a_capture_can_be_stopped(dcqcn_lab: Lab, tmp_path):
     captured: Captured = capture(dcqcn_lab, "s0", 1, tmp_path / "x.pcapng", stopped=lambda: True)
     assert (captured.frames, captured.lost) == (0, 0)
 
 
-def test_logs_of_all_and_of_one(dcqcn_lab: Lab, flow: int) -> None:
+def test_logs_of_all_and_of_one(dcqcn_lab: Lab, flow: int):
     dcqcn_lab.agents["h0"].stats()  # which flushes
     lines = logs.read(dcqcn_lab.record, ["h0"])
     starts = [
@@ -269,7 +269,7 @@ def test_logs_of_all_and_of_one(dcqcn_lab: Lab, flow: int) -> None:
 
 @by_command
 @pytest.mark.parametrize("key", [b"q", b"\x03"], ids=["q", "Ctrl-C"])
-def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: bytes) -> None:
+def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: bytes):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     before = termios.tcgetattr(theirs)
@@ -298,7 +298,7 @@ def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: byt
     os.close(theirs)
 
 
-def test_log_without_periodic_events_keeps_the_rare_ones(dcqcn_lab: Lab, flow: int) -> None:
+def test_log_without_periodic_events_keeps_the_rare_ones(dcqcn_lab: Lab, flow: int):
     wait_until(
         lambda: any(line.event == "rate" for line in logs.read(dcqcn_lab.record, ["h0"], last=1)),
         "a rate",
@@ -310,7 +310,7 @@ def test_log_without_periodic_events_keeps_the_rare_ones(dcqcn_lab: Lab, flow: i
 
 
 @by_command
-def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int) -> None:
+def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     command = [
@@ -330,7 +330,7 @@ def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int) ->
         command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
     ) as watch:
 
-        def until(text: bytes) -> None:
+        def until(text: bytes):
             shown = b""
             while text not in shown:
                 shown += os.read(ours, 65536)
@@ -368,9 +368,7 @@ def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int) ->
     ],
     ids=" ".join,
 )
-def test_completion_offers_existing_names(
-    dcqcn_lab: Lab, words: list[str], offered: list[str]
-) -> None:
+def test_completion_offers_existing_names(dcqcn_lab: Lab, words: list[str], offered: list[str]):
     known = (
         ["-n", dcqcn_lab.network.name]
         if words[0] in ("tables", "counters", "registers", "set", "pause")
@@ -383,7 +381,7 @@ def test_completion_offers_existing_names(
 
 
 @by_command
-def test_completion_offers_flows_and_networks(dcqcn_lab: Lab, flow: int) -> None:
+def test_completion_offers_flows_and_networks(dcqcn_lab: Lab, flow: int):
     name = dcqcn_lab.network.name
     assert str(flow) in complete(["pcn", "flow", "stop", "-n", name, ""])
     assert name in complete(["pcn", "watch", "-n", name[:4]])

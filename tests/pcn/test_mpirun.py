@@ -43,7 +43,7 @@ def ours(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("pcn")]
 
 
-def test_processes_write_the_result_of_one(tmp_path: Path) -> None:
+def test_processes_write_the_result_of_one(tmp_path):
     """Over shared memory and over TCP: the summary, its digest, and both files' tables."""
     words = [*RUN, "--set", "count=100", "--json", "--out"]
     done = forks.run("pcn", *words, str(tmp_path / "alone"))
@@ -78,9 +78,7 @@ def test_processes_write_the_result_of_one(tmp_path: Path) -> None:
     ],
     ids=["algorithm", "events", "single flows", "live", "sweep"],
 )
-def test_refusal_is_one_line_and_leaves_nothing(
-    words: tuple[str, ...], message: str, tmp_path: Path
-) -> None:
+def test_refusal_is_one_line_and_leaves_nothing(words: tuple[str, ...], message: str, tmp_path):
     with mpirun(2, (), [*words, "--out", str(tmp_path / "out")]) as process:
         out, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode != 0
@@ -92,7 +90,7 @@ def test_refusal_is_one_line_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("victim", ["mpirun", "another process"])
-def test_signal_to_any_ends_all_with_one_message(victim: str, tmp_path: Path) -> None:
+def test_signal_to_any_ends_all_with_one_message(victim: str, tmp_path):
     """Ctrl-C of mpirun, or the end of one process that isn't the first."""
     words = [*RUN, "--set", "count=3e4", "--out", str(tmp_path / "out")]
     with mpirun(2, (), words) as process:

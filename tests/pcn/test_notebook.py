@@ -49,7 +49,7 @@ def outputs(document: dict[str, Any], kind: str) -> list[Any]:
     ]
 
 
-def test_notebook_is_stored_with_its_pictures() -> None:
+def test_notebook_is_stored_with_its_pictures():
     document = notebook()
     assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
     assert len({cell["id"] for cell in document["cells"]}) == len(document["cells"])
@@ -60,7 +60,7 @@ def test_notebook_is_stored_with_its_pictures() -> None:
 
 
 @pytest.mark.long
-def test_notebook_shows_what_its_cells_give_today(tmp_path: Path) -> None:
+def test_notebook_shows_what_its_cells_give_today(tmp_path):
     copy = tmp_path / "copy.ipynb"
     document = notebook()
     for cell in document["cells"]:
@@ -79,7 +79,7 @@ def test_notebook_shows_what_its_cells_give_today(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_notebook_runs_in_an_empty_folder(tmp_path: Path) -> None:
+def test_notebook_runs_in_an_empty_folder(tmp_path):
     sources = [
         "".join(cell["source"]) for cell in notebook()["cells"] if cell["cell_type"] == "code"
     ]

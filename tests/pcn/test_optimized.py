@@ -14,7 +14,7 @@ DESCRIPTIONS = {"topologies/lookup.py"}
 """Show a docstring to a user, and go on without it."""
 
 
-def test_run_is_the_same_without_docstrings(tmp_path: Path) -> None:
+def test_run_is_the_same_without_docstrings(tmp_path):
     """RP and NP in C among it, whose sources are compiled with the names of structs."""
     words = (
         "run",
@@ -44,7 +44,7 @@ def test_run_is_the_same_without_docstrings(tmp_path: Path) -> None:
     assert len(digests) == 1
 
 
-def test_product_reads_no_docstring() -> None:
+def test_product_reads_no_docstring():
     readers = set()
     for package in (*PACKAGES, "pcn"):
         for path in (ROOT / package).rglob("*.py"):

@@ -45,17 +45,17 @@ COMMANDS = dict(leaves())
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS.keys() - NO_TABLES.keys()))
-def test_command_that_prints_has_json_and_quiet(name: str) -> None:
+def test_command_that_prints_has_json_and_quiet(name: str):
     options = {option for param in COMMANDS[name].params for option in param.opts}
     assert {"--json", "--quiet", "-q", "--debug", "-v"} <= options
 
 
-def test_commands_without_json_are_there() -> None:
+def test_commands_without_json_are_there():
     assert NO_TABLES.keys() <= COMMANDS.keys()
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory) -> Path:
     """Has a result, which some commands take."""
     folder = tmp_path_factory.mktemp("output")
     command = [
@@ -95,11 +95,8 @@ LINES = [
 
 @pytest.mark.parametrize("words", LINES, ids=" ".join)
 def test_quiet_and_json_leave_what_they_name(
-    place: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    words: tuple[str, ...],
-) -> None:
+    place: Path, monkeypatch, capsys, words: tuple[str, ...]
+):
     monkeypatch.chdir(place)
     Path("flows.csv").write_text("src,dst,size\nh0,h1,9B\n")
     shutil.copyfile(SAMPLE, "ports.yaml")
@@ -119,9 +116,7 @@ def test_quiet_and_json_leave_what_they_name(
     assert all(line.startswith("note: ") for line in both.err.splitlines())
 
 
-def test_progress_goes_to_stderr_and_tables_to_stdout(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_goes_to_stderr_and_tables_to_stdout(tmp_path, capsys):
     assert pcn(["run", "dumbbell", *VIRTUAL, "--out", str(tmp_path / "mine")]) == 0
     printed = capsys.readouterr()
     assert "Figures and report" in printed.err
@@ -130,7 +125,7 @@ def test_progress_goes_to_stderr_and_tables_to_stdout(
     assert "checks" in printed.out
 
 
-def test_json_of_sweep_has_all_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_sweep_has_all_numbers(tmp_path, capsys):
     words = [
         "sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--jobs", "1", "--set",
         "duration=1ms",
@@ -144,9 +139,7 @@ def test_json_of_sweep_has_all_numbers(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(group["means"]) > 6  # more than the table has
 
 
-def test_watch_and_view_refuse_quiet_that_leaves_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_watch_and_view_refuse_quiet_that_leaves_nothing(tmp_path, capsys):
     assert pcn(["watch", "-q"]) == 2
     assert "--quiet leaves nothing to see: add --json or --prometheus" in capsys.readouterr().err
     assert pcn(["view", str(tmp_path), "-q"]) == 2
@@ -161,7 +154,7 @@ def steps_of(
     return [json.loads(line) for line in printed.out.splitlines()], printed.err
 
 
-def test_steps_of_a_trace_go_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_steps_of_a_trace_go_to_a_file(tmp_path, capsys):
     steps, errors = steps_of(ROUTER, "--steps", "-", capsys=capsys)
     assert errors == ""
     assert {"switch", "packet", "time_ns", "step"} <= steps[0].keys()
@@ -173,7 +166,7 @@ def test_steps_of_a_trace_go_to_a_file(tmp_path: Path, capsys: pytest.CaptureFix
     assert errors == "note: --json FILE is called --steps FILE from 0.2.0 on: write --steps -\n"
 
 
-def test_json_of_a_trace_has_the_ways(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_a_trace_has_the_ways(capsys):
     texts = []
     for words in ([ROUTER, "--json"], ["--json", ROUTER]):
         assert pcn(["p4", "trace", *words, "--for", "1ms", "--send", "h1,h3"]) == 0
@@ -186,7 +179,7 @@ def test_json_of_a_trace_has_the_ways(capsys: pytest.CaptureFixture[str]) -> Non
     assert way["hops"][0]["tables"][0]["action"].endswith("forward")
 
 
-def test_trace_prints_all_steps_also_before_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_trace_prints_all_steps_also_before_its_folder(capsys):
     texts = []
     for words in ([ROUTER, "--steps"], ["--steps", ROUTER]):
         assert pcn(["p4", "trace", *words, "--for", "1ms", "--send", "h1,h3"]) == 0
@@ -219,9 +212,7 @@ BROKEN = replace(pcn, name="broken", reaction_point=Broken)
 """
 
 
-def test_debug_shows_the_stack_behind_the_line_of_an_rp(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_debug_shows_the_stack_behind_the_line_of_an_rp(tmp_path, capsys):
     (tmp_path / "broken.py").write_text(BROKEN)
     words = [
         "run",
@@ -242,9 +233,7 @@ def test_debug_shows_the_stack_behind_the_line_of_an_rp(
 @pytest.mark.parametrize(
     "words", [["--debug", "topology", "check", "nope"], ["topology", "check", "nope", "--debug"]]
 )
-def test_debug_prints_the_traceback_before_the_line(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_debug_prints_the_traceback_before_the_line(words: list[str], capsys):
     assert pcn(words) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "Traceback (most recent call last):"
@@ -254,9 +243,7 @@ def test_debug_prints_the_traceback_before_the_line(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_pcn_debug_shows_the_traceback_behind_a_wrong_command_line_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pcn_debug_shows_the_traceback_behind_a_wrong_command_line_too(monkeypatch, capsys):
     monkeypatch.setenv(VARIABLE, "1")
     assert pcn(["run", "dumbbell", "--port", "80"]) == 2
     assert "Traceback" in capsys.readouterr().err
@@ -265,9 +252,7 @@ def test_pcn_debug_shows_the_traceback_behind_a_wrong_command_line_too(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_verbose_prints_the_log_of_pcn_alone(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verbose_prints_the_log_of_pcn_alone(capsys, monkeypatch):
     from pcn.topologies import lookup
 
     def names() -> list[str]:
@@ -291,7 +276,7 @@ def test_verbose_prints_the_log_of_pcn_alone(
         assert capsys.readouterr().err.splitlines() == lines
 
 
-def test_help_prints_what_the_option_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_prints_what_the_option_does(capsys):
     for words in ([], ["run"], ["p4", "trace"], ["set"]):
         assert pcn(["help", *words]) == 0
         text = capsys.readouterr().out
@@ -303,7 +288,7 @@ def test_help_prints_what_the_option_does(capsys: pytest.CaptureFixture[str]) ->
     assert "pcn run has no commands" in capsys.readouterr().err
 
 
-def test_short_version_is_the_long_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_short_version_is_the_long_one(capsys):
     assert pcn(["-V"]) == 0
     short = capsys.readouterr().out
     assert pcn(["--version"]) == 0
@@ -314,6 +299,6 @@ def test_short_version_is_the_long_one(capsys: pytest.CaptureFixture[str]) -> No
     ("words", "begun", "offered"),
     [(["help"], "fi", ["figure"]), (["help", "p4"], "tr", ["trace"]), (["help", "run"], "", [])],
 )
-def test_help_completes_names_of_commands(words: list[str], begun: str, offered: list[str]) -> None:
+def test_help_completes_names_of_commands(words: list[str], begun: str, offered: list[str]):
     complete = ShellComplete(cli.pcn, {}, "pcn", "_PCN_COMPLETE")
     assert [completion.value for completion in complete.get_completions(words, begun)] == offered

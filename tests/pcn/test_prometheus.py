@@ -103,7 +103,7 @@ def expected(look: dict[str, Any], network: str) -> dict[Key, float]:
 
 @given(SNAPSHOTS, NAMES)
 @example(Snapshot(0.0, 0.0, (), ()), 'a\\n"b"\nc')
-def test_metrics_are_the_numbers_of_the_look(now: Snapshot, network: str) -> None:
+def test_metrics_are_the_numbers_of_the_look(now: Snapshot, network: str):
     assert scraped(prometheus.text(now, network)) == expected(asdict(now), network)
 
 
@@ -135,7 +135,7 @@ def place(url: str) -> tuple[str, int]:
 )
 def test_server_answers_its_own_readers_alone(
     served: str, method: str, path: str, host: str, status: int
-) -> None:
+):
     address, port = place(served)
     connection = http.client.HTTPConnection(address, port)
     connection.request(method, path, headers={"Host": host.format(f"{address}:{port}", port=port)})
@@ -146,7 +146,7 @@ def test_server_answers_its_own_readers_alone(
     connection.close()
 
 
-def test_server_answers_beside_readers_that_send_nothing(served: str) -> None:
+def test_server_answers_beside_readers_that_send_nothing(served: str):
     """It has 16 at once; the first of them without a request make room, and requests are
     answered."""
     idle = [socket.create_connection(place(served)) for _ in range(40)]
@@ -159,7 +159,7 @@ def test_server_answers_beside_readers_that_send_nothing(served: str) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /metrics HTTP/1.1\r\nHost: "])
-def test_connections_that_make_room_end_with_their_threads(served: str, sent: bytes) -> None:
+def test_connections_that_make_room_end_with_their_threads(served: str, sent: bytes):
     """Also while their clients go on with requests that never end: a time for each byte would never
     pass."""
     before = threading.active_count()
@@ -181,7 +181,7 @@ def test_connections_that_make_room_end_with_their_threads(served: str, sent: by
             connection.close()
 
 
-def test_server_by_name_of_loopback_refuses_foreign_hosts() -> None:
+def test_server_by_name_of_loopback_refuses_foreign_hosts():
     with prometheus.serving("localhost", 0, lambda: "pcn_time_s 1.0\n") as url:
         port = place(url)[1]
         for host in (f"localhost:{port}", f"127.0.0.1:{port}"):
@@ -195,7 +195,7 @@ def test_server_by_name_of_loopback_refuses_foreign_hosts() -> None:
             )
 
 
-def test_taken_port_is_refused_in_one_line(served: str) -> None:
+def test_taken_port_is_refused_in_one_line(served: str):
     address, port = place(served)
     with (
         pytest.raises(
@@ -208,7 +208,7 @@ def test_taken_port_is_refused_in_one_line(served: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["70000", "a:b", "1:-1", "", "٣"])
-def test_bad_address_is_refused_with_an_example(value: str) -> None:
+def test_bad_address_is_refused_with_an_example(value: str):
     done = forks.run("pcn", "watch", "--prometheus", value)
     assert done.returncode == 2
     assert "as in 9500 or 192.0.2.1:9500" in done.stderr
@@ -216,7 +216,7 @@ def test_bad_address_is_refused_with_an_example(value: str) -> None:
 
 @pytest.mark.parametrize("dcqcn_lab", [*needs.TARGETS[1:], TOGETHER], indirect=True)
 @pytest.mark.root
-def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
+def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: StartFlow):
     start_flow(1e9)
     command = [
         sys.executable, "-u", "-m", "pcn", "watch", "-n", dcqcn_lab.record.name, "--prometheus",
@@ -261,7 +261,7 @@ def panels() -> list[dict[str, Any]]:
     return dashboard_panels
 
 
-def test_dashboard_queries_existing_metrics() -> None:
+def test_dashboard_queries_existing_metrics():
     """With the labels that they have, in its queries and legends."""
     port = dict.fromkeys((field.name for field in fields(PortState)), 1)
     flow = dict.fromkeys((field.name for field in fields(FlowState)), 1)
@@ -279,7 +279,7 @@ def test_dashboard_queries_existing_metrics() -> None:
                 assert {*re.findall(r"(\w+)=", matchers)} <= labels[name], target
 
 
-def test_dashboard_rates_are_of_counters() -> None:
+def test_dashboard_rates_are_of_counters():
     """What comes and goes between two scrapes is in them; divided by nominal time, or by another
     count, they don't depend on how far time is stretched."""
     counted = set()
@@ -302,7 +302,7 @@ def test_dashboard_rates_are_of_counters() -> None:
     }
 
 
-def test_dashboard_panels_have_units_and_do_not_overlap() -> None:
+def test_dashboard_panels_have_units_and_do_not_overlap():
     cells: set[tuple[int, int]] = set()
     for panel in panels():
         at = panel["gridPos"]

@@ -24,7 +24,7 @@ def _for_type_checkers() -> dict[str, str]:
     return {alias.name: str(import_.module) for import_ in imports for alias in import_.names}
 
 
-def test_every_name_is_there() -> None:
+def test_every_name_is_there():
     assert sorted(_for_type_checkers()) == pcn.__all__
     for name, module in _for_type_checkers().items():
         home = importlib.import_module(module)
@@ -32,7 +32,7 @@ def test_every_name_is_there() -> None:
         assert getattr(pcn, name) is exported
 
 
-def test_names_are_loaded_at_first_use() -> None:
+def test_names_are_loaded_at_first_use():
     script = (
         "import sys, pcn; before = set(sys.modules); pcn.dumbbell; print(sorted(set(sys.modules) - "
         "before))"
@@ -44,7 +44,7 @@ def test_names_are_loaded_at_first_use() -> None:
     assert "grpc" not in loaded
 
 
-def test_public_list_has_what_users_may_rely_on() -> None:
+def test_public_list_has_what_users_may_rely_on():
     """What is gone from it, users have lost: docs/stability.md has the rule."""
     now, listed = list(public.lines()), public.LIST.read_text().splitlines()
     assert len(public.names(now)) > 400
@@ -54,7 +54,7 @@ def test_public_list_has_what_users_may_rely_on() -> None:
     assert now == listed, "new: .venv/bin/python lint/public.py > lint/public.txt"
 
 
-def test_version_has_the_commit_in_a_checkout() -> None:
+def test_version_has_the_commit_in_a_checkout():
     root = Path(pcn.__file__).resolve().parents[1]
     printed = subprocess.run(
         python_command("pcn", "--version"), capture_output=True, text=True, check=True

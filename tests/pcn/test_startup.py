@@ -69,7 +69,7 @@ def call(
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_run_replaces_what_the_terminal_lacks(encoding: str, tmp_path: Path) -> None:
+def test_run_replaces_what_the_terminal_lacks(encoding: str, tmp_path):
     """Files are in UTF-8 in any case."""
     done = call(tmp_path, "pcn", *RUN, environment=ENCODINGS[encoding])
     text = (done.stdout + done.stderr).decode("latin-1" if encoding == "latin-1" else "ascii")
@@ -92,8 +92,8 @@ def test_run_replaces_what_the_terminal_lacks(encoding: str, tmp_path: Path) -> 
 )
 @pytest.mark.parametrize("encoding", ["ascii", "C"])
 def test_commands_replace_what_the_terminal_lacks(
-    module: str, words: tuple[str, ...], line: str, encoding: str, tmp_path: Path
-) -> None:
+    module: str, words: tuple[str, ...], line: str, encoding: str, tmp_path
+):
     done = call(tmp_path, module, *words, environment=ENCODINGS[encoding])
     assert (done.stdout + done.stderr).isascii()
     assert done.stderr.startswith(line.encode())
@@ -121,7 +121,7 @@ def test_chosen_errors_stay(tmp_path: Path) -> None:
     assert b"\\xe4.yaml: " in done.stderr
 
 
-def test_product_names_the_encoding_of_each_file() -> None:
+def test_product_names_the_encoding_of_each_file():
     """Otherwise it is the locale's."""
     without = []
     for package in (*PACKAGES, "pcn", "p4src"):
@@ -159,14 +159,14 @@ def _by_locale(call: ast.Call) -> bool:
     ],
 )
 def test_closed_streams_take_what_is_printed(
-    module: str, words: tuple[str, ...], code: int, closed: str, tmp_path: Path
-) -> None:
+    module: str, words: tuple[str, ...], code: int, closed: str, tmp_path
+):
     done = call(tmp_path, module, *words, shell=f'"$@" {closed}')
     assert done.returncode == code
     assert b"Traceback" not in done.stdout + done.stderr
 
 
-def test_closed_streams_are_no_files_of_a_run(tmp_path: Path) -> None:
+def test_closed_streams_are_no_files_of_a_run(tmp_path):
     """A file that a run opens would have the number of a closed stream, and what is printed there
     in it."""
     done = call(tmp_path, "pcn", *RUN, shell='"$@" <&- >&- 2>&-')
@@ -204,8 +204,8 @@ def test_closed_streams_are_no_files_of_a_run(tmp_path: Path) -> None:
     ],
 )
 def test_deleted_folder_is_reported_in_a_line(
-    module: str, words: tuple[str, ...], line: str, tmp_path: Path
-) -> None:
+    module: str, words: tuple[str, ...], line: str, tmp_path
+):
     gone = tmp_path / "gone"
     gone.mkdir()
     done = call(gone, module, *words, shell='rmdir "$PWD" && "$@"')
@@ -218,7 +218,7 @@ def test_deleted_folder_is_reported_in_a_line(
     ("module", "imported"),
     [("pcn", "click"), ("pcn.softswitch", "argparse"), ("pcn.hosts.agent", "argparse")],
 )
-def test_interrupted_import_prints_nothing(module: str, imported: str, tmp_path: Path) -> None:
+def test_interrupted_import_prints_nothing(module: str, imported: str, tmp_path):
     """In the place of a module that the command imports is one that interrupts it, within the
     import."""
     (tmp_path / f"{imported}.py").write_text(
@@ -229,13 +229,13 @@ def test_interrupted_import_prints_nothing(module: str, imported: str, tmp_path:
     assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, b"", b"")
 
 
-def test_console_scripts_begin_before_they_import() -> None:
+def test_console_scripts_begin_before_they_import():
     text = (ROOT / "pyproject.toml").read_text()
     assert 'pcn = "pcn.__main__:main"' in text
     assert 'softswitch = "pcn.switch_command:main"' in text
 
 
-def test_source_tree_that_is_not_installed_runs(tmp_path: Path) -> None:
+def test_source_tree_that_is_not_installed_runs(tmp_path):
     """As by PYTHONPATH: there is no distribution, whose version results have; doctor reports that
     it is missing."""
     (tmp_path / "sitecustomize.py").write_text(

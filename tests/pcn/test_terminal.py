@@ -34,19 +34,19 @@ def view(looks: int = 3, flows: int = 0) -> View:
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=5))
 @example(b"\x1b[A\x1bOB?\x1b[1~q\x1b\x1b[C\xff", [1, 2, 4, 8])
-def test_keys_do_not_depend_on_how_bytes_arrive(data: bytes, cuts: list[int]) -> None:
+def test_keys_do_not_depend_on_how_bytes_arrive(data: bytes, cuts: list[int]):
     whole, parts, places = Keys(), Keys(), sorted({0, *cuts, len(data)})
     pieces = [data[start:end] for start, end in itertools.pairwise(places)]
     assert [key for piece in pieces for key in parts.feed(piece)] == whole.feed(data)
 
 
-def test_keys_read_arrows_of_both_kinds() -> None:
+def test_keys_read_arrows_of_both_kinds():
     assert Keys().feed(b"\x1b[A\x1bOBx\x1b[D\x1b[C\x1b[H\x1bOF\x1b[15~?\x07q") == [
         "up", "down", "x", "left", "right", "home", "end", "?", "q",
     ]  # fmt: skip
 
 
-def test_arrows_choose_rows_from_top_to_bottom() -> None:
+def test_arrows_choose_rows_from_top_to_bottom():
     terminal_view = view()
     ports = [("port", port.port) for port in snapshot(0).ports]
     flows = [("flow", "0", "h0", "r0"), ("flow", "1", "h1", "r1")]
@@ -66,7 +66,7 @@ def test_arrows_choose_rows_from_top_to_bottom() -> None:
         assert terminal_view.chosen == row
 
 
-def test_chosen_flow_has_its_series_below() -> None:
+def test_chosen_flow_has_its_series_below():
     terminal_view = view(8)
     terminal_view.press("right", *SIZE)
     text = "\n".join(drawn(terminal_view, *SIZE))
@@ -76,7 +76,7 @@ def test_chosen_flow_has_its_series_below() -> None:
     assert "h0 line 7" in text
 
 
-def test_question_mark_lists_the_keys_and_any_key_goes_back() -> None:
+def test_question_mark_lists_the_keys_and_any_key_goes_back():
     terminal_view = view()
     terminal_view.press("?", *SIZE)
     text = drawn(terminal_view, 80, 24)
@@ -89,7 +89,7 @@ def test_question_mark_lists_the_keys_and_any_key_goes_back() -> None:
     assert terminal_view.press("q", *SIZE)
 
 
-def test_chosen_flow_that_ends_gives_way_to_the_next_one() -> None:
+def test_chosen_flow_that_ends_gives_way_to_the_next_one():
     terminal_view = view()
     terminal_view.press("right", *SIZE)
     now = snapshot(0)
@@ -107,9 +107,7 @@ def test_chosen_flow_that_ends_gives_way_to_the_next_one() -> None:
     st.integers(1, 200),
     st.integers(1, 70),
 )
-def test_view_draws_any_keys_on_any_terminal(
-    steps: list[str | int], width: int, height: int
-) -> None:
+def test_view_draws_any_keys_on_any_terminal(steps: list[str | int], width: int, height: int):
     """A number: a look with this number of flows. What is chosen is a row that is shown."""
     terminal_view = View(RECORD)
     for step in steps:
@@ -128,7 +126,7 @@ def test_view_draws_any_keys_on_any_terminal(
 
 
 @pytest.mark.parametrize("values", [[], [0.0, 0.0], [0.0, 1.0, 2.0, 4.0, 7.0], [-1.0, 3.0]])
-def test_sparkline_has_a_bar_for_each_value(values: list[float]) -> None:
+def test_sparkline_has_a_bar_for_each_value(values: list[float]):
     bars = sparkline(values)
     assert len(bars) == len(values)
     heights = ["▁▂▃▄▅▆▇█".index(bar) for bar in bars]
@@ -136,7 +134,7 @@ def test_sparkline_has_a_bar_for_each_value(values: list[float]) -> None:
     assert max(heights, default=0) == (7 if max(values, default=0) > 0 else 0)
 
 
-def test_small_terminal_has_rows_until_a_key_shows_details() -> None:
+def test_small_terminal_has_rows_until_a_key_shows_details():
     """80x24: flows of 224 by pair of hosts take the room of the series and of the log."""
     terminal_view = View(RECORD)
     terminal_view.add(snapshot(224), ["h0 line"])

@@ -43,7 +43,7 @@ def latest(history: History) -> dict[str, dict[str, object]]:
     return {port["port"]: port for port in frame["ports"]}
 
 
-def test_top_shows_the_newest_frame_of_a_run(tmp_path: Path) -> None:
+def test_top_shows_the_newest_frame_of_a_run(tmp_path):
     """All ports, those too that a frame leaves out; of two runs the second."""
     history = History()
     screen = Screen(history)
@@ -72,7 +72,7 @@ def test_top_shows_the_newest_frame_of_a_run(tmp_path: Path) -> None:
     assert "pfc, virtual time, the run is over" in drawn(screen)
 
 
-def test_top_shows_any_p4_networks_run() -> None:
+def test_top_shows_any_p4_networks_run():
     history = History()
     screen = Screen(history)
     with VirtualP4(read_exercise(ROUTER)) as network:
@@ -86,7 +86,7 @@ def test_top_shows_any_p4_networks_run() -> None:
     assert f" {ports['s1:3']['queue_bytes'] / 1e3:.1f} " in row
 
 
-def test_command_shows_a_run_until_q_and_then_its_report(tmp_path: Path) -> None:
+def test_command_shows_a_run_until_q_and_then_its_report(tmp_path):
     words = ["run", "victim", "--scheme", "pfc", "--clock", "virtual"]
     for setting in SETTINGS:
         words += ["--set", setting]
@@ -135,9 +135,7 @@ def test_command_shows_a_run_until_q_and_then_its_report(tmp_path: Path) -> None
         (("p4", "run", str(ROUTER), "--clock", "virtual", "--top"), "--top draws on a terminal"),
     ],
 )
-def test_top_is_refused_where_nothing_could_be_seen(
-    words: tuple[str, ...], refused: str, tmp_path: Path
-) -> None:
+def test_top_is_refused_where_nothing_could_be_seen(words: tuple[str, ...], refused: str, tmp_path):
     done = forks.run("pcn", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert refused in done.stderr

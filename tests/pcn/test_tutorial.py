@@ -1,7 +1,6 @@
 """The tutorial's lessons: each program runs as any user, and prints what its page shows."""
 
 import re
-from pathlib import Path
 
 import forks
 import pytest
@@ -25,7 +24,7 @@ def shown(name: str) -> str | None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program_of_lesson_prints_what_its_page_shows(name: str, tmp_path: Path) -> None:
+def test_program_of_lesson_prints_what_its_page_shows(name: str, tmp_path):
     for file, text in examples.files(name).items():
         (tmp_path / file).write_text(text)
     (tmp_path / "example.py").write_text(PROGRAMS[name])
@@ -36,7 +35,7 @@ def test_program_of_lesson_prints_what_its_page_shows(name: str, tmp_path: Path)
     assert done.stdout == (shown(name) or "")
 
 
-def test_lesson_has_exercise_and_solution() -> None:
+def test_lesson_has_exercise_and_solution():
     assert len(LESSONS) == 7
     for page in LESSONS:
         before, exercise, solution = re.split(

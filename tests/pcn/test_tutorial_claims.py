@@ -8,7 +8,6 @@ import runpy
 from collections import defaultdict
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,17 +35,17 @@ class Log:
     """CNPs of all flows of a run: (time in s, whether marked, the rate then), by flow in the order
     of their first ones' RPs."""
 
-    def __init__(self, scheme: Scheme) -> None:
+    def __init__(self, scheme: Scheme):
         self.cnps: dict[int, list[tuple[float, bool, float]]] = defaultdict(list)
         log = self
 
         class Logs(scheme.reaction_point):
-            def __init__(self, line_rate_bps: float, parameters: Any) -> None:
+            def __init__(self, line_rate_bps: float, parameters: Any):
                 super().__init__(line_rate_bps, parameters)
                 self._place = len(log.points)
                 log.points.append(self)
 
-            def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+            def on_cnp(self, cnp: Cnp, now_s: float):
                 super().on_cnp(cnp, now_s)
                 log.cnps[self._place].append((now_s, cnp.mark is Mark.CE, self.rate_bps))
 
@@ -82,7 +81,7 @@ class Log:
 
 
 @pytest.fixture
-def lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+def lessons(tmp_path, monkeypatch) -> SimpleNamespace:
     """The current folder has the files that lessons 3 and 4 name for saving."""
     for lesson in ("3-marking.md-1", "4-reaction.md-1"):
         for file, text in examples.files(f"tutorial/{lesson}").items():
@@ -92,7 +91,7 @@ def lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return SimpleNamespace(**runpy.run_path("mine.py"))
 
 
-def test_lesson_1_more_harm_comes_with_fewer_pause_frames() -> None:
+def test_lesson_1_more_harm_comes_with_fewer_pause_frames():
     without, _, h0, _, burst, s0, h0_burst, _ = numbers("1-pause.md-1")
     share = 40 * 1000 / 1058 / 2
     assert without[0] == pytest.approx(share, rel=0.01)  # half of the link
@@ -103,7 +102,7 @@ def test_lesson_1_more_harm_comes_with_fewer_pause_frames() -> None:
     assert s0[1] / s0[0] == pytest.approx(155, abs=1)
 
 
-def test_lesson_1_marks_of_f0_are_of_the_link_that_it_shares() -> None:
+def test_lesson_1_marks_of_f0_are_of_the_link_that_it_shares():
     pfc, _, pcn, shared, to_r1, to_r0, marked = numbers("1-pause.md-2")
     assert pcn[0] == 0
     assert pcn[1] > 2 * pfc[1]
@@ -112,7 +111,7 @@ def test_lesson_1_marks_of_f0_are_of_the_link_that_it_shares() -> None:
     assert to_r1[-1] > 0
 
 
-def test_lesson_3_k_by_rate_gains_no_throughput() -> None:
+def test_lesson_3_k_by_rate_gains_no_throughput():
     _, slow, _, _, fixed, by_rate, _, *small_cut = numbers("3-marking.md-3")
     assert slow[0] / fixed[0] == pytest.approx(13, abs=0.5)
     assert slow[0] / by_rate[0] == pytest.approx(3, abs=0.5)
@@ -121,7 +120,7 @@ def test_lesson_3_k_by_rate_gains_no_throughput() -> None:
 
 
 @pytest.mark.parametrize("reference", ["examples/aimd/aimd.py:AIMD", "by_rate.py:BY_RATE"])
-def test_lesson_3_cuts_follow_one_another(lessons: SimpleNamespace, reference: str) -> None:
+def test_lesson_3_cuts_follow_one_another(lessons: SimpleNamespace, reference: str):
     log = Log(find_scheme(reference))
     topology = dumbbell(rate_bps=40e9)
     with VirtualNetwork(topology, log.scheme.configure()) as network:
@@ -150,7 +149,7 @@ def diverged(scheme: Scheme, second_s: float, until_s: float) -> tuple[Log, floa
     return log, second / first
 
 
-def test_lesson_4_falls_that_a_flow_has_alone_set_the_shares(lessons: SimpleNamespace) -> None:
+def test_lesson_4_falls_that_a_flow_has_alone_set_the_shares(lessons: SimpleNamespace):
     equal, later, last = numbers("4-reaction.md-2")
     assert equal[2] == equal[3]
     assert last[3] / last[2] > later[3] / later[2] > 1.5
@@ -168,18 +167,18 @@ def test_lesson_4_falls_that_a_flow_has_alone_set_the_shares(lessons: SimpleName
     assert math.log(10e9 / min(rates)) / math.log(1.02) * 100e-6 == pytest.approx(4e-3, rel=0.2)
 
 
-def test_lesson_4_with_another_start_the_other_flow_loses(lessons: SimpleNamespace) -> None:
+def test_lesson_4_with_another_start_the_other_flow_loses(lessons: SimpleNamespace):
     assert diverged(lessons.MINE, 20.05e-3, 200e-3)[1] < 0.5
 
 
-def test_lesson_6_a_gentler_increase_costs_time_and_no_throughput() -> None:
+def test_lesson_6_a_gentler_increase_costs_time_and_no_throughput():
     used, cnps = zip(*((line[1:-2], line[-1]) for line in numbers("6-figure.md-2")), strict=True)
     assert [len(shares) for shares in used] == [3, 3]
     assert all(gentle > steep for steep, gentle in zip(*used, strict=True))
     assert cnps == (8, 12), "four more, each 500 us"
 
 
-def test_lesson_6_a_marked_period_takes_the_rate_below_what_was_received() -> None:
+def test_lesson_6_a_marked_period_takes_the_rate_below_what_was_received():
     rates = []
     for w_min in (0.1, 0.025):
         point = find_scheme("pcn").configure({"w_min": w_min}).new_rp(10e9)
@@ -188,14 +187,14 @@ def test_lesson_6_a_marked_period_takes_the_rate_below_what_was_received() -> No
     assert rates == pytest.approx([2.25e9, 2.4375e9])
 
 
-def test_lesson_3_without_a_k_the_ports_have_the_default(lessons: SimpleNamespace) -> None:
+def test_lesson_3_without_a_k_the_ports_have_the_default(lessons: SimpleNamespace):
     """The exercise names the K of its solution, as it isn't the default, 100 KB."""
     exercise = (ROOT / "docs/tutorial/3-marking.md").read_text().partition("## Exercise")[2]
     assert 'configure({"k_bytes": 80e3})' in exercise.partition("## Solution")[0]
     assert find_scheme("by_rate.py:BY_RATE").configure().parameters.k_bytes == 100e3
 
 
-def test_lesson_7_which_flows_are_gone_decides_what_is_saved() -> None:
+def test_lesson_7_which_flows_are_gone_decides_what_is_saved():
     printed = numbers("7-explain.md-2")
     (time_us, _), e0, a0, c0, faster, without_01, without_02, without_23 = printed
     assert faster[-2:] == without_23[-2:]
@@ -212,7 +211,7 @@ print(json.dumps({flow["id"]: [hop["port"] for hop in flow["hops"]] for flow in 
 """
 
 
-def test_lesson_7_flows_2_and_3_share_no_port_with_flow_4(tmp_path: Path) -> None:
+def test_lesson_7_flows_2_and_3_share_no_port_with_flow_4(tmp_path):
     program = examples.python()["tutorial/7-explain.md-2"]
     (tmp_path / "example.py").write_text(program.partition("\n(flow,) =")[0] + HOPS)
     done = forks.run("example.py", cwd=tmp_path)

@@ -46,7 +46,7 @@ def up(*arguments: str, cwd: Path = ROOT, umask: int | None = None) -> Iterator[
         pcn("down", name)
 
 
-def test_network_is_its_user_s_whatever_the_umask() -> None:
+def test_network_is_its_user_s_whatever_the_umask():
     with shared_folder() as shared, up("--logs", str(shared / "made" / "logs"), umask=0) as record:
         sockets = [Path(node.control.removeprefix("unix:")) for node in record.nodes.values()]
         assert {stat.S_IMODE(path.stat().st_mode) for path in sockets} == {0o600}
@@ -78,7 +78,7 @@ def test_network_is_its_user_s_whatever_the_umask() -> None:
         assert as_nobody(tries) == ["PermissionError"]
 
 
-def test_logs_go_through_no_link_of_another_user() -> None:
+def test_logs_go_through_no_link_of_another_user():
     """He made the folders that they go to, with links of their names in each that the next minute
     may take."""
     with shared_folder() as shared:
@@ -87,7 +87,7 @@ def test_logs_go_through_no_link_of_another_user() -> None:
         secret.chmod(0o600)
         name = f"p{os.getpid()}"
 
-        def plant() -> None:
+        def plant():
             now = time.time()
             for later in range(60):
                 stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now + later))
@@ -105,7 +105,7 @@ def test_logs_go_through_no_link_of_another_user() -> None:
         assert secret.read_text() == "root's"
 
 
-def test_logs_that_are_another_user_s_folder_are_refused() -> None:
+def test_logs_that_are_another_user_s_folder_are_refused():
     with shared_folder() as shared:
         as_nobody((shared / "logs").mkdir)
         done = pcn("up", "dumbbell", "-n", f"p{os.getpid()}", "--logs", str(shared / "logs"))
@@ -119,7 +119,7 @@ def test_logs_that_are_another_user_s_folder_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["../../x", "/tmp/x", "a\nb", "\x1b[31m", "", "X", "x" * 33])
-def test_bad_name_makes_nothing(name: str, tmp_path: Path) -> None:
+def test_bad_name_makes_nothing(name: str, tmp_path):
     if not name:
         name = " "
     inner = tmp_path / "a" / "b"

@@ -80,7 +80,7 @@ def lines(width: int, height: int | None, flows: int) -> list[str]:
 
 @pytest.mark.parametrize("flows", [0, 14, 224])
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 50), (120, 30), (200, 60)])
-def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int) -> None:
+def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int):
     shown = lines(width, height, flows)
     assert len(shown) <= height
     assert all(len(line.rstrip()) <= width for line in shown)
@@ -103,7 +103,7 @@ def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int) -> 
 
 
 @pytest.mark.parametrize("width", range(30, 80, 2))
-def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int) -> None:
+def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int):
     """Columns go, numbers stay whole; which columns there are doesn't depend on the numbers."""
     shown = lines(width, 50, 14)
     assert all(len(line.rstrip()) <= width for line in shown)
@@ -119,7 +119,7 @@ def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int) -> None:
         assert (heading in headings) == (number in words)
 
 
-def test_columns_go_as_the_terminal_gets_narrower() -> None:
+def test_columns_go_as_the_terminal_gets_narrower():
     def has(width: int) -> set[str]:
         text = "\n".join(lines(width, 50, 14))
         return {
@@ -134,7 +134,7 @@ def test_columns_go_as_the_terminal_gets_narrower() -> None:
     assert has(120) == {"s0->s1", "123.46", "40.00", "14,336.0", "PAUSED", "███"}
 
 
-def test_windows_are_shown_where_flows_have_them() -> None:
+def test_windows_are_shown_where_flows_have_them():
     """Of a pair's flows together their sum."""
     assert "window" not in "\n".join(lines(120, 50, 14))
     some = [
@@ -151,13 +151,13 @@ def test_windows_are_shown_where_flows_have_them() -> None:
         assert all(part in text for part in ("window", "in flight", *shown)), text
 
 
-def test_without_a_height_everything_is_shown() -> None:
+def test_without_a_height_everything_is_shown():
     text = "\n".join(lines(80, None, 14))
     assert all(f"s1:{number} " in text for number in TOPOLOGY.ports("s1"))
     assert sum("sending" in line for line in text.splitlines()) == 16
 
 
-def test_view_without_idle_ports_has_those_in_use() -> None:
+def test_view_without_idle_ports_has_those_in_use():
     """`pcn watch --once`: what is busy, PAUSEd or pauses, and how many others there are."""
     console = Console(width=120, color_system=None, highlight=False)
     with console.capture() as captured:
@@ -168,13 +168,13 @@ def test_view_without_idle_ports_has_those_in_use() -> None:
     assert f"{count - 3} more ports" in captured.get()
 
 
-def test_view_counts_omitted_rows() -> None:
+def test_view_counts_omitted_rows():
     text = "\n".join(lines(80, 24, 224))
     assert "17 more ports" in text
     assert "5 more; 3 flows have ended" in text
 
 
-def test_a_wide_terminal_has_bars() -> None:
+def test_a_wide_terminal_has_bars():
     """With a scale."""
     shown = lines(120, None, 0)
     (scale,) = [
@@ -188,7 +188,7 @@ def test_a_wide_terminal_has_bars() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_link_that_is_down_is_shown_and_what_it_lost(width: int) -> None:
+def test_a_link_that_is_down_is_shown_and_what_it_lost(width: int):
     ports = (port("s0", 3, up=False, lost=504_552), port("s1", 3), port("s1", 2, lost=7))
     console = Console(width=width, color_system=None, highlight=False)
     with console.capture() as captured:
@@ -199,7 +199,7 @@ def test_a_link_that_is_down_is_shown_and_what_it_lost(width: int) -> None:
     assert any("frames lost: s0:3 504,552, s1:2 7" in line for line in shown)
 
 
-def test_ue_is_shown_where_a_program_marks_it() -> None:
+def test_ue_is_shown_where_a_program_marks_it():
     def text(ue: float | None) -> str:
         console = Console(width=200, height=60, color_system=None, highlight=False)
         now = snapshot(2)
@@ -214,7 +214,7 @@ def test_ue_is_shown_where_a_program_marks_it() -> None:
     assert "25.0%" in text(0.125)
 
 
-def test_busiest_ports_come_first_where_not_all_fit() -> None:
+def test_busiest_ports_come_first_where_not_all_fit():
     """Those that are down, then PAUSE, then the longest queues."""
     names = [
         (switch.name, number)
@@ -234,7 +234,7 @@ def test_busiest_ports_come_first_where_not_all_fit() -> None:
     assert shown == [f"{names[place][0]}:{names[place][1]}" for place in expected[: len(shown)]]
 
 
-def test_fastest_flows_come_first_where_not_all_fit() -> None:
+def test_fastest_flows_come_first_where_not_all_fit():
     """The one that has a link for itself isn't among `5 more`; where all fit, they stand by
     number."""
     flows = tuple(
@@ -255,7 +255,7 @@ def test_fastest_flows_come_first_where_not_all_fit() -> None:
 
 
 @pytest.mark.parametrize("height", [24, 60])
-def test_wide_terminal_has_ports_and_flows_side_by_side(height: int) -> None:
+def test_wide_terminal_has_ports_and_flows_side_by_side(height: int):
     def rows(width: int) -> tuple[list[str], int, int]:
         shown = lines(width, height, 14)
         flows = sum("sending" in line for line in shown)

@@ -14,7 +14,7 @@ class Slow:
     """A clock, and an observer whose looks take these times in turn; it looks first when it is
     made."""
 
-    def __init__(self, takes: list[float]) -> None:
+    def __init__(self, takes: list[float]):
         self.now = 100.0
         self.began: list[float] = []
         self._takes = iter(takes)
@@ -29,7 +29,7 @@ class Slow:
 
 
 @given(st.lists(TAKES, min_size=2, max_size=8), st.floats(0.1, 2))
-def test_look_begins_a_time_after_the_one_before(takes: list[float], every_s: float) -> None:
+def test_look_begins_a_time_after_the_one_before(takes: list[float], every_s: float):
     """Where that took longer: a tenth of a second after its end, so that looks leave time to
     others."""
     slow = Slow(takes)

@@ -56,7 +56,7 @@ def history(frames: int) -> History:
     return history
 
 
-def add(history: History, number: int) -> None:
+def add(history: History, number: int):
     history.add(
         {
             "time_s": number * 1e-3,
@@ -85,7 +85,7 @@ class Wire:
     """A connection between browser and server that breaks: a relay, whose address the server takes
     for its own."""
 
-    def __init__(self, to: int) -> None:
+    def __init__(self, to: int):
         self._to = to
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -94,11 +94,11 @@ class Wire:
         self._broken = False
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def close(self) -> None:
+    def close(self):
         self._listener.close()
         self.break_()
 
-    def break_(self) -> None:
+    def break_(self):
         with self._lock:
             self._broken = True
             for connection in itertools.chain.from_iterable(self._pairs):
@@ -106,10 +106,10 @@ class Wire:
                     connection.shutdown(socket.SHUT_RDWR)
             self._pairs.clear()
 
-    def mend(self) -> None:
+    def mend(self):
         self._broken = False
 
-    def _accept(self) -> None:
+    def _accept(self):
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
@@ -128,7 +128,7 @@ class Wire:
                 ).start()
 
     @staticmethod
-    def _relay(source: socket.socket, target: socket.socket, here: bytes, there: bytes) -> None:
+    def _relay(source: socket.socket, target: socket.socket, here: bytes, there: bytes):
         with suppress(OSError), source:
             while data := source.recv(65536):
                 target.sendall(data.replace(here, there) if here else data)
@@ -144,7 +144,7 @@ def wired(history: History) -> Iterator[tuple[str, Wire]]:
             yield served.url.replace(f":{server}/", f":{wire.port}/"), wire
 
 
-def test_page_gets_each_frame_once_over_a_connection_that_breaks(chromium: Browser) -> None:
+def test_page_gets_each_frame_once_over_a_connection_that_breaks(chromium: Browser):
     page_history = history(5)
     with wired(page_history) as (url, wire):
         load(chromium, url, 5)
@@ -162,7 +162,7 @@ def test_page_gets_each_frame_once_over_a_connection_that_breaks(chromium: Brows
     assert [line.split()[0] for line in lines] == [f"{number}.000" for number in range(1, 25)]
 
 
-def test_page_is_used_by_keyboard(chromium: Browser) -> None:
+def test_page_is_used_by_keyboard(chromium: Browser):
     page_history = history(20)
     page_history.over("the end")
     with serving(page_history) as served:
@@ -189,7 +189,7 @@ def test_page_is_used_by_keyboard(chromium: Browser) -> None:
     } <= reached  # fmt: skip
 
 
-def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser) -> None:
+def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser):
     """In Chromium's accessibility tree; tables have headings of columns."""
     with serving(history(3)) as served:
         load(chromium, served.url, 3)
@@ -256,7 +256,7 @@ def contrast(foreground: str, background: str) -> float:
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("eyes", EYES)
-def test_lines_of_a_plot_differ_for_any_eyes(eyes: str, dark: bool) -> None:
+def test_lines_of_a_plot_differ_for_any_eyes(eyes: str, dark: bool):
     """And PAUSE from queues, whose shapes differ as well."""
     palette = colours(dark)
     for role, rival in (
@@ -268,7 +268,7 @@ def test_lines_of_a_plot_differ_for_any_eyes(eyes: str, dark: bool) -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_texts_and_lines_stand_out(dark: bool) -> None:
+def test_texts_and_lines_stand_out(dark: bool):
     """As WCAG 2.2 AA requires: texts 4.5, lines 3."""
     palette = colours(dark)
     for back in ("back", "card"):

@@ -30,20 +30,20 @@ SETTINGS = {"duration": 4e-3, "before": 0.5e-3}
 class Recorded(History):
     """Keeps what is added, as it is given."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.networks: list[dict[str, Any]] = []
         self.frames: list[Frame] = []
 
-    def begin(self, network: dict[str, Any]) -> None:
+    def begin(self, network: dict[str, Any]):
         self.networks.append(network)
 
-    def add(self, frame: Frame) -> None:
+    def add(self, frame: Frame):
         self.frames.append(frame)
 
 
 @pytest.fixture(scope="module")
-def victim(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Recorded]:
+def victim(tmp_path_factory) -> tuple[Path, Recorded]:
     """A run with PAUSE, and what its page got meanwhile."""
     place, page = tmp_path_factory.mktemp("kept") / "victim", Recorded()
     runner.run(
@@ -54,7 +54,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Recorded]:
     return place, page
 
 
-def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Recorded]) -> None:
+def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Recorded]):
     place, page = victim
     run = read_run(place)
     read = list(run.frames())
@@ -78,7 +78,7 @@ def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Recorded]) -
                         assert value == by_key[row[key]][name]
 
 
-def test_group_ends_when_all_of_it_has_arrived(victim: tuple[Path, Recorded]) -> None:
+def test_group_ends_when_all_of_it_has_arrived(victim: tuple[Path, Recorded]):
     """It waits until the first byte arrives, is idle where none does, and sends otherwise."""
     place, page = victim
     sizes: dict[str, int] = {}
@@ -98,7 +98,7 @@ def test_group_ends_when_all_of_it_has_arrived(victim: tuple[Path, Recorded]) ->
         assert {"waiting", "sending", "ended"} <= set(states)
 
 
-def test_frames_add_up_to_counters(victim: tuple[Path, Recorded]) -> None:
+def test_frames_add_up_to_counters(victim: tuple[Path, Recorded]):
     place, page = victim
     run = read_run(place)
     summary = json.loads((place / "summary.json").read_text())
@@ -130,7 +130,7 @@ def test_frames_add_up_to_counters(victim: tuple[Path, Recorded]) -> None:
         assert sent == pytest.approx(counts["pause"], abs=1e-6)
 
 
-def test_watched_run_records_the_same() -> None:
+def test_watched_run_records_the_same():
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 3e-3, "pairs": 2})
     alone, watched = (
         run_virtual(plan, Silent()),
@@ -148,7 +148,7 @@ def test_watched_run_records_the_same() -> None:
 
 @settings(max_examples=10)  # judges/fuzz/fuzz_results.py does it for hours
 @given(st.integers(0, 2**32 - 1))
-def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Recorded], seed: int) -> None:
+def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Recorded], seed: int):
     place, _ = victim
     random = np.random.default_rng(seed)
     name = ("summary.json", "topology.json", "series.parquet", "queues.parquet")[seed % 4]
@@ -172,8 +172,8 @@ def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Recorded], se
     ("time_s", "value"), [(1.0, 1e308), (1.0, np.nan), (1e300, 1.0), (np.nan, 1.0)]
 )
 def test_series_beyond_what_runs_have_are_refused(
-    victim: tuple[Path, Recorded], tmp_path: Path, time_s: float, value: float
-) -> None:
+    victim: tuple[Path, Recorded], tmp_path, time_s: float, value: float
+):
     place, _ = victim
     path = Path(shutil.copytree(place, tmp_path / "made"))
     series = read_run(place).series
@@ -187,15 +187,13 @@ def test_series_beyond_what_runs_have_are_refused(
         read_run(path)
 
 
-def test_folder_without_run_is_refused(tmp_path: Path) -> None:
+def test_folder_without_run_is_refused(tmp_path):
     with pytest.raises(ExperimentError, match=r"has no summary\.json: name the folder of one run"):
         read_run(tmp_path)
 
 
 @given(st.floats(-1, 1), st.floats(0, 1e6), st.floats(1e-9, 1e9))
-def test_frames_of_any_run_are_bounded_and_in_order(
-    start_s: float, lasts_s: float, least_s: float
-) -> None:
+def test_frames_of_any_run_are_bounded_and_in_order(start_s: float, lasts_s: float, least_s: float):
     every_s = interval(start_s, start_s + lasts_s, least_s, dumbbell())
     times = edges(start_s, start_s + lasts_s, every_s)
     assert len(times) <= 1501
@@ -205,7 +203,7 @@ def test_frames_of_any_run_are_bounded_and_in_order(
     assert len(list(Frames(dumbbell(), ()).between(Series(), times))) == len(times) - 1
 
 
-def test_flow_may_send_what_its_own_limit_leaves(victim: tuple[Path, Recorded]) -> None:
+def test_flow_may_send_what_its_own_limit_leaves(victim: tuple[Path, Recorded]):
     """The scenario holds F0 and F1 at 20 Gbit/s with PFC alone, whose scheme leaves the line's
     rate."""
     _, page = victim
@@ -215,7 +213,7 @@ def test_flow_may_send_what_its_own_limit_leaves(victim: tuple[Path, Recorded]) 
     assert max(rate for rate in rates if rate is not None) == 20e9
 
 
-def test_no_port_sends_faster_than_its_link(victim: tuple[Path, Recorded]) -> None:
+def test_no_port_sends_faster_than_its_link(victim: tuple[Path, Recorded]):
     """Each frame has as many readings of its counters as the others, however long the run is."""
     _, victim_page = victim
     largest = max(port["utilisation"] for frame in victim_page.frames for port in frame["ports"])

@@ -118,7 +118,7 @@ def busy(topology: Topology, frames: int, seed: int) -> FrameColumns:
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FrameColumns]:
+def large(tmp_path_factory) -> tuple[Path, FrameColumns]:
     topology, history = find_topology("clos").build(), History()
     assert len(topology.hosts) + len(topology.switches) == 568
     columns = busy(topology, FRAMES, 1)
@@ -156,7 +156,7 @@ def ids(chromium: Browser, table: str) -> list[str]:
     return names
 
 
-def test_drawing_fits_and_zooms_by_one_attribute(chromium: Browser, shown: FrameColumns) -> None:
+def test_drawing_fits_and_zooms_by_one_attribute(chromium: Browser, shown: FrameColumns):
     chromium.ask("window.scrollTo(0, 0)")
     left, top, width, height = box(chromium, "#network svg")
     assert left >= 0
@@ -188,9 +188,7 @@ def test_drawing_fits_and_zooms_by_one_attribute(chromium: Browser, shown: Frame
     assert chromium.ask("window.scrollY") == scrolled
 
 
-def test_step_of_the_slider_touches_what_changes_alone(
-    chromium: Browser, shown: FrameColumns
-) -> None:
+def test_step_of_the_slider_touches_what_changes_alone(chromium: Browser, shown: FrameColumns):
     """Of the drawing the lines that look different; no element is made or laid out anew; the heat
     map isn't painted again."""
     go(chromium, 20)
@@ -216,7 +214,7 @@ def test_step_of_the_slider_touches_what_changes_alone(
 
 
 @pytest.mark.parametrize("field", ["queue_bytes", "pauses_received_per_s", "utilisation", "paused"])
-def test_head_of_a_column_orders_ports(chromium: Browser, shown: FrameColumns, field: str) -> None:
+def test_head_of_a_column_orders_ports(chromium: Browser, shown: FrameColumns, field: str):
     go(chromium, 10)
     header = f"#ports th[data-field={field}]"
     if field != "queue_bytes":  # which is the order at first
@@ -244,8 +242,8 @@ def test_head_of_a_column_orders_ports(chromium: Browser, shown: FrameColumns, f
     assert least == sorted(least)
 
 
-def test_search_finds_nodes_ports_and_flows(chromium: Browser, shown: FrameColumns) -> None:
-    def search(text: str) -> None:
+def test_search_finds_nodes_ports_and_flows(chromium: Browser, shown: FrameColumns):
+    def search(text: str):
         chromium.ask(SET.format(of="search", value=text, event="input"))
         drawn(chromium)
 
@@ -265,7 +263,7 @@ def test_search_finds_nodes_ports_and_flows(chromium: Browser, shown: FrameColum
     assert ids(chromium, "flows") == ["7", "8"]
 
 
-def test_flow_has_its_path_and_what_limits_it(chromium: Browser, shown: FrameColumns) -> None:
+def test_flow_has_its_path_and_what_limits_it(chromium: Browser, shown: FrameColumns):
     go(chromium, FRAMES - 1)
     facts = "document.getElementById('facts').textContent"
     chromium.ask("document.querySelector('#flows tr[data-id=\"8\"] button').click()")
@@ -283,7 +281,7 @@ def test_flow_has_its_path_and_what_limits_it(chromium: Browser, shown: FrameCol
     assert "128 shortest paths" in chromium.ask(facts)
 
 
-def test_card_names_where_pause_starts(chromium: Browser, shown: FrameColumns) -> None:
+def test_card_names_where_pause_starts(chromium: Browser, shown: FrameColumns):
     go(chromium, 5)
     ports = at(shown, 5)
     holds = {name.split(":")[0] for name, port in ports.items() if port["pausing"]}
@@ -297,9 +295,7 @@ def test_card_names_where_pause_starts(chromium: Browser, shown: FrameColumns) -
 
 
 @pytest.mark.parametrize("of", ["queue", "pause", "share"])
-def test_heat_map_has_each_port_at_each_time(
-    chromium: Browser, shown: FrameColumns, of: str
-) -> None:
+def test_heat_map_has_each_port_at_each_time(chromium: Browser, shown: FrameColumns, of: str):
     chromium.ask(SET.format(of="heat-of", value=of, event="change"))
     # few enough for a row each
     chromium.ask(SET.format(of="search", value="l3", event="input"))
@@ -339,7 +335,7 @@ def _end(name: str) -> tuple[str, int]:
     return node, int(port or 0)
 
 
-def test_log_and_slider_go_together(chromium: Browser, shown: FrameColumns) -> None:
+def test_log_and_slider_go_together(chromium: Browser, shown: FrameColumns):
     last = "[...document.querySelectorAll('#log li')].at(-1).textContent"
     for frame in (30, 3):
         go(chromium, frame)
@@ -354,7 +350,7 @@ def test_log_and_slider_go_together(chromium: Browser, shown: FrameColumns) -> N
 @pytest.mark.parametrize("dark", [False, True])
 def test_phone_needs_no_sideways_scroll(
     chromium: Browser, large: tuple[Path, FrameColumns], dark: bool
-) -> None:
+):
     load_saved(chromium, large[0], 390, 800, dark)
     chromium.ask("document.querySelector('#ports tbody button').click()")
     drawn(chromium)

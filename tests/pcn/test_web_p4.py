@@ -46,7 +46,7 @@ def ran(every_s: float | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 @pytest.mark.parametrize("every_s", [100e-6, 5e-3])
-def test_page_adds_up_to_what_the_run_counts(every_s: float) -> None:
+def test_page_adds_up_to_what_the_run_counts(every_s: float):
     shown, counted = ran(every_s)
     assert len(shown) == round(UNTIL_S / every_s)
     assert [frame["time_s"] for frame in shown] == pytest.approx(
@@ -70,7 +70,7 @@ def test_page_adds_up_to_what_the_run_counts(every_s: float) -> None:
     assert waits >= 1
 
 
-def test_page_has_hosts_and_the_unit_that_is_known(chromium: Browser, tmp_path: Path) -> None:
+def test_page_has_hosts_and_the_unit_that_is_known(chromium: Browser, tmp_path):
     """Virtual time counts bytes of queues, a live P4 network packets alone."""
     history, file = History(), tmp_path / "page.html"
     with VirtualP4(read_exercise(ROUTER)) as network:
@@ -92,7 +92,7 @@ def test_page_has_hosts_and_the_unit_that_is_known(chromium: Browser, tmp_path: 
     assert chromium.complaints == []
 
 
-def test_page_changes_no_result() -> None:
+def test_page_changes_no_result():
     _, alone = ran(None)
     _, watched = ran(100e-6)
     for both in (alone, watched):
@@ -100,7 +100,7 @@ def test_page_changes_no_result() -> None:
     assert watched == alone
 
 
-def test_command_serves_the_page_and_prints_the_table(tmp_path: Path) -> None:
+def test_command_serves_the_page_and_prints_the_table(tmp_path):
     command = [
         sys.executable, "-u", "-m", "pcn", "p4", "run", str(ROUTER), "--clock", "virtual",
         "--for", "5ms", "--web",
@@ -130,7 +130,7 @@ def test_command_serves_the_page_and_prints_the_table(tmp_path: Path) -> None:
         (("--port", "8080"), "--port is of the page: add --web"),
     ],
 )
-def test_page_is_refused_where_it_would_show_nothing(words: tuple[str, ...], refused: str) -> None:
+def test_page_is_refused_where_it_would_show_nothing(words: tuple[str, ...], refused: str):
     done = forks.run("pcn", "p4", "run", str(ROUTER), *words)
     assert done.returncode == 2
     assert refused in done.stderr

@@ -53,7 +53,7 @@ OVERLAPS = """
 
 
 @pytest.fixture(scope="module")
-def recorded_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded_place(tmp_path_factory) -> Path:
     """A run with PAUSE."""
     place = tmp_path_factory.mktemp("kept") / "victim"
     settings = ["duration=4ms", "before=500us"]
@@ -81,9 +81,7 @@ def recorded(recorded_place: Path) -> Iterator[tuple[str, list[Frame]]]:
         yield served.url, frames
 
 
-def test_page_shows_values_of_every_frame(
-    chromium: Browser, recorded: tuple[str, list[Frame]]
-) -> None:
+def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str, list[Frame]]):
     url, frames = recorded
     load(chromium, url, len(frames))
     for number in range(0, len(frames), max(len(frames) // 4, 1)):
@@ -153,8 +151,8 @@ def used_shares(series: Series, topology: Topology, frame: Frame) -> dict[str, t
 
 
 def test_drawing_has_each_link_as_it_was_recorded(
-    chromium: Browser, recorded_place: Path, tmp_path: Path
-) -> None:
+    chromium: Browser, recorded_place: Path, tmp_path
+):
     """Who may not send, and how much of each link is used: by series.parquet alone."""
     page = tmp_path / "page.html"
     run = read_run(recorded_place)
@@ -190,8 +188,8 @@ def test_drawing_has_each_link_as_it_was_recorded(
 
 
 def test_saved_page_shows_the_run_without_a_server(
-    chromium: Browser, recorded_place: Path, tmp_path: Path
-) -> None:
+    chromium: Browser, recorded_place: Path, tmp_path
+):
     """Names in it are texts, whatever they are."""
     place, page = recorded_place, tmp_path / "page.html"
     done = forks.run("pcn", "view", str(place), "--save", str(page))
@@ -238,17 +236,15 @@ def test_saved_page_shows_the_run_without_a_server(
     "words", [("view", "{run}", "--save"), ("topology", "convert", "dumbbell")]
 )
 def test_command_names_the_file_that_it_cannot_write(
-    recorded_place: Path, tmp_path: Path, words: tuple[str, ...]
-) -> None:
+    recorded_place: Path, tmp_path, words: tuple[str, ...]
+):
     done = forks.run(
         "pcn", *(word.format(run=recorded_place) for word in words), "no/x.json", cwd=tmp_path
     )
     assert (done.returncode, done.stderr) == (1, "pcn: no/x.json: No such file or directory\n")
 
 
-def test_page_steps_plays_and_shows_series(
-    chromium: Browser, recorded: tuple[str, list[Frame]]
-) -> None:
+def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[str, list[Frame]]):
     url, frames = recorded
     load(chromium, url, len(frames))
     at = "Number(document.getElementById('slider').value)"
@@ -290,7 +286,7 @@ def test_page_steps_plays_and_shows_series(
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (1920, False)])
 def test_page_fits_its_window(
     chromium: Browser, recorded: tuple[str, list[Frame]], width: int, dark: bool
-) -> None:
+):
     url, frames = recorded
     load(chromium, url, len(frames), width, dark)
     chromium.ask("document.querySelector('#ports tbody button').click()")
@@ -302,7 +298,7 @@ def test_page_fits_its_window(
     assert chromium.complaints == []
 
 
-def test_page_draws_forty_switches_in_tiers(chromium: Browser) -> None:
+def test_page_draws_forty_switches_in_tiers(chromium: Browser):
     topology, history = find_topology("clos").build(), History()
     history.begin(described(topology, title="clos", network=None, live=False, control=False))
     history.add({"time_s": 0.0, "over_s": 1.0, "ports": [], "flows": [], "overload": None})
@@ -321,9 +317,7 @@ def test_page_draws_forty_switches_in_tiers(chromium: Browser) -> None:
 
 @pytest.mark.parametrize("dcqcn_lab", [*needs.TARGETS[1:], TOGETHER], indirect=True)
 @pytest.mark.root
-def test_page_of_network_shows_registers_and_runs_commands(
-    chromium: Browser, dcqcn_lab: Lab
-) -> None:
+def test_page_of_network_shows_registers_and_runs_commands(chromium: Browser, dcqcn_lab: Lab):
     """While a PAUSE holds s1:1, its queue stands still: page and register agree to the byte."""
     switch, cell, name = dcqcn_lab.switches["s1"], index(1), dcqcn_lab.network.name
     words = ["watch", "--web", "--control", "--every", "0.1s", "-n", name]
@@ -374,7 +368,7 @@ def test_page_of_network_shows_registers_and_runs_commands(
     )
 
 
-def test_watching_needs_virtual_time_or_a_network(tmp_path: Path) -> None:
+def test_watching_needs_virtual_time_or_a_network(tmp_path):
     for words, text in (
         (["run", "dumbbell", "--web"], "add --clock virtual"),
         (["run", "dumbbell", "--port", "1"], "add --web"),

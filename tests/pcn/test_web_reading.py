@@ -46,7 +46,7 @@ HIDDEN_ON_PAPER = (".controls", ".tools", "#actions", "#command", "#unchoose")
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("reading") / "pfc"
     queues = Records(queues_s=100e-6)
     settings = ["duration=4ms"]
@@ -73,18 +73,18 @@ def text(page: Browser, of: str) -> str:
     return shown
 
 
-def search(page: Browser, words: str) -> None:
+def search(page: Browser, words: str):
     page.ask(SEARCH.format(words))
     drawn(page)
 
 
-def enter(page: Browser, words: str) -> None:
+def enter(page: Browser, words: str):
     search(page, words)
     page.key("Enter")
     drawn(page)
 
 
-def test_search_marks_a_node_and_shows_all_again(page: Browser) -> None:
+def test_search_marks_a_node_and_shows_all_again(page: Browser):
     search(page, "h13")
     assert text(page, "found") == '"h13" leaves 1 of 20 ports and 0 of 3 flows; Esc shows all'
     # it isn't that nothing was recorded
@@ -115,12 +115,12 @@ def test_search_marks_a_node_and_shows_all_again(page: Browser) -> None:
         ("burst", "Flow bursts"),
     ],
 )
-def test_search_finds_names_as_the_page_writes_them(page: Browser, words: str, title: str) -> None:
+def test_search_finds_names_as_the_page_writes_them(page: Browser, words: str, title: str):
     enter(page, words)
     assert text(page, "series-title") == title
 
 
-def test_search_reports_that_nothing_has_the_name(page: Browser) -> None:
+def test_search_reports_that_nothing_has_the_name(page: Browser):
     enter(page, "h13")
     enter(page, "zzz")
     assert text(page, "found") == 'no node, port or flow is called "zzz"'
@@ -130,7 +130,7 @@ def test_search_reports_that_nothing_has_the_name(page: Browser) -> None:
     assert "zzz" not in text(page, "found")
 
 
-def test_click_on_a_line_shows_the_direction_that_is_held(page: Browser) -> None:
+def test_click_on_a_line_shows_the_direction_that_is_held(page: Browser):
     x, y = json.loads(page.ask(MIDDLE_OF_ARC))
     page.click(x, y)  # nearer to s1, whose own direction is idle
     drawn(page)
@@ -143,7 +143,7 @@ def test_click_on_a_line_shows_the_direction_that_is_held(page: Browser) -> None
     assert "In all: no queue; PAUSE never holds it" in text(page, "facts")
 
 
-def test_card_of_a_host_states_that_it_is_held(page: Browser, place: Path) -> None:
+def test_card_of_a_host_states_that_it_is_held(page: Browser, place: Path):
     enter(page, "h13")
     spell = "It may not send: s1 holds it by s1:15 on and off since 0.200 ms, without a break since"
     assert text(page, "facts").startswith(f"{spell} 0.700 ms")
@@ -155,7 +155,7 @@ def test_card_of_a_host_states_that_it_is_held(page: Browser, place: Path) -> No
     assert f"samples, {frames[0]['over_s'] * 1e3:.3f} ms apart" in text(page, "log-note")
 
 
-def test_escape_ends_the_search_and_then_the_selection(page: Browser) -> None:
+def test_escape_ends_the_search_and_then_the_selection(page: Browser):
     before = text(page, "facts")
     page.ask("document.querySelector('#ports tbody button').click()")
     drawn(page)
@@ -170,7 +170,7 @@ def test_escape_ends_the_search_and_then_the_selection(page: Browser) -> None:
     assert (text(page, "series-title"), text(page, "facts")) == ("This moment", before)
 
 
-def test_legend_of_a_chart_has_the_shown_frame(page: Browser, place: Path) -> None:
+def test_legend_of_a_chart_has_the_shown_frame(page: Browser, place: Path):
     frames = list(read_run(place).frames())
     enter(page, "s0:3")
     for number in (12, 20):
@@ -182,7 +182,7 @@ def test_legend_of_a_chart_has_the_shown_frame(page: Browser, place: Path) -> No
         assert f"{port['queue_bytes'] / 1e3:,.3f} KB" in legends
 
 
-def test_captions_are_sentences_and_words_are_explained(page: Browser) -> None:
+def test_captions_are_sentences_and_words_are_explained(page: Browser):
     page.ask(
         "(of => { of.value = 'pause'; of.dispatchEvent(new Event('change')); })"
         "(document.getElementById('heat-of'))"
@@ -195,9 +195,7 @@ def test_captions_are_sentences_and_words_are_explained(page: Browser) -> None:
     assert "PFC: a switch with a long queue sends PAUSE (XOFF) to its neighbour" in legend
 
 
-def test_phone_shows_whole_columns_and_names_that_can_be_read(
-    chromium: Browser, file: Path
-) -> None:
+def test_phone_shows_whole_columns_and_names_that_can_be_read(chromium: Browser, file: Path):
     load_saved(chromium, file, 390, 800)
     assert chromium.ask(CUT) == ""
     assert min(json.loads(chromium.ask(HEIGHTS))) >= 9
@@ -217,7 +215,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_dark_drawing_has_contrast_with_its_card(chromium: Browser, file: Path) -> None:
+def test_dark_drawing_has_contrast_with_its_card(chromium: Browser, file: Path):
     load_saved(chromium, file, 1280, 800, dark=True)
     card = luminance(
         chromium.ask("getComputedStyle(document.querySelector('.drawing')).backgroundColor")
@@ -229,7 +227,7 @@ def test_dark_drawing_has_contrast_with_its_card(chromium: Browser, file: Path) 
     assert chromium.complaints == []
 
 
-def test_paper_has_whole_tables_and_no_controls(page: Browser) -> None:
+def test_paper_has_whole_tables_and_no_controls(page: Browser):
     page.call("Emulation.setEmulatedMedia", media="print")
     try:
         for selector in HIDDEN_ON_PAPER:

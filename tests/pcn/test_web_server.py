@@ -32,7 +32,7 @@ PORT = {"queue_bytes": 0, "queue_packets": 0, "rate_bps": 0, "paused": False, "p
 class Page:
     """A page that is served, and raw requests to it."""
 
-    def __init__(self, url: str, history: History) -> None:
+    def __init__(self, url: str, history: History):
         parts = urlsplit(url)
         self.port = parts.port or 0
         self.token = parts.path.strip("/")
@@ -93,7 +93,7 @@ def controlled() -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("path", ["", "static/page.js", "static/network.css", "events"])
-def test_page_answers_request_with_token(page: Page, path: str) -> None:
+def test_page_answers_request_with_token(page: Page, path: str):
     response = page.get(path)
     assert response.status == 200
     for name, value in HEADERS.items():
@@ -118,7 +118,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("path", ["", "static/page.js", "events", "command", "nosuch"])
 @pytest.mark.parametrize("case", REFUSED)
-def test_page_refuses_foreign_request(page: Page, case: str, path: str) -> None:
+def test_page_refuses_foreign_request(page: Page, case: str, path: str):
     response = page.get(
         path, **{name: text.format(port=page.port) for name, text in REFUSED[case].items()}
     )
@@ -127,7 +127,7 @@ def test_page_refuses_foreign_request(page: Page, case: str, path: str) -> None:
     assert len(response.read().splitlines()) == 1
 
 
-def test_page_refuses_two_host_headers(page: Page) -> None:
+def test_page_refuses_two_host_headers(page: Page):
     with socket.create_connection(("127.0.0.1", page.port), LIMIT_S) as peer:
         peer.sendall(
             (
@@ -144,14 +144,14 @@ def test_page_refuses_two_host_headers(page: Page) -> None:
     )
 )
 @example("é")
-def test_page_refuses_any_other_token(page: Page, token: str) -> None:
+def test_page_refuses_any_other_token(page: Page, token: str):
     with socket.create_connection(("127.0.0.1", page.port), LIMIT_S) as peer:
         text = f"GET /{token} HTTP/1.1\r\nHost: {page.host}\r\nConnection: close\r\n\r\n"
         peer.sendall(text.encode("latin-1"))
         assert peer.recv(100).split()[1] in (b"400", b"403")
 
 
-def test_page_listens_on_loopback_alone(page: Page) -> None:
+def test_page_listens_on_loopback_alone(page: Page):
     listening = [
         connection.laddr
         for connection in psutil.Process().net_connections("inet")
@@ -164,11 +164,11 @@ def test_page_listens_on_loopback_alone(page: Page) -> None:
     "name",
     ["guard.py", "../guard.py", "..%2fguard.py", "%2e%2e/guard.py", "page.html/../../server.py"],
 )
-def test_page_serves_its_files_alone(page: Page, name: str) -> None:
+def test_page_serves_its_files_alone(page: Page, name: str):
     assert page.get(f"static/{name}").status == 404
 
 
-def test_page_has_no_inline_script_or_style() -> None:
+def test_page_has_no_inline_script_or_style():
     text = (STATIC / "page.html").read_text()
     assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|https?://", text)
     scripts = [path for path in STATIC.glob("*.js") if not path.name.startswith("uPlot")]
@@ -181,7 +181,7 @@ def test_page_has_no_inline_script_or_style() -> None:
         assert f'src="static/{script.name}"' in text
 
 
-def test_foreign_files_of_page_have_their_licence() -> None:
+def test_foreign_files_of_page_have_their_licence():
     foreign = {path.name for path in STATIC.iterdir() if path.name.startswith("uPlot")}
     assert foreign == {"uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE"}
     assert "MIT License" in (STATIC / "uPlot.LICENSE").read_text()
@@ -214,7 +214,7 @@ print(sorted(set(sys.modules) - there))
 """
 
 
-def test_server_imports_nothing_in_its_thread() -> None:
+def test_server_imports_nothing_in_its_thread():
     """There it would wait for good for a lock of an import that Ctrl-C interrupted."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True
@@ -222,7 +222,7 @@ def test_server_imports_nothing_in_its_thread() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_taken_port_is_refused_in_one_line(page: Page) -> None:
+def test_taken_port_is_refused_in_one_line(page: Page):
     with pytest.raises(PortError, match=f"--port {page.port}: "), serving(History(), page.port):
         pass
 
@@ -240,7 +240,7 @@ def post(page: Page, body: bytes, **headers: str) -> http.client.HTTPResponse:
     )
 
 
-def test_page_without_control_is_read_only(page: Page) -> None:
+def test_page_without_control_is_read_only(page: Page):
     response = post(page, json.dumps(["link", "s0", "s1", "down"]).encode())
     assert (response.status, b"--control" in response.read()) == (403, True)
 
@@ -255,7 +255,7 @@ def test_page_without_control_is_read_only(page: Page) -> None:
 )
 def test_page_takes_commands_from_itself_alone(
     controlled: Page, headers: dict[str, str], status: int
-) -> None:
+):
     assert post(controlled, b'["link"]', **headers).status == status
 
 
@@ -268,11 +268,11 @@ def test_page_takes_commands_from_itself_alone(
      (b'["flow", "list"]', 400), (b'["link", "-nother"]', 400), (b'["pause", "s1", "1"]', 400),
      (b'["set", "%s"]' % (b"x" * 1000), 400), (b"[" + b" " * 20_000 + b"]", 413)],
 )  # fmt: skip
-def test_page_refuses_what_is_no_command_of_its(controlled: Page, body: bytes, status: int) -> None:
+def test_page_refuses_what_is_no_command_of_its(controlled: Page, body: bytes, status: int):
     assert post(controlled, body).status == status
 
 
-def test_command_runs_as_on_a_terminal(controlled: Page) -> None:
+def test_command_runs_as_on_a_terminal(controlled: Page):
     response = post(controlled, b'["link", "s0", "s1", "down"]')
     assert (response.status, response.read()) == (
         400,
@@ -298,7 +298,7 @@ VOCABULARY = (
 
 
 @given(st.lists(st.sampled_from(VOCABULARY), max_size=6))
-def test_command_is_one_of_those_that_page_runs(words: list[str]) -> None:
+def test_command_is_one_of_those_that_page_runs(words: list[str]):
     if not commands.refusal(words):
         assert words[0] in commands.ALLOWED or " ".join(words[:2]) in commands.ALLOWED
         assert not any(word.startswith(("-n", "--n")) for word in words)
@@ -311,7 +311,7 @@ def frame(number: int) -> dict[str, Any]:
     return {"time_s": number, "ports": [PORT], "flows": []}
 
 
-def test_reader_gets_frames_after_its_last_one(page: Page) -> None:
+def test_reader_gets_frames_after_its_last_one(page: Page):
     history = History()
     history.begin({"name": "net"})
     with serving(history) as served:
@@ -326,7 +326,7 @@ def test_reader_gets_frames_after_its_last_one(page: Page) -> None:
 
 
 @given(st.lists(st.integers(0, 40), max_size=30), st.integers(200, 4000))
-def test_history_keeps_the_newest_frames_within_its_bound(reads: list[int], most: int) -> None:
+def test_history_keeps_the_newest_frames_within_its_bound(reads: list[int], most: int):
     """A reader that is behind gets items in order, with no gap except where frames went, after
     their network."""
     history, last, added = History(most), 0, 1
@@ -344,7 +344,7 @@ def test_history_keeps_the_newest_frames_within_its_bound(reads: list[int], most
     assert sum(len(item.text) for item in history._items) <= max(most, 200)
 
 
-def test_idle_ports_are_left_out() -> None:
+def test_idle_ports_are_left_out():
     history = History()
     history.begin({"name": "net"})
     history.add(
@@ -353,7 +353,7 @@ def test_idle_ports_are_left_out() -> None:
     assert len(json.loads(history.after(1)[0].text)["ports"]) == 2
 
 
-def test_silent_connections_keep_no_one_out(page: Page) -> None:
+def test_silent_connections_keep_no_one_out(page: Page):
     """The page is loaded beside 150 of them, most of which are closed."""
     silent = [
         socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) for _ in range(150)
@@ -374,7 +374,7 @@ def _is_closed(connection: socket.socket) -> bool:
         return True
 
 
-def test_silent_connection_ends_in_time(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_connection_ends_in_time(page: Page, monkeypatch):
     monkeypatch.setattr(server, "_REQUEST_S", 0.05)
     with socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) as silent:
         silent.sendall(b"GET / HT")
@@ -396,7 +396,7 @@ with serving(History()) as served:
 """
 
 
-def test_work_beside_the_page_keeps_its_descriptors() -> None:
+def test_work_beside_the_page_keeps_its_descriptors():
     """`pcn run --web`'s process, and more connections of another user than it may have
     descriptors."""
     child = subprocess.Popen(

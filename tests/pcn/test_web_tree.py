@@ -24,14 +24,14 @@ FACTS = "document.getElementById('facts').innerText"
 
 
 @pytest.fixture(scope="module")
-def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def victim(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("tree") / "pfc"
     run("victim", scheme="pfc", clock="virtual", settings=["duration=4ms"], out=place)
     return place
 
 
 @pytest.fixture(scope="module")
-def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def traffic(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("groups") / "pcn"
     words = "--scheme pcn --clock virtual --topology fat-tree --workload W1 --set count=400 -q"
     done = forks.run("pcn", "run", "traffic", *words.split(), "--out", str(place))
@@ -45,7 +45,7 @@ def page(chromium: Browser) -> Iterator[Browser]:
     assert chromium.complaints == []
 
 
-def shown(page: Browser, place: Path) -> None:
+def shown(page: Browser, place: Path):
     file = place.parent / "page.html"
     file.write_text(one_file(recorded(place)), encoding="utf-8")
     load_saved(page, file, 1280)
@@ -89,7 +89,7 @@ def named_ends(step: str) -> Iterator[tuple[list[str], str]]:
         yield [f"h{number}:0" for number in numbers], when
 
 
-def test_card_names_every_end_of_the_tree_since_when(page: Browser, victim: Path) -> None:
+def test_card_names_every_end_of_the_tree_since_when(page: Browser, victim: Path):
     """Also in frames in which a PAUSE has a break, or its RESUME is under way."""
     shown(page, victim)
     run = read_run(victim)
@@ -133,7 +133,7 @@ def test_card_names_every_end_of_the_tree_since_when(page: Browser, victim: Path
     assert breaks > 3
 
 
-def test_card_of_the_widest_tree_sums_up_hosts(page: Browser, victim: Path) -> None:
+def test_card_of_the_widest_tree_sums_up_hosts(page: Browser, victim: Path):
     shown(page, victim)
     text = page.ask(FACTS)
     assert "The tree of s1 is 2 links deep" in text
@@ -145,9 +145,7 @@ def test_card_of_the_widest_tree_sums_up_hosts(page: Browser, victim: Path) -> N
     assert "where the page opens" not in page.ask("document.getElementById('state').textContent")
 
 
-def crafted(
-    page: Browser, place: Path, moments: Sequence[Mapping[str, Mapping[str, object]]]
-) -> None:
+def crafted(page: Browser, place: Path, moments: Sequence[Mapping[str, Mapping[str, object]]]):
     """Shows frames of the compact topology, 0.1 ms apart: of each the ports that do something."""
     topology, history = find_topology("compact").build(), History()
     history.begin(described(topology, title="crafted", network=None, live=False, control=False))
@@ -169,9 +167,7 @@ def crafted(
     go(page, len(moments) - 1)
 
 
-def test_card_names_the_port_that_built_a_tree_whose_queues_drained(
-    page: Browser, tmp_path: Path
-) -> None:
+def test_card_names_the_port_that_built_a_tree_whose_queues_drained(page: Browser, tmp_path):
     full: dict[str, dict[str, object]] = {
         "s1:2": {"queue_bytes": 8_000_000},
         "s1:1": {"pausing": True},
@@ -188,14 +184,14 @@ def test_card_names_the_port_that_built_a_tree_whose_queues_drained(
     assert "it holds s0 (s0:3) since 0.200 ms" in text
 
 
-def test_card_reports_a_circle_without_a_start(page: Browser, tmp_path: Path) -> None:
+def test_card_reports_a_circle_without_a_start(page: Browser, tmp_path):
     crafted(page, tmp_path, [{"s0:3": {"paused": True}, "s1:1": {"paused": True}}])
     text = page.ask(FACTS)
     assert "PAUSE holds 2 ends of links" in text
     assert "It goes in a circle: each node that holds others is held itself" in text
 
 
-def test_card_starts_at_a_host_that_pauses_its_switch(page: Browser, tmp_path: Path) -> None:
+def test_card_starts_at_a_host_that_pauses_its_switch(page: Browser, tmp_path):
     crafted(page, tmp_path, [{"s1:2": {"paused": True, "queue_bytes": 500_000}}])
     text = page.ask(FACTS)
     assert "It starts at r1, which holds a neighbour" in text
@@ -203,7 +199,7 @@ def test_card_starts_at_a_host_that_pauses_its_switch(page: Browser, tmp_path: P
     assert "it holds s1 (s1:2) since 0.100 ms or before" in text
 
 
-def test_group_unfolds_into_its_slowest_flows(page: Browser, traffic: Path) -> None:
+def test_group_unfolds_into_its_slowest_flows(page: Browser, traffic: Path):
     shown(page, traffic)
     table = parquet.read(traffic / "flows.parquet")
     sizes, slowdowns = np.array(table["size"]), np.array(table["slowdown"])
@@ -233,7 +229,7 @@ def test_group_unfolds_into_its_slowest_flows(page: Browser, traffic: Path) -> N
     assert f"{slowdowns[slowest]:.2f} times what the empty network takes" in text
 
 
-def test_banner_of_the_end_is_at_the_last_frame_alone(page: Browser, victim: Path) -> None:
+def test_banner_of_the_end_is_at_the_last_frame_alone(page: Browser, victim: Path):
     shown(page, victim)
     state = "document.getElementById('state').textContent"
     last = int(page.ask("document.getElementById('slider').max"))
@@ -246,12 +242,12 @@ def test_banner_of_the_end_is_at_the_last_frame_alone(page: Browser, victim: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" * 100])
-def test_flows_that_no_run_wrote_are_left_out(tmp_path: Path, content: bytes) -> None:
+def test_flows_that_no_run_wrote_are_left_out(tmp_path, content: bytes):
     (tmp_path / "flows.parquet").write_bytes(content)
     assert members(tmp_path, frozenset({"h0"})) == {}
 
 
-def test_flows_between_foreign_nodes_are_left_out(traffic: Path) -> None:
+def test_flows_between_foreign_nodes_are_left_out(traffic: Path):
     assert members(traffic, frozenset()) == {}
     groups = members(traffic, frozenset(f"h{number}" for number in range(16)))
     assert sum(group["count"] for group in groups.values()) == 400

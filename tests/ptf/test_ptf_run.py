@@ -40,7 +40,7 @@ def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
     )
 
 
-def test_record_has_events_with_times(tmp_path: Path) -> None:
+def test_record_has_events_with_times(tmp_path):
     """40 packets of class 7 keep the slow port, 12 of class 3 wait behind them: each but the first
     found others."""
     record = tmp_path / "record"
@@ -56,7 +56,7 @@ def test_record_has_events_with_times(tmp_path: Path) -> None:
     assert "marked {35: 11}" in lines
 
 
-def test_the_first_difference_is_named(module: ModuleType) -> None:
+def test_the_first_difference_is_named(module: ModuleType):
     same = ["== a", "1 into 1: ff", "== b", "2 out of 1: ff"]
     assert module.first_difference(same, list(same)) == ""
     assert (
@@ -80,7 +80,7 @@ def test_the_first_difference_is_named(module: ModuleType) -> None:
         (["--target", "tofino-model", "--twice"], 2, "--twice runs two switches beside each other"),
     ],
 )
-def test_what_is_refused(arguments: list[str], status: int, why: str) -> None:
+def test_what_is_refused(arguments: list[str], status: int, why: str):
     done = call(*arguments)
     assert done.returncode == status
     assert re.search(f"error: .*{re.escape(why)}", done.stderr)

@@ -35,16 +35,16 @@ class Model:
     class PollSuccess(SimpleNamespace):
         pass
 
-    def __init__(self, memory: Any, steps: Any) -> None:
+    def __init__(self, memory: Any, steps: Any):
         self._memory, self._steps = memory, steps
         self._came, self._left = deque[bytes](), {port: deque[bytes]() for port in RATES}
         self._queues: dict[tuple[int, int], deque[bytes]] = {}
         self._more, self.ends = threading.Condition(), False
 
-    def flush(self) -> None:
+    def flush(self):
         """As ptf's data plane."""
 
-    def send(self, _device: int, _port: int, frame: bytes) -> None:
+    def send(self, _device: int, _port: int, frame: bytes):
         with self._more:
             self._came.append(frame)
 
@@ -53,12 +53,12 @@ class Model:
             assert self._more.wait_for(lambda: self._left[port_number], timeout)
             return self.PollSuccess(packet=self._left[port_number].popleft())
 
-    def _add(self, form: str, at: int, value: int) -> None:
+    def _add(self, form: str, at: int, value: int):
         struct.pack_into(
             form, self._memory, at, struct.unpack_from(form, self._memory, at)[0] + value
         )
 
-    def run(self) -> None:
+    def run(self):
         packets, permits = (
             self._steps._DEPTHS + self._steps._ARRAY,
             self._steps._DEPTHS + 2 * self._steps._ARRAY,
@@ -114,9 +114,7 @@ SENT = st.tuples(
 
 
 @given(sent=st.lists(SENT, max_size=12))
-def test_stepped_wires_serve_each_line_at_its_rate(
-    sent: list[Sent], steps: Any, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_stepped_wires_serve_each_line_at_its_rate(sent: list[Sent], steps: Any, tmp_path_factory):
     """A line is never idle while packets wait, the highest class goes first, and a class keeps its
     order."""
     with wires(steps, tmp_path_factory.mktemp("control")) as stepped:
@@ -135,7 +133,7 @@ def test_stepped_wires_serve_each_line_at_its_rate(
                 assert round(arrival.at * 1e9) == at
 
 
-def test_stepped_wires_pause_one_class(steps: Any, tmp_path: Path) -> None:
+def test_stepped_wires_pause_one_class(steps: Any, tmp_path):
     with wires(steps, tmp_path) as stepped:
         stepped.send(2, pause(steps, 1, 3))  # a quantum is a millisecond
         stepped.send(1, frame(2, 3, 1000, 0), frame(2, 1, 1000, 1))
@@ -144,7 +142,7 @@ def test_stepped_wires_pause_one_class(steps: Any, tmp_path: Path) -> None:
         assert [round(arrival.at * 1e9) for arrival in arrivals] == [8_000, 1_008_000]
 
 
-def test_stepped_wires_resume_at_once(steps: Any, tmp_path: Path) -> None:
+def test_stepped_wires_resume_at_once(steps: Any, tmp_path):
     with wires(steps, tmp_path) as stepped:
         stepped.send(2, pause(steps, 60_000, 3))
         stepped.send(1, frame(2, 3, 1000, 0))

@@ -31,9 +31,7 @@ OTHER_TIMES = set(re.findall(r"^\| `(\w+\.\w+)` \|", SECTION, re.MULTILINE))
 
 
 @pytest.fixture(scope="module")
-def both(
-    records: ModuleType, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[Cases, Cases]]:
+def both(records: ModuleType, tmp_path_factory) -> dict[str, tuple[Cases, Cases]]:
     """By program: the cases as the embedded switch has them, all in one run, and as the model had.
     Those that leave their program open are pcn_time's."""
     theirs = {
@@ -66,7 +64,7 @@ def both(
 )
 def test_softswitch_does_as_the_recorded_model(
     program: str, records: ModuleType, both: dict[str, tuple[Cases, Cases]]
-) -> None:
+):
     ours, theirs = both[program]
     differences = {name: list(records.differences(ours[name], theirs[name])) for name in theirs}
     other_times = OTHER_TIMES & set(theirs)
@@ -84,7 +82,7 @@ def test_softswitch_does_as_the_recorded_model(
 @pytest.mark.parametrize("program", QCN)
 def test_recorded_messages_are_the_softswitchs_except_the_queue(
     program: str, both: dict[str, tuple[Cases, Cases]]
-) -> None:
+):
     """Data is the same, byte by byte, and more of it where a case resumes the chip's port to be
     sampled. Feedback is at most a few of 63 from that of v1model's program, which counts bytes,
     with the packet that is sampled."""

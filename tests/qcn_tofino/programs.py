@@ -62,7 +62,7 @@ class Out:
 class Program:
     """With class 3 of the ingress port `at`, or of the egress port, as a congestion point."""
 
-    def __init__(self, name: str, at: int, point: Point, leaves_by: int) -> None:
+    def __init__(self, name: str, at: int, point: Point, leaves_by: int):
         folder = COMPILED / name
         info = text_format.Parse(packed.read_text(folder / "p4info.txtpb"), p4i.P4Info())
         self.at, self.leaves_by = at, leaves_by
@@ -74,7 +74,7 @@ class Program:
         for half in (self.ingress, self.egress):
             self._fill(half, info, [*table_entries, *entries_of(name, at, point)])
 
-    def clear(self) -> None:
+    def clear(self):
         for half in (self.ingress, self.egress):
             half.memory.clear()
             half.counted.clear()
@@ -83,7 +83,7 @@ class Program:
         half, key = self._register(name, cell)
         return half.memory[key][0]
 
-    def set_register(self, name: str, cell: int, value: int) -> None:
+    def set_register(self, name: str, cell: int, value: int):
         half, key = self._register(name, cell)
         half.memory[key] = value, 0
 
@@ -163,7 +163,7 @@ class Program:
         )
 
     @staticmethod
-    def _fill(half: Egress, info: p4i.P4Info, table_entries: Iterable[TableEntry]) -> None:
+    def _fill(half: Egress, info: p4i.P4Info, table_entries: Iterable[TableEntry]):
         tables = {table.preamble.alias: table for table in info.tables}
         actions = {action.preamble.id: action.preamble for action in info.actions}
         for entry in table_entries:

@@ -67,7 +67,7 @@ class OutputRule:
     sampled: bool = False
     countdown: Countdown = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.countdown = Countdown(self.point)
 
     def departs(self, length: int, cells: int, draw: int) -> tuple[int, int]:
@@ -92,7 +92,7 @@ class InputRule:
     pending: int = 0
     countdown: Countdown = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.countdown = Countdown(self.point)
 
     def arrives(self, length: int, draw: int) -> int | None:

@@ -31,7 +31,7 @@ def feedback_in_v1model(queue: int, old: int, q_eq: int) -> int:
 @given(
     q_eq=st.integers(1_000, 200_000), queue=st.integers(0, 4_000_000), old=st.integers(0, 4_000_000)
 )
-def test_feedback_is_one_less_at_most(q_eq: int, queue: int, old: int) -> None:
+def test_feedback_is_one_less_at_most(q_eq: int, queue: int, old: int):
     exact = feedback_in_v1model(queue, old, q_eq)
     assert exact - 1 <= feedback_of(queue, old, q_eq) <= exact
 
@@ -53,7 +53,7 @@ def test_feedback_is_one_less_at_most(q_eq: int, queue: int, old: int) -> None:
         (-500, 0, 0),  # more left than was known to have come
     ],
 )
-def test_feedback(queue: int, old: int, feedback: int) -> None:
+def test_feedback(queue: int, old: int, feedback: int):
     assert feedback_of(queue, old, 26_000) == feedback
 
 
@@ -110,7 +110,7 @@ packets = st.lists(
 @given(steps=packets, transit=st.integers(0, 3000), rate=st.sampled_from([0.125, GB10, 12.5]))
 def test_a_sample_lacks_what_leaves_while_its_copy_is_on_its_way(
     steps: list[tuple[int, int, int, int]], transit: int, rate: float
-) -> None:
+):
     """By each output no more than its line carries meanwhile, and a frame that it begins to
     send."""
     now, arriving = 0, []
@@ -171,7 +171,7 @@ def shares(
 )
 def test_sojourn_notifies_by_the_bytes_inside(
     inside: dict[int, int], rates: dict[int, float], sides: int
-) -> None:
+):
     """P = q_n / q, within three binomial standard deviations, if the draw has enough values."""
     longest = max(n * FRAME / rates[flow] for flow, n in inside.items())
     share, notified = shares(
@@ -185,11 +185,11 @@ def test_sojourn_notifies_by_the_bytes_inside(
     )
 
 
-def test_draw_with_too_few_values_notifies_by_departures() -> None:
+def test_draw_with_too_few_values_notifies_by_departures():
     assert shares(Point(1000, 30_000, Culprit.SOJOURN, 1), *SLOW_AND_FAST)[0] < 0.3
 
 
-def test_arrival_notifies_by_arrivals() -> None:
+def test_arrival_notifies_by_arrivals():
     share, notified = shares(Point(1000, 30_000), *SLOW_AND_FAST)
     assert abs(share - 0.2) < 3 * math.sqrt(0.2 * 0.8 / notified)
 
@@ -200,7 +200,7 @@ def test_arrival_notifies_by_arrivals() -> None:
 )
 def test_an_output_samples_the_same_packets_as_at_their_arrival(
     steps: list[tuple[int, int]], seed: int
-) -> None:
+):
     """v1model decides then, by the bytes that wait with this packet. Here it is the cells that it
     found."""
     chance = random.Random(seed)

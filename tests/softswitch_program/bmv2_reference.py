@@ -12,7 +12,7 @@ class Field:
     signed: bool = False
     value: int = 0
 
-    def set(self, value: int) -> None:
+    def set(self, value: int):
         """Field::export_bytes."""
         mask, top = (1 << self.width) - 1, (1 << (self.width - 1)) - 1
         if not self.signed:
@@ -23,7 +23,7 @@ class Field:
             value &= mask
             self.value = value - mask - 1 if value > top else value
 
-    def extract(self, bits: int) -> None:
+    def extract(self, bits: int):
         """Field::sync_value."""
         self.value = bits - (1 << self.width) if self.signed and bits >> (self.width - 1) else bits
 

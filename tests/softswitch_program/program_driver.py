@@ -57,7 +57,7 @@ def _library() -> ctypes.CDLL:
 class Driver:
     """One program with its state; as a context manager, it is closed on every path."""
 
-    def __init__(self, source: dict[str, Any] | str, flags: tuple[str, ...] = STRICT) -> None:
+    def __init__(self, source: dict[str, Any] | str, flags: tuple[str, ...] = STRICT):
         text = source if isinstance(source, str) else json.dumps(source)
         self.program: Program = load_program(text)
         error = ctypes.create_string_buffer(256)
@@ -73,7 +73,7 @@ class Driver:
         kind: type[BaseException] | None,
         value: BaseException | None,
         tb: TracebackType | None,
-    ) -> None:
+    ):
         _library().driver_close(self._handle)
 
     def ingress(self, frame: bytes, port: int = 1, now: int = 0) -> Driver:

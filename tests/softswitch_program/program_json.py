@@ -87,7 +87,7 @@ class Builder:
     """Collects the parts of a program; `json()` is the whole. Headers are extracted in order by the
     default parser, and emitted in order by the deparser."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.types: list[Json] = []
         self.headers: list[Json] = []
         self.actions: list[Json] = []

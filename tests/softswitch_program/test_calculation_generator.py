@@ -39,7 +39,7 @@ def checksum(**parts: Any) -> list[Json]:
 ALL = [field("h", name) for name in ("a", "b", "c", "d")]
 
 
-def test_update_and_verify() -> None:
+def test_update_and_verify():
     b = builder(ALL)
     b.extra["checksums"] = checksum()
     body = bytes.fromhex("09123456789a0b")
@@ -53,7 +53,7 @@ def test_update_and_verify() -> None:
         assert d.get("std.checksum_error") == 0
 
 
-def test_condition() -> None:
+def test_condition():
     b = builder(ALL)
     b.extra["checksums"] = checksum(if_cond=op("==", field("h", "a"), value(1)))
     with Driver(b.json()) as d:
@@ -61,7 +61,7 @@ def test_condition() -> None:
         assert d.get("std.checksum_error") == 0
 
 
-def test_payload_and_headers_that_are_not_there() -> None:
+def test_payload_and_headers_that_are_not_there():
     """Invalid headers are left out; the payload follows the fields."""
     inputs = [*ALL, {"type": "header", "value": "g"}, {"type": "hexstr", "value": "0x1234", (
         "bitwidth"
@@ -77,7 +77,7 @@ def test_payload_and_headers_that_are_not_there() -> None:
                 assert int.from_bytes(out[7:9], "big") == csum(body + extra + b"\x12\x34" + payload)
 
 
-def test_fields_that_do_not_end_at_a_byte() -> None:
+def test_fields_that_do_not_end_at_a_byte():
     """Bits run on without padding, and the last byte is filled with zeros."""
     b = builder(
         [
@@ -110,7 +110,7 @@ HASHES = {
 
 @pytest.mark.parametrize("algo", sorted(HASHES))
 @pytest.mark.parametrize(("base", "size"), [(0, 2**63), (5, 1000), (7, 0)])
-def test_hash(algo: str, base: int, size: int) -> None:
+def test_hash(algo: str, base: int, size: int):
     b = builder([header("h")], algo)
     b.header("r", [["v", 64]])
     calc = {"type": "calculation", "value": "calc"}
@@ -156,7 +156,7 @@ IPV4 = [["v", 4], ["ihl", 4], ["tos", 8], ["len", 16], ["id", 16], ["flags", 3],
         ["proto", 8], ["src", 48], ["dst", 64], ["odd", 8], ["sum", 16], ["end", 24]]  # fmt: skip
 
 
-def test_sum_of_whole_words_with_every_carry() -> None:
+def test_sum_of_whole_words_with_every_carry():
     """Runs of 8 to 64 bits, at even and odd bytes; all zeros and all ones are the corner cases."""
     b = Builder().header("h", IPV4)
     b.extra["calculations"] = [

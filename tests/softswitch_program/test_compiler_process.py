@@ -35,14 +35,14 @@ def runtime() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch) -> Path:
     """An empty cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "pcn-lab"
 
 
 @pytest.fixture
-def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def endless(tmp_path, monkeypatch) -> Iterator[Path]:
     """A compiler whose own child never ends; the file has the child's process id once it runs."""
     pids = tmp_path / "pids"
     script = tmp_path / "endless"
@@ -80,7 +80,7 @@ BUILD = (
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_compiler_ends_with_the_process_that_started_it(
     number: signal.Signals, endless: Path, cache: Path
-) -> None:
+):
     """With all that it has started; the next build removes what was left."""
     builder = subprocess.Popen(
         [sys.executable, "-c", BUILD, program()], cwd=ROOT, stderr=subprocess.DEVNULL
@@ -95,7 +95,7 @@ def test_compiler_ends_with_the_process_that_started_it(
     assert not list(cache.glob(f"{SCRATCH}*"))
 
 
-def test_build_keeps_what_another_build_works_in(endless: Path, cache: Path) -> None:
+def test_build_keeps_what_another_build_works_in(endless: Path, cache: Path):
     builder = subprocess.Popen(
         [sys.executable, "-c", BUILD, program()], cwd=ROOT, stderr=subprocess.DEVNULL
     )
@@ -113,8 +113,8 @@ def test_build_keeps_what_another_build_works_in(endless: Path, cache: Path) -> 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_switch_that_compiles_ends_at_a_signal(
-    number: signal.Signals, runtime: Path, endless: Path, tmp_path: Path
-) -> None:
+    number: signal.Signals, runtime: Path, endless: Path, tmp_path
+):
     """In order, with status 0 and without a word of the compiler, whose end is no news then."""
     (tmp_path / "program.json").write_text(program())
     words = [sys.executable, "-c", SWITCH, str(runtime), str(tmp_path / "program.json")]
@@ -159,8 +159,8 @@ def long() -> str:
     ],
 )
 def test_compiler_beyond_a_limit_is_ended(
-    limit: str, most: int, message: str, monkeypatch: pytest.MonkeyPatch, cache: Path
-) -> None:
+    limit: str, most: int, message: str, monkeypatch, cache: Path
+):
     """The error names the largest part of the program, and nothing is left."""
     monkeypatch.setattr(compiler_process, limit, most)
     with pytest.raises(UnsupportedProgram) as caught:
@@ -172,7 +172,7 @@ def test_compiler_beyond_a_limit_is_ended(
     assert not list(cache.iterdir())
 
 
-def test_limits_above_this_process_s_own_are_lowered() -> None:
+def test_limits_above_this_process_s_own_are_lowered():
     """Where its limits are lower than the compiler's would be, they stay."""
     words = [
         "sh",
@@ -184,7 +184,7 @@ def test_limits_above_this_process_s_own_are_lowered() -> None:
     subprocess.run(words, cwd=ROOT, check=True)
 
 
-def test_number_that_c_would_cut_is_an_error() -> None:
+def test_number_that_c_would_cut_is_an_error():
     """gcc only warns of it by itself."""
     text = '#include "pipeline.h"\nconst uint32_t cut = {};\n'
     headers = ROOT / "softswitch" / "csrc"

@@ -115,7 +115,7 @@ def switch(
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("inplace", [False, True])
-def test_uncovered_program_has_nothing_of_coverage(name: str, inplace: bool) -> None:
+def test_uncovered_program_has_nothing_of_coverage(name: str, inplace: bool):
     program = load_program(TEXTS[name])
     assert "coverage" not in generate(program, inplace=inplace)
     covered = generate(program, inplace=inplace, covered=True)
@@ -124,14 +124,14 @@ def test_uncovered_program_has_nothing_of_coverage(name: str, inplace: bool) -> 
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_counts_are_those_of_the_steps(name: str) -> None:
+def test_counts_are_those_of_the_steps(name: str):
     """Of states, transitions, tables, conditions, checksums, actions and each of their
     statements."""
     text = TEXTS[name]
     program = load_program(text)
 
     @given(frames=FRAMES)
-    def same(frames: list[bytes]) -> None:
+    def same(frames: list[bytes]):
         steps: list[Step] = []
         counts = Counts()
         with switch(text, None) as native:
@@ -144,7 +144,7 @@ def test_counts_are_those_of_the_steps(name: str) -> None:
     same()
 
 
-def test_entries_of_the_source_and_sides_of_a_verify_are_counted() -> None:
+def test_entries_of_the_source_and_sides_of_a_verify_are_counted():
     counts = Counts()
     with switch(TEXTS["made"], counts) as native:
         native.inject(1, bytes.fromhex("0500"))  # b counts down to 0: the entry 0x0
@@ -167,7 +167,7 @@ def test_entries_of_the_source_and_sides_of_a_verify_are_counted() -> None:
     assert lines == {7: 7, 8: 3, 9: 3, 11: 4, 30: 4}
 
 
-def test_entry_of_a_client_beside_those_of_the_source_is_a_hit_alone() -> None:
+def test_entry_of_a_client_beside_those_of_the_source_is_a_hit_alone():
     """A table may have initial entries that aren't constant: a client adds others."""
     switch_counts, names = Counts(), [table.name for table in load_program(TEXTS["made"]).tables]
     chosen = names.index("chosen")
@@ -187,7 +187,7 @@ def test_entry_of_a_client_beside_those_of_the_source_is_a_hit_alone() -> None:
     assert (packets["hit"], packets["miss"], packets["entry"]) == (1, 0, 0)
 
 
-def test_counts_of_switches_and_runs_add_up() -> None:
+def test_counts_of_switches_and_runs_add_up():
     frame = bytes.fromhex(IPV4 + "00") + bytes(30)
     runs = []
     for n in (1, 3):
@@ -205,7 +205,7 @@ def test_counts_of_switches_and_runs_add_up() -> None:
         merged([both, Covered(both.program, both.digest, both.points[1:])])
 
 
-def test_counts_of_another_program_are_refused() -> None:
+def test_counts_of_another_program_are_refused():
     with (
         switch(TEXTS["router"], None) as native,
         pytest.raises(NativeError, match="counts of its coverage"),
@@ -298,7 +298,7 @@ def hidden(program: Program) -> tuple[set[str], set[str]]:
     }
 
 
-def test_programs_beyond_the_most_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_beyond_the_most_are_refused(monkeypatch):
     """A client may load any number, each with its text."""
     monkeypatch.setattr(counts, "MOST_PROGRAMS", 1)
     program_text, *further = TEXTS.values()

@@ -61,7 +61,7 @@ def compiled() -> Json:
 
 @settings(max_examples=10, deadline=None)
 @given(places=st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=6))
-def test_empty_fields_change_no_line_of_code(compiled: Json, places: list[tuple[int, int]]) -> None:
+def test_empty_fields_change_no_line_of_code(compiled: Json, places: list[tuple[int, int]]):
     changed = compiled
     for type_index, place in places:
         changed = with_empty_field(changed, type_index, place)
@@ -104,12 +104,12 @@ STATEMENTS: list[tuple[list[Json], list[Json]]] = [
 
 
 @pytest.mark.parametrize("number", range(len(STATEMENTS)))
-def test_empty_field_reads_as_zero_and_takes_no_value(number: int) -> None:
+def test_empty_field_reads_as_zero_and_takes_no_value(number: int):
     with_them, without = STATEMENTS[number]
     assert code(empty().run(with_them).json()) == code(plain().run(without).json())
 
 
-def test_parser_passes_empty_fields() -> None:
+def test_parser_passes_empty_fields():
     """Of the key, and what a state sets."""
     programs = []
     for builder, keys, sets in (
@@ -124,7 +124,7 @@ def test_parser_passes_empty_fields() -> None:
     assert code(programs[0]) == code(programs[1])
 
 
-def test_hash_and_field_list_take_nothing_of_empty_fields() -> None:
+def test_hash_and_field_list_take_nothing_of_empty_fields():
     programs = []
     for builder, more in ((empty(), [field("h", "none")]), (plain(), [])):
         inputs = [field("h", "a"), *more, field("h", "b")]
@@ -140,7 +140,7 @@ def test_hash_and_field_list_take_nothing_of_empty_fields() -> None:
     assert code(programs[0]) == code(programs[1])
 
 
-def test_key_or_digest_of_no_bits_is_refused_by_its_place() -> None:
+def test_key_or_digest_of_no_bits_is_refused_by_its_place():
     builder = empty()
     key = [{"match_type": "exact", "name": "h.none", "target": ["h", "none"], "mask": None}]
     builder.table("t", actions=[builder.action("set", [])], key=key)
@@ -162,7 +162,7 @@ def test_key_or_digest_of_no_bits_is_refused_by_its_place() -> None:
         lambda p: p.update(field_aliases=[[]], learn_lists=[{"elements": [3]}]),
     ],
 )
-def test_malformed_parts_beside_an_empty_field_are_refused(change: Any) -> None:
+def test_malformed_parts_beside_an_empty_field_are_refused(change: Any):
     program = empty().run([]).json()
     change(program)
     with pytest.raises(ProgramError):

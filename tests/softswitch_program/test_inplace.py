@@ -12,14 +12,14 @@ from pcn.softswitch.codegen.inplace import SET_BEFORE_EGRESS
 from pcn.softswitch.program.load import load_program
 
 
-def test_what_is_not_bridged_is_what_both_forms_set_before_egress() -> None:
+def test_what_is_not_bridged_is_what_both_forms_set_before_egress():
     text = (Path(softswitch.__file__).parent / "csrc/pipeline.h").read_text()
     body = re.search(r"void sw_before_egress\([^{]*\{(.*?)\n\}", text, re.DOTALL)
     assert body is not None
     assert set(re.findall(r"std->(\w+) = ", body[1])) == SET_BEFORE_EGRESS
 
 
-def test_parser_of_2_to_the_60_paths_is_looked_at_state_by_state() -> None:
+def test_parser_of_2_to_the_60_paths_is_looked_at_state_by_state():
     """Each of 60 states goes on to either of two; the path that extracts the most is found all the
     same."""
     builder = Builder().header("h", [["a", 8]]).header("g", [["a", 8]])

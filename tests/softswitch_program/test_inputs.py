@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
 
 
-def test_files_and_pipes_of_a_shell_are_read(tmp_path: Path) -> None:
+def test_files_and_pipes_of_a_shell_are_read(tmp_path):
     path = tmp_path / "file"
     path.write_bytes("ä\r\nb\r".encode())
     assert inputs.read_bytes(path) == "ä\r\nb\r".encode()
@@ -38,7 +38,7 @@ KINDS = {
 }
 
 
-def test_bound_takes_no_memory_and_one_more_byte_is_refused(tmp_path: Path) -> None:
+def test_bound_takes_no_memory_and_one_more_byte_is_refused(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(bytes(3 << 20))
     assert len(inputs.read_bytes(path, 1 << 50)) == 3 << 20  # which no machine can reserve
@@ -48,7 +48,7 @@ def test_bound_takes_no_memory_and_one_more_byte_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
+def test_what_is_no_file_is_refused(tmp_path, kind: str):
     path = tmp_path / "it"
     if kind == "pipe":
         os.mkfifo(path)
@@ -61,7 +61,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["s1-runtime.json", "s2-commands.txt"])
-def test_pipe_in_an_exercise_is_one_line(tmp_path: Path, name: str) -> None:
+def test_pipe_in_an_exercise_is_one_line(tmp_path, name: str):
     folder = tmp_path / "exercise"
     shutil.copytree(ROOT / "examples/router", folder)
     place = next(folder.rglob(name))
@@ -82,7 +82,7 @@ def test_pipe_in_an_exercise_is_one_line(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "no text"])
-def test_pictures_are_drawn_without_the_folder_s_matplotlibrc(tmp_path: Path, kind: str) -> None:
+def test_pictures_are_drawn_without_the_folder_s_matplotlibrc(tmp_path, kind: str):
     if kind == "pipe":
         os.mkfifo(tmp_path / "matplotlibrc")
     else:
@@ -99,14 +99,12 @@ def test_pictures_are_drawn_without_the_folder_s_matplotlibrc(tmp_path: Path, ki
     assert (done.returncode, done.stdout) == (0, f"{tmp_path}\n"), done.stderr
 
 
-def test_opened_file_that_is_interrupted_passes_the_interrupt_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_opened_file_that_is_interrupted_passes_the_interrupt_on(tmp_path, monkeypatch):
     """Ctrl-C as the file has its descriptor: this is closed once."""
     (tmp_path / "file").write_text("text")
     fdopen = os.fdopen
 
-    def interrupted(descriptor: int, mode: str) -> None:
+    def interrupted(descriptor: int, mode: str):
         fdopen(descriptor, mode).close()
         raise KeyboardInterrupt
 

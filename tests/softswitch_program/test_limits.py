@@ -254,14 +254,14 @@ def pushed(n: int) -> Json:
 
 
 @pytest.fixture(autouse=True)
-def _lower(monkeypatch: pytest.MonkeyPatch) -> None:
+def _lower(monkeypatch):
     """The limits that take longest to reach."""
     for name in ("STATES", "TRANSITIONS", "STATEMENTS", "CONST_ENTRIES"):
         monkeypatch.setattr(limits, name, 1000)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_program_beyond_a_limit_is_refused_with_its_place(name: str) -> None:
+def test_program_beyond_a_limit_is_refused_with_its_place(name: str):
     make, message = CASES[name]
     with pytest.raises(ProgramError) as caught:
         generate(load_program(json.dumps(make())))
@@ -269,7 +269,7 @@ def test_program_beyond_a_limit_is_refused_with_its_place(name: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_expressions_are_counted_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expressions_are_counted_in_all(monkeypatch):
     """However they are spread: here over the values of one message."""
     monkeypatch.setattr(limits, "EXPRESSIONS", 10_000)
     values = {"type": "parameters_vector", "value": [value(1)] * 10_001}
@@ -279,7 +279,7 @@ def test_expressions_are_counted_in_all(monkeypatch: pytest.MonkeyPatch) -> None
         )
 
 
-def test_statements_that_become_many_lines_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statements_that_become_many_lines_are_counted(monkeypatch):
     """setValid() of one of a union's n members is n lines; the error names the statement that was
     too much."""
     monkeypatch.setattr(expressions, "C_LINES", 10_000)
@@ -299,7 +299,7 @@ def test_statements_that_become_many_lines_are_counted(monkeypatch: pytest.Monke
         generate(load_program(json.dumps(builder.json())))
 
 
-def test_program_at_the_limits_of_its_headers_runs() -> None:
+def test_program_at_the_limits_of_its_headers_runs():
     """Nearly the longest header, as much of them as there may be, and more emits and extracts than
     one function has."""
     builder = headers(29, 4096, 17)  # 8,704 bytes each
@@ -315,7 +315,7 @@ def test_program_at_the_limits_of_its_headers_runs() -> None:
         assert d.run(frame) == frame[747:750] + bytes(8704) + frame[900:901] * 150 + frame[901:]
 
 
-def test_long_parser_and_deparser_are_many_functions() -> None:
+def test_long_parser_and_deparser_are_many_functions():
     """None of them much longer than that of any other program, so that a compiler's time is in
     proportion."""
     builder = headers(1, 8, 20)
@@ -331,7 +331,7 @@ def test_long_parser_and_deparser_are_many_functions() -> None:
     assert text.count("\n") > 40_000
 
 
-def test_page_has_every_limit() -> None:
+def test_page_has_every_limit():
     """With its number."""
     text = PAGE.read_text(encoding="utf-8")
     known = runpy.run_path(limits.__file__)

@@ -23,7 +23,7 @@ echo > "$info"
 
 
 @pytest.fixture
-def compiler(tmp_path: Path) -> Path:
+def compiler(tmp_path) -> Path:
     path = tmp_path / "p4c-bm2-ss"
     path.write_text(COMPILER)
     path.chmod(0o755)
@@ -43,9 +43,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_name_with_more_than_letters_is_refused(
-    compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_name_with_more_than_letters_is_refused(compiler: Path, tmp_path, monkeypatch, name: str):
     monkeypatch.setenv("P4C", str(compiler))
     folder = tmp_path / "exercise"
     folder.mkdir()
@@ -55,9 +53,7 @@ def test_name_with_more_than_letters_is_refused(
     assert not list(tmp_path.rglob("PWNED"))
 
 
-def test_name_of_the_folder_reaches_no_shell(
-    compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_name_of_the_folder_reaches_no_shell(compiler: Path, tmp_path, monkeypatch):
     monkeypatch.setenv("P4C", str(compiler))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "my $(touch PWNED) folder"
@@ -69,7 +65,7 @@ def test_name_of_the_folder_reaches_no_shell(
 
 
 @given(st.text(max_size=12))
-def test_names_that_a_compiler_gets_are_words_of_a_shell(name: str) -> None:
+def test_names_that_a_compiler_gets_are_words_of_a_shell(name: str):
     """By the shell itself: what isn't refused comes out of it as it went in, as one word."""
     source = f"{name}.p4"
     if p4c._PLAIN.fullmatch(source):
@@ -89,8 +85,8 @@ def test_names_that_a_compiler_gets_are_words_of_a_shell(name: str) -> None:
     ids=["latin", "long", "empty lines"],
 )
 def test_source_that_is_no_text_or_names_no_file_is_refused_in_a_line(
-    text: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    text: bytes, message: str, tmp_path, monkeypatch
+):
     compiler, source = tmp_path / "p4c", tmp_path / "x.p4"
     compiler.write_text("#!/bin/sh\necho Version 1.2.5\nexit 1\n")
     compiler.chmod(0o755)

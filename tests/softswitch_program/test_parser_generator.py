@@ -30,7 +30,7 @@ def setting(to: Json, source: Json) -> Json:
     return {"op": "set", "parameters": [to, source]}
 
 
-def test_every_length() -> None:
+def test_every_length():
     """Headers that are not wholly there are not extracted; what was not extracted stays behind
     them."""
     frame = bytes.fromhex("0123450a0bff")
@@ -40,7 +40,7 @@ def test_every_length() -> None:
             assert d.get("std.parser_error") == (0 if length >= 5 else 1)
 
 
-def test_select_with_masks_and_fields_of_odd_width() -> None:
+def test_select_with_masks_and_fields_of_odd_width():
     b = builder()
     key = [field("a", "y"), field("a", "z")]
     cases = [case(0x03_0123, "more"), case(0x00_0001, "more", 0x00_000F)]
@@ -56,7 +56,7 @@ def test_select_with_masks_and_fields_of_odd_width() -> None:
             assert d.run(bytes([9, second, third, 0, 0]))[0] == expected
 
 
-def test_lookahead_is_bounded_and_extracts_nothing() -> None:
+def test_lookahead_is_bounded_and_extracts_nothing():
     b = builder()
     b.states = [state("start", [setting(field("meta", "seen"), lookahead(4, 12)), extract("b")], (
         "end"
@@ -72,7 +72,7 @@ def test_lookahead_is_bounded_and_extracts_nothing() -> None:
         assert d.get("std.parser_error") == 1
 
 
-def test_advance() -> None:
+def test_advance():
     b = builder()
     bits = op("*", field("b", "v"), value(8))
     skip = {"op": "advance", "parameters": [bits]}
@@ -88,7 +88,7 @@ def test_advance() -> None:
         assert d.get("std.parser_error") == 6  # not a multiple of 8
 
 
-def test_verify() -> None:
+def test_verify():
     b = builder()
     check = {"op": "verify", "parameters": [op("<", field("b", "v"), value(10)), value(7)]}
     b.states = [state("start", [extract("b"), check, extract("a")])]
@@ -99,7 +99,7 @@ def test_verify() -> None:
         assert d.get("std.parser_error") == 7
 
 
-def test_parser_that_would_loop_without_end_ends() -> None:
+def test_parser_that_would_loop_without_end_ends():
     b = builder()
     b.states = [state("start", [], "start")]
     with Driver(b.json()) as d:
@@ -128,7 +128,7 @@ def stack_builder() -> Builder:
 STACK = {"type": "header_stack", "value": "s"}
 
 
-def test_stack_extraction() -> None:
+def test_stack_extraction():
     with Driver(stack_builder().json()) as d:
         assert d.run(bytes([2, 4, 7, 9])) == bytes([2, 4, 7, 9])
         assert d.get("std.parser_error") == 0
@@ -146,14 +146,14 @@ def test_stack_extraction() -> None:
     ), 9, ""),
      ("pop", 0, "020409"), ("push", 0, "020409")],
 )  # fmt: skip
-def test_push_and_pop(name: str, count: int, expected: str) -> None:
+def test_push_and_pop(name: str, count: int, expected: str):
     """Elements that move in are invalid; those that move out are lost."""
     b = stack_builder().run([primitive(name, STACK, value(count))])
     with Driver(b.json()) as d:
         assert d.run(bytes([2, 4, 9])).hex() == expected
 
 
-def test_stack_access_by_index() -> None:
+def test_stack_access_by_index():
     """Out of range, a read gives something and a write hits nothing that leaves the switch."""
     b = stack_builder()
 
@@ -189,7 +189,7 @@ def union_builder() -> Builder:
     return b
 
 
-def test_at_most_one_member_of_a_union_is_valid() -> None:
+def test_at_most_one_member_of_a_union_is_valid():
     b = union_builder()
     valid = op("valid_union", None, {"type": "header_union", "value": "u"})
     b.run(
@@ -212,7 +212,7 @@ UNION = {"type": "header_union", "value": "u"}
 @pytest.mark.parametrize("member", ["u.one", "u.two"])
 @pytest.mark.parametrize("kind", [1, 2, 3])
 @pytest.mark.parametrize("how", ["setInvalid", "assignment"])
-def test_invalid_member_leaves_no_member_of_a_union_valid(how: str, kind: int, member: str) -> None:
+def test_invalid_member_leaves_no_member_of_a_union_valid(how: str, kind: int, member: str):
     """P4_16: setInvalid() of a member, and the assignment of an invalid header, whichever member
     was valid before."""
     b = union_builder()
@@ -250,7 +250,7 @@ def union_copy(how: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("kind", [1, 2, 3])
 def test_assigned_union_has_the_valid_member_of_its_source(
     kind: int, before: str | None, place: str, how: str
-) -> None:
+):
     """Of either member, and of none; the member that was valid before isn't any more."""
     b = union_builder()
     b.header("w.one", [], type_name="one_t").header("w.two", [], type_name="two_t")
@@ -284,7 +284,7 @@ def varbit_builder() -> Builder:
     return b
 
 
-def test_varbit() -> None:
+def test_varbit():
     copy = [primitive("assign_header", header("p"), header("o"))]
     with Driver(varbit_builder().run(copy).json()) as d:
         for size in range(5):

@@ -49,7 +49,7 @@ def program(number: int = 1) -> str:
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch) -> Path:
     """An empty cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "pcn-lab"
@@ -70,7 +70,7 @@ for word in sys.argv[1:]:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path) -> Path:
     """A copy of the sources, to be changed; with their bytecode, which a changed file's time or
     size makes void."""
     package = tmp_path / "checkout" / "pcn"
@@ -95,11 +95,11 @@ def build(checkout: Path, *words: str, **environment: str) -> list[tuple[str, st
     return [(how, path) for how, path in (line.split() for line in output.splitlines())]
 
 
-def add(path: Path, text: str) -> None:
+def add(path: Path, text: str):
     path.write_text(path.read_text() + text)
 
 
-def test_found_without_the_generator(checkout: Path) -> None:
+def test_found_without_the_generator(checkout: Path):
     (first,) = build(checkout, program())
     (again,) = build(checkout, program())
     (second,) = build(checkout, program(2))
@@ -109,7 +109,7 @@ def test_found_without_the_generator(checkout: Path) -> None:
     assert second[1] != first[1]
 
 
-def test_changed_sources(checkout: Path) -> None:
+def test_changed_sources(checkout: Path):
     """Of loader, generator and headers."""
     build(checkout, program())
     for name in (
@@ -126,9 +126,7 @@ def test_changed_sources(checkout: Path) -> None:
     assert build(checkout, program())[0][0] == "found"
 
 
-def test_another_installation_finds_the_same_objects(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_installation_finds_the_same_objects(checkout: Path, monkeypatch):
     """In this user's cache, where the engine of these sources is."""
     for name in ("virtualnet", "topologies"):
         shutil.copytree(SOFTSWITCH.parent / name, checkout.parent / name)
@@ -146,7 +144,7 @@ def test_another_installation_finds_the_same_objects(
     assert output == f"{engine()._name}\n"
 
 
-def test_changed_compiler(checkout: Path) -> None:
+def test_changed_compiler(checkout: Path):
     (first,) = build(checkout, program())
     (recompiled,) = build(checkout, program(), CC="cc -g")
     assert recompiled[0] == "generated"
@@ -155,9 +153,7 @@ def test_changed_compiler(checkout: Path) -> None:
     assert build(checkout, program()) == [("found", first[1])]
 
 
-def test_processors_that_share_a_home_have_separate_objects(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_processors_that_share_a_home_have_separate_objects(monkeypatch):
     """Their compilers may print equal versions."""
     here = os.uname()
     native = build_program(program())
@@ -169,7 +165,7 @@ def test_processors_that_share_a_home_have_separate_objects(
     assert intact(foreign)
 
 
-def test_products_and_sums_are_rounded_by_themselves(tmp_path: Path) -> None:
+def test_products_and_sums_are_rounded_by_themselves(tmp_path):
     """Whatever the processor offers: a fused operation has another result in the last bit."""
     if platform.machine() == "x86_64" and " fma " not in Path("/proc/cpuinfo").read_text():
         needs.missing(needs.FUSED)
@@ -183,7 +179,7 @@ def test_products_and_sums_are_rounded_by_themselves(tmp_path: Path) -> None:
     assert library.sum(factor, factor, -(1 + 2**-29)) == 0.0
 
 
-def test_flags_and_forms(cache: Path) -> None:
+def test_flags_and_forms(cache: Path):
     built = [
         build_program(program()),
         build_program(program(), ("-g",)),
@@ -197,7 +193,7 @@ def test_flags_and_forms(cache: Path) -> None:
     ]
 
 
-def test_a_loader_that_refuses_more(checkout: Path) -> None:
+def test_a_loader_that_refuses_more(checkout: Path):
     """What is in the cache doesn't make it accept what it refuses."""
     build(checkout, program())
     load = checkout / "program" / "load.py"
@@ -209,7 +205,7 @@ def test_a_loader_that_refuses_more(checkout: Path) -> None:
     assert "not any more" in caught.value.stderr
 
 
-def test_sources_that_change_while_a_process_runs(checkout: Path) -> None:
+def test_sources_that_change_while_a_process_runs(checkout: Path):
     """What it makes counts neither as what the sources before make, nor as what those now do."""
     load = checkout / "program" / "load.py"
     before = load.read_text()
@@ -244,7 +240,7 @@ print("\\n".join(str(path.relative_to(root)) for path in sources if root in path
 """  # noqa: E501
 
 
-def test_what_decides_about_the_c_text() -> None:
+def test_what_decides_about_the_c_text():
     """Are files of these folders, and one beside them, all of which are in the key."""
     output = subprocess.run(
         [sys.executable, "-c", READ],
@@ -274,7 +270,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_program(damage: Callable[[Path], object], cache: Path) -> None:
+def test_a_damaged_program(damage: Callable[[Path], object], cache: Path):
     built = build_program(program())
     damage(built)
     assert build_program(program()) == built
@@ -292,7 +288,7 @@ print(zlib.crc32(repr(read).encode()), "pcn.softswitch.program.load" in sys.modu
 """
 
 
-def test_a_kept_program_is_read_without_the_loader(checkout: Path) -> None:
+def test_a_kept_program_is_read_without_the_loader(checkout: Path):
     """Until the sources change."""
 
     def read(number: int) -> list[str]:
@@ -316,7 +312,7 @@ def kept_program() -> Program:
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], cache: Path) -> None:
+def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], cache: Path):
     first = kept_program()
     (cached,) = cache.iterdir()
     damage(cached)
@@ -325,7 +321,7 @@ def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], c
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_kept_program_is_found_again_whatever_the_umask(mask: int, cache: Path) -> None:
+def test_kept_program_is_found_again_whatever_the_umask(mask: int, cache: Path):
     with umask(mask):
         first = kept_program()
     (cached,) = cache.iterdir()
@@ -335,7 +331,7 @@ def test_kept_program_is_found_again_whatever_the_umask(mask: int, cache: Path) 
     assert cached.stat().st_ino == before.st_ino, "not written anew"
 
 
-def test_program_that_its_p4info_does_not_fit_leaves_nothing(cache: Path) -> None:
+def test_program_that_its_p4info_does_not_fit_leaves_nothing(cache: Path):
     """Or a client could fill the disk faster than the compiler does."""
     config = p4r.ForwardingPipelineConfig(p4_device_config=packed.read_bytes(PCN))
     config.p4info.tables.add().preamble.name = "none"
@@ -357,7 +353,7 @@ print(schema.p4info == config.p4info, "pcn.softswitch.p4runtime.binding" in sys.
 """
 
 
-def test_kept_schema_is_read_without_binding_its_program(checkout: Path) -> None:
+def test_kept_schema_is_read_without_binding_its_program(checkout: Path):
     """Until its p4info, its program, or the sources that decide about it are others."""
 
     def reads(number: int, name: str) -> bool:
@@ -381,7 +377,7 @@ def kept_schema() -> Schema:
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_damaged_kept_schema_is_bound_anew(damage: Callable[[Path], object], cache: Path) -> None:
+def test_damaged_kept_schema_is_bound_anew(damage: Callable[[Path], object], cache: Path):
     first = kept_schema()
     (cached,) = cache.glob("schema-*")
     damage(cached)
@@ -389,7 +385,7 @@ def test_damaged_kept_schema_is_bound_anew(damage: Callable[[Path], object], cac
     assert intact(cached)
 
 
-def test_kept_strings_are_the_fixed_ones_alone() -> None:
+def test_kept_strings_are_the_fixed_ones_alone():
     strings = Strings(8, [(b"host", 1)])
     strings.number(b"spine", "port")
     unpickled = pickle.loads(pickle.dumps(strings))
@@ -398,24 +394,24 @@ def test_kept_strings_are_the_fixed_ones_alone() -> None:
         unpickled.number(b"spine", "port", known=True)
 
 
-def test_system_without_blake2_hashes_sources_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_without_blake2_hashes_sources_too(monkeypatch):
     """As one in FIPS mode."""
 
-    def refuse(**_: object) -> None:
+    def refuse(**_: object):
         raise ValueError("_blake2 is not available in FIPS mode")
 
     monkeypatch.setattr(hashlib, "blake2b", refuse)
     assert digest([SOFTSWITCH / "serve.py"]) != digest([SOFTSWITCH / "cli.py"])
 
 
-def test_another_python_keeps_its_own_program(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_python_keeps_its_own_program(cache: Path, monkeypatch):
     first = kept_program()
     monkeypatch.setattr(sys.implementation, "cache_tag", "another-1")
     assert kept_program() == first
     assert len(list(cache.iterdir())) == 2
 
 
-def test_a_program_is_read_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_read_without_a_cache(tmp_path, monkeypatch):
     first = kept_program()
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
@@ -423,7 +419,7 @@ def test_a_program_is_read_without_a_cache(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_name(damage: Callable[[Path], object], cache: Path) -> None:
+def test_a_damaged_name(damage: Callable[[Path], object], cache: Path):
     built = build_program(program())
     (name,) = cache.glob("json-*")
     content = name.read_bytes()
@@ -436,7 +432,7 @@ def test_a_damaged_name(damage: Callable[[Path], object], cache: Path) -> None:
     assert len(list(cache.iterdir())) == 2
 
 
-def test_a_damaged_library(tmp_path: Path) -> None:
+def test_a_damaged_library(tmp_path):
     """The runtime is built so."""
     folder = tmp_path / "sources"
     folder.mkdir()
@@ -447,7 +443,7 @@ def test_a_damaged_library(tmp_path: Path) -> None:
     assert ctypes.CDLL(str(built)).answer() == 42
 
 
-def test_bad_programs_leave_nothing(cache: Path) -> None:
+def test_bad_programs_leave_nothing(cache: Path):
     """They are refused again with the same words, by the loader or the generator."""
     unsupported = Builder().header("h", [["a", 8]]).run([primitive("no_such_primitive", line=9)])
     for text, error in (
@@ -467,7 +463,7 @@ def test_bad_programs_leave_nothing(cache: Path) -> None:
 
 @pytest.mark.root
 @pytest.mark.parametrize("set_up", ["sticky", "home"])
-def test_cache_of_another_user_is_refused(set_up: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_of_another_user_is_refused(set_up: str, monkeypatch):
     """XDG_CACHE_HOME is a folder for all, where he was first; or HOME is his, as sudo may keep
     it."""
     with shared_folder() as shared:
@@ -488,9 +484,7 @@ def test_cache_of_another_user_is_refused(set_up: str, monkeypatch: pytest.Monke
 
 @pytest.mark.root
 @pytest.mark.parametrize("mask", UMASKS)
-def test_another_user_can_put_nothing_into_the_cache(
-    mask: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_user_can_put_nothing_into_the_cache(mask: int, monkeypatch):
     with shared_folder() as shared:
         monkeypatch.setenv("XDG_CACHE_HOME", str(shared / "new" / "cache"))
         with umask(mask):
@@ -508,7 +502,7 @@ def test_another_user_can_put_nothing_into_the_cache(
 
 
 @pytest.mark.root
-def test_object_of_another_user_is_built_again() -> None:
+def test_object_of_another_user_is_built_again():
     """As if one had come there when the folder was open to all; and one that all may write."""
     built = build_program(program())
     content = built.read_bytes()
@@ -520,7 +514,7 @@ def test_object_of_another_user_is_built_again() -> None:
         assert built.read_bytes() == content
 
 
-def test_cache_that_others_may_write_is_refused_with_its_way_out(cache: Path) -> None:
+def test_cache_that_others_may_write_is_refused_with_its_way_out(cache: Path):
     cache.mkdir()
     cache.chmod(0o777)
     with pytest.raises(BuildError) as refusal:
@@ -531,7 +525,7 @@ def test_cache_that_others_may_write_is_refused_with_its_way_out(cache: Path) ->
     )
 
 
-def test_cache_that_is_mounted_noexec_is_named_in_one_line(tmp_path: Path) -> None:
+def test_cache_that_is_mounted_noexec_is_named_in_one_line(tmp_path):
     program = (
         "from pathlib import Path; from pcn.softswitch.cache.objects import COMMON_FLAGS, "
         "BuildError, build, load\n"

@@ -34,7 +34,7 @@ def refused(program: Json, error: type[ProgramError] = ProgramError) -> str:
     return str(caught.value)
 
 
-def test_pcn_program() -> None:
+def test_pcn_program():
     """The names that the controller and the P4Runtime server look up."""
     program = load_program(packed.read_text(PCN))
     tables = {t.name.split(".")[-1]: t for t in program.tables}
@@ -51,7 +51,7 @@ def test_pcn_program() -> None:
     assert program.errors["PacketTooShort"] == 1
 
 
-def test_order_is_that_of_the_specs() -> None:
+def test_order_is_that_of_the_specs():
     program = load_program(json.dumps(small().json()))
     assert [t.name for t in program.tables] == ["t"]
     assert [(a.name, a.parameters[0].width) for a in program.actions] == [("set", 8)]
@@ -71,12 +71,12 @@ def test_order_is_that_of_the_specs() -> None:
         ('{"__meta__": {"version": [3, 0]}}', "version 3"),
     ],
 )
-def test_not_a_program(text: str, message: str) -> None:
+def test_not_a_program(text: str, message: str):
     with pytest.raises(ProgramError, match=message):
         load_program(text)
 
 
-def test_truncated_anywhere() -> None:
+def test_truncated_anywhere():
     """No prefix of a program is a program, and none of them surprises the loader."""
     text = json.dumps(small().json())
     for length in range(0, len(text) - 1, 97):
@@ -99,7 +99,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @settings(max_examples=120)
 @given(data=st.data())
-def test_any_damage_is_refused_or_harmless(data: st.DataObject) -> None:
+def test_any_damage_is_refused_or_harmless(data: st.DataObject):
     """One value replaced, anywhere: either a program, or a ProgramError; and then C, or
     UnsupportedProgram."""
     program = (
@@ -119,13 +119,13 @@ def test_any_damage_is_refused_or_harmless(data: st.DataObject) -> None:
         generate(load_program(json.dumps(program)))
 
 
-def test_errors_name_place_and_line() -> None:
+def test_errors_name_place_and_line():
     builder = small().run([primitive("frobnicate", value(1), line=42)])
     message = refused(builder.json(), UnsupportedProgram)
     assert message == "test.p4:42, actions[1].primitives[0]: primitive 'frobnicate'"
 
 
-def test_indirect_tables_that_cannot_run() -> None:
+def test_indirect_tables_that_cannot_run():
     program = small().json()
     ingress = program["pipelines"][0]
     table = ingress["tables"][0]
@@ -141,21 +141,21 @@ def test_indirect_tables_that_cannot_run() -> None:
     assert "entries of a table with an action profile" in refused(program, UnsupportedProgram)
 
 
-def test_dangling_names() -> None:
+def test_dangling_names():
     builder = small().run([assign(field("h", "zz"), value(1))])
     assert "header type 'h_t' has no field 'zz'" in refused(builder.json())
     builder = small().run([assign(field("nowhere", "a"), value(1))])
     assert "no header named 'nowhere'" in refused(builder.json())
 
 
-def test_conditions_are_not_values() -> None:
+def test_conditions_are_not_values():
     builder = small().run(
         [assign(field("h", "a"), op("+", op("==", value(1), value(1)), value(1)))]
     )
     assert "expected a value, found a condition" in refused(builder.json())
 
 
-def test_deep_expressions() -> None:
+def test_deep_expressions():
     deep = value(1)
     for _ in range(200):
         deep = op("+", deep, value(1))
@@ -164,7 +164,7 @@ def test_deep_expressions() -> None:
     )
 
 
-def test_wide_intermediate_results() -> None:
+def test_wide_intermediate_results():
     shift = op("==", op("<<", value(1), field("h", "b")), value(0))
     message = refused(
         small().run([assign(field("h", "a"), op("b2d", None, shift))]).json(), UnsupportedProgram
@@ -173,7 +173,7 @@ def test_wide_intermediate_results() -> None:
     assert "test.p4:7" in message
 
 
-def test_fields_of_12000_bits_are_computed() -> None:
+def test_fields_of_12000_bits_are_computed():
     """A network coding program XORs them; today's p4c stops at 2,048 bits."""
     builder = Builder().header("w", [["x", 12_000], ["y", 12_000]], metadata=True)
     builder.header("h", [["a", 8]])
@@ -182,7 +182,7 @@ def test_fields_of_12000_bits_are_computed() -> None:
     assert "#define SW_LIMBS 189" in text
 
 
-def test_refusal_without_source_names_the_action() -> None:
+def test_refusal_without_source_names_the_action():
     """Programs that p4c did not write have no source_info."""
     condition = op("b2d", None, op("==", op("<<", value(1), field("h", "b")), value(0)))
     assignment = assign(field("h", "a"), condition)
@@ -194,13 +194,13 @@ def test_refusal_without_source_names_the_action() -> None:
     )
 
 
-def test_controls_that_run_in_a_circle() -> None:
+def test_controls_that_run_in_a_circle():
     program = small().json()
     program["pipelines"][0]["tables"][0]["next_tables"] = {"set": "t"}
     assert "runs in a circle through 't'" in refused(program)
 
 
-def test_parser_that_refers_to_nothing() -> None:
+def test_parser_that_refers_to_nothing():
     builder = small()
     builder.states = [state("start", [extract("h")], "gone")]
     assert "no parse state named 'gone'" in refused(builder.json())
@@ -210,7 +210,7 @@ def test_parser_that_refers_to_nothing() -> None:
     assert "expected 1 bytes" in refused(builder.json())
 
 
-def test_strings_never_reach_the_source() -> None:
+def test_strings_never_reach_the_source():
     """Names that would end a string, a comment or an identifier."""
     evil = 'x"; system("id"); /* */ //\\ ??/'
     builder = Builder().header("h", [[evil, 8]], type_name=f"type {evil}")
@@ -231,6 +231,6 @@ def test_strings_never_reach_the_source() -> None:
         assert driver.log() == [evil]
 
 
-def test_unprintable_names() -> None:
+def test_unprintable_names():
     builder = Builder().header("h\n", [["a", 8]])
     assert "printable" in refused(builder.json())

@@ -42,7 +42,7 @@ def condition(operand: Json) -> Json:
     return assign(field("h", "a"), op("b2d", None, operand))
 
 
-def test_without_the_construct_it_can_run() -> None:
+def test_without_the_construct_it_can_run():
     for builder in (base(), unions()):
         generate(load_program(json.dumps(builder.run([assign(field("h", "a"), value(1))]).json())))
 
@@ -87,7 +87,7 @@ STATEMENTS: dict[str, tuple[Json, str]] = {
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_statements_are_refused_with_their_line(name: str) -> None:
+def test_statements_are_refused_with_their_line(name: str):
     statement, message = STATEMENTS[name]
     text = refusal(base().run([statement]).json())
     assert message in text
@@ -95,7 +95,7 @@ def test_statements_are_refused_with_their_line(name: str) -> None:
 
 
 def with_parser(*ops: Json, **parts: Any) -> Callable[[Json], None]:
-    def edit(program: Json) -> None:
+    def edit(program: Json):
         program["parsers"][0]["parse_states"] = [state("start", list(ops), **parts)]
 
     return edit
@@ -106,13 +106,13 @@ def with_part(key: str, part: Json) -> Callable[[Json], None]:
 
 
 def with_key(kind: str) -> Callable[[Json], None]:
-    def edit(program: Json) -> None:
+    def edit(program: Json):
         program["pipelines"][0]["tables"][0]["key"][0]["match_type"] = kind
 
     return edit
 
 
-def many_headers(program: Json) -> None:
+def many_headers(program: Json):
     extra = [
         {"name": f"h{n}", "id": 100 + n, "header_type": "h_t", "metadata": False}
         for n in range(HEADERS)
@@ -124,7 +124,7 @@ def calculation(algo: str = "crc16", kind: str = "field") -> Json:
     return {"name": "calc", "id": 0, "algo": algo, "input": [{"type": kind, "value": ["h", "a"]}]}
 
 
-def wide_checksum(program: Json) -> None:
+def wide_checksum(program: Json):
     program["header_types"].append({"name": "wide_t", "id": 90, "fields": [["x", 128, False]]})
     program["headers"].append(
         {"name": "wide", "id": 90, "header_type": "wide_t", "metadata": False}
@@ -224,7 +224,7 @@ PROGRAMS: dict[str, tuple[Callable[[Json], None], str]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_are_refused_by_name(name: str) -> None:
+def test_programs_are_refused_by_name(name: str):
     edit, message = PROGRAMS[name]
     program = base().json()
     edit(program)
@@ -256,7 +256,7 @@ def unions() -> Builder:
     return builder
 
 
-def test_unions_are_neither_compared_nor_converted() -> None:
+def test_unions_are_neither_compared_nor_converted():
     u, w = ({"type": "header_union", "value": name} for name in "uw")
     assert "a comparison of header unions" in refusal(
         unions().run([condition(op("==", u, u))]).json()
@@ -266,7 +266,7 @@ def test_unions_are_neither_compared_nor_converted() -> None:
     assert f"test.p4:{LINE}" in text
 
 
-def test_a_varbit_must_fit() -> None:
+def test_a_varbit_must_fit():
     builder = base().header("s", [["n", 8], ["rest", "*"]])
     builder.types[-1]["max_length"] = 10
     builder.order = ["h"]
@@ -274,7 +274,7 @@ def test_a_varbit_must_fit() -> None:
     assert "a varbit assigned to a shorter one" in refusal(builder.run([copy]).json())
 
 
-def test_value_sets() -> None:
+def test_value_sets():
     """A transition that masks one; transitions whose keys cut one differently."""
     builder = base()
     builder.extra["parse_vsets"] = [

@@ -46,7 +46,7 @@ def to_port_2() -> Builder:
     return builder.run([assign(field(STD, "egress_spec"), value(2))])
 
 
-def test_truncate_keeps_the_fewest_bytes_of_all_calls() -> None:
+def test_truncate_keeps_the_fewest_bytes_of_all_calls():
     """0 among them, in ingress and in egress, as simple_switch does."""
     builder = to_port_2()
     builder.run([primitive("truncate", field("h", name)) for name in "ab"])
@@ -61,14 +61,14 @@ def test_truncate_keeps_the_fewest_bytes_of_all_calls() -> None:
         @example([60, 0, 255])
         @example([0, 60, 255])
         @example([60, 80, 0])
-        def check(lengths: list[int]) -> None:
+        def check(lengths: list[int]):
             frame = bytes(lengths).ljust(LENGTH, b"x")
             assert sent(native, frame) == [(2, frame[: min(lengths)])]
 
         check()
 
 
-def test_clone_preserves_the_field_list_with_id_0() -> None:
+def test_clone_preserves_the_field_list_with_id_0():
     """A list that the program has is a list; where it has none of that id, nothing is kept."""
     for lists, preserved in (
         ([{"name": "keep", "id": 0, "elements": [field("meta", "m")]}], 7),
@@ -87,7 +87,7 @@ def test_clone_preserves_the_field_list_with_id_0() -> None:
             ]
 
 
-def test_failed_assert_is_a_warning_of_the_switch() -> None:
+def test_failed_assert_is_a_warning_of_the_switch():
     builder = to_port_2().run([primitive("assert", {"type": "bool", "value": False}, line=12)])
     with switch(builder) as native:
         assert [len(sent(native, bytes(20))) for _ in range(3)] == [1, 1, 1]
@@ -97,7 +97,7 @@ def test_failed_assert_is_a_warning_of_the_switch() -> None:
         assert native.next_event(0) is None
 
 
-def test_hash_of_size_0_gives_the_base() -> None:
+def test_hash_of_size_0_gives_the_base():
     """As in v1model.p4."""
     builder = to_port_2()
     builder.extra["calculations"] = [

@@ -35,7 +35,7 @@ def builder() -> Builder:
 FRAME = bytes.fromhex("0102030405060708")
 
 
-def test_valid_and_invalid_headers() -> None:
+def test_valid_and_invalid_headers():
     """setValid clears the fields and counts the bytes; on a valid header it does nothing."""
     b = builder().run([primitive("add_header", header("g")), primitive("add_header", header("h"))])
     b.run([assign(field("g", "a"), value(0xFF)), primitive("remove_header", header("h"))], "egress")
@@ -49,7 +49,7 @@ def test_valid_and_invalid_headers() -> None:
         assert d.get("ingress_length") == 9
 
 
-def test_copy_of_an_invalid_header_keeps_fields() -> None:
+def test_copy_of_an_invalid_header_keeps_fields():
     b = builder().run([primitive("assign_header", header("h"), header("g"))])
     b.run([assign(field("meta", "m"), field("h", "a")), primitive("add_header", header("g"))])
     b.run([assign(field("g", "a"), field("meta", "m"))])
@@ -57,7 +57,7 @@ def test_copy_of_an_invalid_header_keeps_fields() -> None:
         assert d.run(FRAME) == b"\x01" + bytes(7)
 
 
-def test_metadata_is_copied_whole() -> None:
+def test_metadata_is_copied_whole():
     """Standard metadata too, as p4c does for log_msg; another type's isn't."""
     b = builder().header("copy", [], type_name="standard_metadata_t", metadata=True)
     b.run([
@@ -74,7 +74,7 @@ def test_metadata_is_copied_whole() -> None:
         load_program(json.dumps(b.json()))
 
 
-def test_header_comparison() -> None:
+def test_header_comparison():
     equal = op("b2d", None, op("==", header("h"), header("g")))
     b = builder().run(
         [assign(field("meta", "m"), equal), primitive("assign_header", header("g"), header("h"))]
@@ -84,7 +84,7 @@ def test_header_comparison() -> None:
         assert d.run(FRAME)[8:].hex() == "0100010405060708"
 
 
-def test_mark_to_drop() -> None:
+def test_mark_to_drop():
     b = builder().run(
         [assign(field("standard_metadata", "mcast_grp"), value(7)), primitive("mark_to_drop", STD)]
     )
@@ -100,7 +100,7 @@ def copied(name: str, fields: list[str], *, back: bool) -> list[Json]:
 
 
 @pytest.mark.parametrize("control", ["ingress", "egress"])
-def test_mark_to_drop_marks_the_copy_it_is_given(control: str) -> None:
+def test_mark_to_drop_marks_the_copy_it_is_given(control: str):
     """What p4c makes of `action my_drop(inout standard_metadata_t s) { mark_to_drop(s); }`: copy
     in, mark, copy out."""
     fields = [name for name, _ in STANDARD_METADATA]
@@ -117,7 +117,7 @@ def test_mark_to_drop_marks_the_copy_it_is_given(control: str) -> None:
         assert (d.get("std.egress_spec"), d.get("std.mcast_grp")) == (511, 0)
 
 
-def test_mark_to_drop_leaves_standard_metadata_alone_where_a_copy_stays_one() -> None:
+def test_mark_to_drop_leaves_standard_metadata_alone_where_a_copy_stays_one():
     """An `in` parameter that an action marks for itself: nothing is copied back, the packet goes
     on."""
     b = builder().header("s", [], metadata=True, type_name="standard_metadata_t")
@@ -133,7 +133,7 @@ def test_mark_to_drop_leaves_standard_metadata_alone_where_a_copy_stays_one() ->
         assert d.get("std.egress_spec") == 3
 
 
-def test_drop_of_p4_14_takes_no_parameter() -> None:
+def test_drop_of_p4_14_takes_no_parameter():
     b = builder().run(
         [assign(field("standard_metadata", "mcast_grp"), value(7)), primitive("drop")]
     )
@@ -145,13 +145,13 @@ def test_drop_of_p4_14_takes_no_parameter() -> None:
 @pytest.mark.parametrize(
     "parameters", [[], [STD, STD], [header("h")], [header("meta")], [field("h", "a")]]
 )
-def test_mark_to_drop_of_something_else_is_refused(parameters: list[Json]) -> None:
+def test_mark_to_drop_of_something_else_is_refused(parameters: list[Json]):
     with pytest.raises(ProgramError):
         load_program(json.dumps(builder().run([primitive("mark_to_drop", *parameters)]).json()))
 
 
 @pytest.mark.parametrize("width", [1, 12, 32, 64, 100, 128, 200])
-def test_registers(width: int) -> None:
+def test_registers(width: int):
     """Read, add in the register's own width, write; indices out of range do nothing."""
     array = named("register_array", f"r{width}")
     index = op("&", field("h", "a"), value(255))
@@ -171,7 +171,7 @@ def test_registers(width: int) -> None:
         assert [d.register(f"r{width}", i) for i in (0, 2, 3)] == [0, 0, 0]
 
 
-def test_signed_values_from_registers_are_not_negative_in_bmv2() -> None:
+def test_signed_values_from_registers_are_not_negative_in_bmv2():
     """A register cell is unsigned, and a signed field keeps up to 2^width - 1 of what is stored in
     it."""
     b = builder().run([
@@ -186,7 +186,7 @@ def test_signed_values_from_registers_are_not_negative_in_bmv2() -> None:
         assert d.run(FRAME)[:3].hex() == "00002c"
 
 
-def test_counters() -> None:
+def test_counters():
     b = builder().run([primitive("count", named("counter_array", "c"), field("h", "a"))])
     with Driver(b.json()) as d:
         d.ingress(FRAME + bytes(92))
@@ -195,7 +195,7 @@ def test_counters() -> None:
         assert d.counter("c", 1) == (2, 108)
 
 
-def test_requests() -> None:
+def test_requests():
     b = builder()
     b.extra["learn_lists"] = [
         {"name": "d", "id": 3, "elements": [field("h", "a"), field("h", "c"), field("meta", "n")]}
@@ -227,7 +227,7 @@ def test_requests() -> None:
         assert d.deparse()[:3].hex() == "000009"  # m was kept, i was not
 
 
-def test_exit_ends_the_control_but_not_the_action() -> None:
+def test_exit_ends_the_control_but_not_the_action():
     b = builder().run([primitive("exit"), assign(field("h", "a"), value(1))])
     b.run([assign(field("h", "b"), value(1))])
     b.run([assign(field("h", "c"), value(1))], "egress")
@@ -235,7 +235,7 @@ def test_exit_ends_the_control_but_not_the_action() -> None:
         assert d.run(FRAME).hex() == "0102030000000001"
 
 
-def test_jumps() -> None:
+def test_jumps():
     """A loop: c counts while b goes down; and one that would never end."""
     not_zero = op("b2d", None, op("!=", field("h", "b"), value(0)))
     b = builder().run([
@@ -250,7 +250,7 @@ def test_jumps() -> None:
         assert d.run(FRAME) == FRAME
 
 
-def test_messages() -> None:
+def test_messages():
     vector = {
         "type": "parameters_vector",
         "value": [field("h", "a"), op("-", None, field("h", "c"))],
@@ -271,7 +271,7 @@ def test_messages() -> None:
         ]
 
 
-def test_failed_assert_warns_once_a_second_and_counts_the_others() -> None:
+def test_failed_assert_warns_once_a_second_and_counts_the_others():
     """Each assert by itself, the parser's as well; nothing while they hold."""
     b = builder().run([
         primitive("assert", op("==", field("h", "a"), value(2)), line=31),
@@ -297,7 +297,7 @@ def test_failed_assert_warns_once_a_second_and_counts_the_others() -> None:
         ]
 
 
-def test_random_stays_inside() -> None:
+def test_random_stays_inside():
     b = builder().run([primitive("modify_field_rng_uniform", field("h", "a"), value(3), value(5)),
                        primitive("modify_field_rng_uniform", field("h", "b"), value(5),
                        value(3))])  # fmt: skip

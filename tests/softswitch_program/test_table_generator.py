@@ -41,7 +41,7 @@ def entry(match_key: list[Json], n: int, priority: int = 1) -> Json:
     return {"match_key": match_key, "action_entry": call, "priority": priority}
 
 
-def test_keys_of_every_width() -> None:
+def test_keys_of_every_width():
     """Big endian, whole bytes each, in order."""
     keys = [key(n, "exact") for n in ("x", "y", "w", "v")]
     b = builder()
@@ -54,7 +54,7 @@ def test_keys_of_every_width() -> None:
         assert d.run(frame(0, 0xA, 0xBCD, w, v + 1))[0] == 0xEE
 
 
-def test_key_with_a_constant_mask() -> None:
+def test_key_with_a_constant_mask():
     b = builder()
     b.table(
         "t",
@@ -68,7 +68,7 @@ def test_key_with_a_constant_mask() -> None:
         assert d.run(frame(y=0xF6F, w=0xAB << 100))[0] == 0xEE
 
 
-def test_wide_parameters() -> None:
+def test_wide_parameters():
     b = builder()
     b.table("t", actions=[2], default=None, key=[key("x", "exact")])
     with Driver(b.json()) as d:
@@ -99,7 +99,7 @@ CONST = {
 
 
 @pytest.mark.parametrize("match", sorted(CONST))
-def test_const_entries(match: str) -> None:
+def test_const_entries(match: str):
     """The lower priority wins; outputs are the entry's number."""
     b = builder()
     b.table("t", actions=[0, 1], default=1, key=[key("y", match)], entries=CONST[match])
@@ -121,14 +121,14 @@ def branching(next_tables: Json) -> Builder:
     return b
 
 
-def test_after_hit_or_miss() -> None:
+def test_after_hit_or_miss():
     with Driver(branching({"__HIT__": "two", "__MISS__": "one"}).json()) as d:
         d.add("t", b"\x01", "hit", [1])
         assert d.run(frame(x=1))[0] == 0x31
         assert d.run(frame(x=2))[0] == (0xEE + 0x10) & 0xFF
 
 
-def test_after_an_action() -> None:
+def test_after_an_action():
     """The default action decides as an entry's would."""
     with Driver(branching({"hit": "two", "miss": None}).json()) as d:
         d.add("t", b"\x01", "hit", [1])
@@ -136,7 +136,7 @@ def test_after_an_action() -> None:
         assert [d.run(frame(x=x))[0] for x in (1, 2, 3)] == [0x31, 0xEE, 0xEE]
 
 
-def test_conditions() -> None:
+def test_conditions():
     b = builder()
     b.action("set", [assign(field("h", "out"), value(1))])
     b.table("t", actions=[3])
@@ -149,7 +149,7 @@ def test_conditions() -> None:
         assert outputs == [1, 0, 1]
 
 
-def test_direct_counter_counts_hits() -> None:
+def test_direct_counter_counts_hits():
     b = builder()
     b.table(
         "t",
@@ -167,7 +167,7 @@ def test_direct_counter_counts_hits() -> None:
         assert (entry.packets, entry.bytes) == (2, 2 * len(frame()))
 
 
-def test_exit_from_a_table() -> None:
+def test_exit_from_a_table():
     b = builder()
     leave = b.action("leave", [primitive("exit")])
     b.table("t", actions=[leave, 1], default=1, key=[key("x", "exact")])

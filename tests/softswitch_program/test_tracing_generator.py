@@ -47,7 +47,7 @@ def switch(
         read()
 
 
-def test_decoder_names_every_kind_of_step() -> None:
+def test_decoder_names_every_kind_of_step():
     text = (CSRC / "pipeline.h").read_text()
     numbers = {
         name.lower(): int(number) for name, number in re.findall(r"SW_TRACE_(\w+) = (\d+),", text)
@@ -61,7 +61,7 @@ def test_decoder_names_every_kind_of_step() -> None:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("inplace", [False, True])
-def test_untraced_program_has_nothing_of_a_trace(path: Path, inplace: bool) -> None:
+def test_untraced_program_has_nothing_of_a_trace(path: Path, inplace: bool):
     program = load_program(packed.read_text(path))
     assert "trace" not in generate(program, inplace=inplace).lower().replace("retrace", "")
     assert "sw_trace(" in generate(program, inplace=inplace, traced=True)
@@ -80,7 +80,7 @@ _HEADERS = st.sampled_from(
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_traced_program_does_what_the_untraced_does(path: Path) -> None:
+def test_traced_program_does_what_the_untraced_does(path: Path):
     steps: list[Step] = []
 
     @given(
@@ -88,7 +88,7 @@ def test_traced_program_does_what_the_untraced_does(path: Path) -> None:
             st.builds(bytes.__add__, _HEADERS, st.binary(max_size=120)), min_size=1, max_size=4
         )
     )
-    def same(frames: list[bytes]) -> None:
+    def same(frames: list[bytes]):
         steps.clear()
         left = []
         for native in (untraced, traced):
@@ -113,7 +113,7 @@ def test_traced_program_does_what_the_untraced_does(path: Path) -> None:
         same()
 
 
-def test_steps_without_room_are_lost_and_counted() -> None:
+def test_steps_without_room_are_lost_and_counted():
     steps: list[Step] = []
     with switch(PROGRAMS[0], steps, most_bytes=300) as (native, _):
         native.inject(1, bytes(60))
@@ -123,7 +123,7 @@ def test_steps_without_room_are_lost_and_counted() -> None:
         assert native.take_trace(0) == (b"", 0)
 
 
-def test_steps_are_all_there_where_the_mover_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_are_all_there_where_the_mover_reads(monkeypatch):
     """More than the buffer takes at once."""
     monkeypatch.setattr(tracer, "MOST_BYTES", 1 << 17)
     steps: list[Step] = []

@@ -25,6 +25,6 @@ def make_links() -> Iterator[Callable[..., list[Link]]]:
 
 
 @pytest.fixture(params=[False, True], ids=["queues", "engine"])
-def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def both_ways(request, monkeypatch):
     """Live switches of the test have their own queues; an engine moves their packets."""
     monkeypatch.setattr(runtime, "BY_ENGINE", request.param)

@@ -22,7 +22,7 @@ class KernelHost:
     """One end of a veth pair in a separate namespace, IPv4 and IPv6; `near` is the switch's end.
     A context manager; all of it is gone on exit."""
 
-    def __init__(self, number: int, mtu: int = 1500) -> None:
+    def __init__(self, number: int, mtu: int = 1500):
         self.number = number
         self.near, self._far = (f"kh{os.getpid()}{end}{number}" for end in "nf")
         self._holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
@@ -32,7 +32,7 @@ class KernelHost:
             self.__exit__()
             raise
 
-    def _set_up(self, mtu: int) -> None:
+    def _set_up(self, mtu: int):
         while Path(f"/proc/{self._holder.pid}/ns/net").samefile("/proc/self/ns/net"):
             assert self._holder.poll() is None
         run(
@@ -48,7 +48,7 @@ class KernelHost:
         self.run("ip", "link", "set", "eth0", "up")
         self._address("eth0", tagged=False)
 
-    def add_vlan(self) -> None:
+    def add_vlan(self):
         """The host's addresses in the VLAN."""
         self.run(
             "ip", "link", "add", "link", "eth0", "name", "tagged", "up", "type", "vlan", "id",
@@ -74,7 +74,7 @@ class KernelHost:
         """TCP, bound to the host's address in the tunnel."""
         return self._bound(socket.AF_INET, socket.SOCK_STREAM, f"10.9.9.{self.number}")
 
-    def _address(self, device: str, *, tagged: bool) -> None:
+    def _address(self, device: str, *, tagged: bool):
         self.run("ip", "address", "add", f"{self.address(4, tagged)}/24", "dev", device)
         self.run("ip", "address", "add", f"{self.address(6, tagged)}/64", "dev", device, "nodad")
 
@@ -115,7 +115,7 @@ class KernelHost:
     def __enter__(self) -> KernelHost:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         subprocess.run(["ip", "link", "delete", self.near], check=False, capture_output=True)
         self._holder.kill()
         self._holder.wait()

@@ -18,7 +18,7 @@ class Link:
     """A veth pair: `near` is for the switch, the far end is a raw socket of the test. Removed on
     exit."""
 
-    def __init__(self, mtu: int = 1500) -> None:
+    def __init__(self, mtu: int = 1500):
         number = next(_numbers)
         self.near, self.far = f"sr{os.getpid()}n{number}", f"sr{os.getpid()}f{number}"
         _ip("link", "add", self.near, "type", "veth", "peer", "name", self.far)
@@ -41,18 +41,18 @@ class Link:
     def __enter__(self) -> Link:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self.socket.close()
         self.remove()
 
-    def remove(self) -> None:
+    def remove(self):
         subprocess.run(["ip", "link", "del", self.near], check=False, capture_output=True)
 
-    def set_mtu(self, mtu: int) -> None:
+    def set_mtu(self, mtu: int):
         for name in (self.near, self.far):
             _ip("link", "set", name, "mtu", str(mtu))
 
-    def send(self, *frames: bytes) -> None:
+    def send(self, *frames: bytes):
         for frame in frames:
             self.socket.send(frame)
 
@@ -78,7 +78,7 @@ class Link:
         return self.receive(1, for_s) == []
 
 
-def _ip(*args: str) -> None:
+def _ip(*args: str):
     done = subprocess.run(["ip", *args], check=False, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"ip {' '.join(args)}: {done.stderr.strip()}")

@@ -84,7 +84,7 @@ def build(name: str) -> Path:
 class SwitchError(Exception):
     """A call failed: the negative errno and the line that the switch wrote."""
 
-    def __init__(self, code: int, text: str) -> None:
+    def __init__(self, code: int, text: str):
         super().__init__(f"{text} ({code})")
         self.code, self.text = code, text
 
@@ -110,7 +110,7 @@ class Switch:
         manual: bool = False,
         by_engine: bool | None = None,
         parts: Sequence[Part] = (),
-    ) -> None:
+    ):
         """`parts`: of its engine, beside its own."""
         self.lib = library()
         error = ctypes.create_string_buffer(256)
@@ -131,10 +131,10 @@ class Switch:
     def __enter__(self) -> Switch:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self.close()
 
-    def close(self) -> None:
+    def close(self):
         """Stops the switch and frees it."""
         self.lib.sw_destroy(self.handle)
 
@@ -146,11 +146,11 @@ class Switch:
             raise SwitchError(status, error.value.decode())
         return status
 
-    def load(self, program: str) -> None:
+    def load(self, program: str):
         """Loads programs/<program>.c."""
         self.call("sw_load", c_char_p(str(build(program)).encode()), None, c_uint32(0))
 
-    def port_add(self, port: int, interface: str | None = None) -> None:
+    def port_add(self, port: int, interface: str | None = None):
         name = None if interface is None else c_char_p(interface.encode())
         self.call("sw_port_add", c_uint16(port), name, c_uint32(2000))
 
@@ -164,14 +164,14 @@ class Switch:
             self.lib.sw_advance(self.handle, c_uint64(until_ns), c_uint16(port), c_uint64(frames))
         )
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, seconds: float):
         """Moves the manual clock."""
         until = self.now_ns + round(seconds * 1e9)
         while (status := self.step(until)) != 0:
             if status < 0:
                 raise SwitchError(status, "")
 
-    def inject(self, port: int, *frames: bytes) -> None:
+    def inject(self, port: int, *frames: bytes):
         """Into a port without interface."""
         for frame in frames:
             self.call("sw_inject", c_uint16(port), frame, c_uint32(len(frame)))
@@ -183,7 +183,7 @@ class Switch:
             departures.append(Departure(event.id, event.now_ns, data.raw[: event.length]))
         return departures
 
-    def shape(self, port: int, rate_bps: float = 0, delay_s: float = 0, depth: int = 0) -> None:
+    def shape(self, port: int, rate_bps: float = 0, delay_s: float = 0, depth: int = 0):
         self.call(
             "sw_port_shape", c_uint16(port), c_uint64(int(rate_bps)), c_uint64(round(delay_s * 1e9))
         )
@@ -209,12 +209,10 @@ class Switch:
             args, c_uint32(count),
         )  # fmt: skip
 
-    def table_delete(self, handle: int, table: int = 0) -> None:
+    def table_delete(self, handle: int, table: int = 0):
         self.call("sw_table_delete", c_uint32(table), c_uint32(handle))
 
-    def group(
-        self, kind: str, number: int, replicas: list[tuple[int, int]], truncate: int = 0
-    ) -> None:
+    def group(self, kind: str, number: int, replicas: list[tuple[int, int]], truncate: int = 0):
         """kind: clone_session or multicast_group."""
         array = (Replica * max(1, len(replicas)))(*[Replica(*replica) for replica in replicas])
         more = (c_uint32(truncate),) if kind == "clone_session" else ()
@@ -225,7 +223,7 @@ class Switch:
         assert self.lib.sw_counter_read(self.handle, counter, index, 1, byref(cell)) == 0
         return cell
 
-    def write_register(self, register: int, value: int, index: int = 0) -> None:
+    def write_register(self, register: int, value: int, index: int = 0):
         cell = (c_uint64 * 1)(value)
         assert self.lib.sw_register_write(self.handle, register, index, 1, cell) == 0
 

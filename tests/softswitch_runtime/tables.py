@@ -25,7 +25,7 @@ def words(call: Call) -> tuple[c_uint32, ctypes.Array[c_uint64], c_uint32]:
 class Table:
     """A table of programs/tables.c."""
 
-    def __init__(self, number: int, flags: int) -> None:
+    def __init__(self, number: int, flags: int):
         self.lib = library()
         self.program = ctypes.CDLL(str(build("tables")))
         self.program.table_make.restype = ctypes.c_void_p

@@ -12,14 +12,14 @@ from bench.switch.wires import build_blast, wires
 PCN = Path(__file__).parents[2] / "p4src/compiled/pcn.json"
 
 
-def test_without_interfaces(tmp_path: Path) -> None:
+def test_without_interfaces(tmp_path):
     core = Core(tmp_path)
     assert core.pipeline(PCN, 1000) > 0
     assert all(core.lookup(kind, 1000) > 0 for kind in (EXACT, LPM, TERNARY))
 
 
 @pytest.mark.root
-def test_through_the_copy_loop(tmp_path: Path) -> None:
+def test_through_the_copy_loop(tmp_path):
     blast = build_blast(tmp_path)
     with wires() as through, copy_loop(blast, through):
         bench = Bench(blast, through, seconds=0.1, runs=1, lost_s=60)

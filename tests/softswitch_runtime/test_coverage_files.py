@@ -74,12 +74,12 @@ PROGRAM = Covered("x.p4", "0" * 64, POINTS)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path) -> Path:
     (tmp_path / "x.p4").write_text(SOURCE)
     return tmp_path
 
 
-def test_lines_of_the_parser_are_those_of_the_source(folder: Path) -> None:
+def test_lines_of_the_parser_are_those_of_the_source(folder: Path):
     """A state, its statements and its cases by what they go to; what #ifdef hides isn't counted."""
     (file,) = by_file([PROGRAM], SourceFiles([folder])).values()
     assert file.name == "x.p4"
@@ -102,12 +102,12 @@ def test_lines_of_the_parser_are_those_of_the_source(folder: Path) -> None:
     ]
 
 
-def test_without_the_source_lines_are_those_of_the_json(tmp_path: Path) -> None:
+def test_without_the_source_lines_are_those_of_the_json(tmp_path):
     (file,) = by_file([PROGRAM], SourceFiles([tmp_path])).values()
     assert file.lines == {22: 0, 24: 4}
 
 
-def test_folder_gets_a_file_of_each_kind(folder: Path) -> None:
+def test_folder_gets_a_file_of_each_kind(folder: Path):
     write(folder / "out", [PROGRAM, PROGRAM], [folder])
     assert {path.name for path in (folder / "out").iterdir()} == set(NAMES.values())
     (both,) = read(folder / "out")
@@ -122,7 +122,7 @@ def test_folder_gets_a_file_of_each_kind(folder: Path) -> None:
     assert not re.search(r'(src|href)="(?!#|data:)', page), "one file"
 
 
-def test_tracefile_has_lines_and_functions_with_their_sums(folder: Path) -> None:
+def test_tracefile_has_lines_and_functions_with_their_sums(folder: Path):
     write(folder / "a.info", [PROGRAM], [folder])
     text = (folder / "a.info").read_text()
     assert f"SF:{folder / 'x.p4'}\n" in text
@@ -163,8 +163,8 @@ NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampl
     name=NAME,
 )
 def test_any_names_are_read_back_and_break_no_report(
-    tmp_path_factory: pytest.TempPathFactory, points: Sequence[Point], name: str
-) -> None:
+    tmp_path_factory, points: Sequence[Point], name: str
+):
     out = tmp_path_factory.mktemp("names")
     covered = Covered(name, "0", tuple(points))
     write(out, [covered])
@@ -179,12 +179,12 @@ def test_any_names_are_read_back_and_break_no_report(
 
 
 class Tags(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.found: set[str] = set()
         self.handlers: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]):
         self.found.add(tag)
         self.handlers += [name for name, _ in attrs if name.startswith("on")]
 
@@ -206,20 +206,20 @@ def one_program(points: str) -> str:
         "[" * 100_000, "\xff",
     ],
 )  # fmt: skip
-def test_what_is_no_counts_is_refused_in_a_line(tmp_path: Path, content: str) -> None:
+def test_what_is_no_counts_is_refused_in_a_line(tmp_path, content: str):
     path = tmp_path / "counts.json"
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(CoverageError, match=f"^{re.escape(str(path))}: no .*$"):
         read(path)
 
 
-def test_runs_of_other_points_are_refused() -> None:
+def test_runs_of_other_points_are_refused():
     other_points = Covered(PROGRAM.program, PROGRAM.digest, POINTS[1:])
     with pytest.raises(CoverageError, match=r"^x.p4 has other points .*: run them"):
         merge([PROGRAM, other_points])
 
 
-def test_places_that_no_report_can_have_are_named_before_the_run(tmp_path: Path) -> None:
+def test_places_that_no_report_can_have_are_named_before_the_run(tmp_path):
     for place, message in (
         ("a.txt", "a file of coverage ends in .json, .info, .xml, .html; a folder gets all"),
         ("none/a.info", "make the folder first"),
@@ -233,7 +233,7 @@ def test_places_that_no_report_can_have_are_named_before_the_run(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["secret", "secret.json", "secret\0.p4", "pipe.p4"])
-def test_only_sources_of_p4_are_read(tmp_path: Path, name: str) -> None:
+def test_only_sources_of_p4_are_read(tmp_path, name: str):
     """A program's JSON names them, which a client may have sent."""
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "secret.json").write_text("secret")
@@ -252,7 +252,7 @@ def test_only_sources_of_p4_are_read(tmp_path: Path, name: str) -> None:
     ],
     ids=["quotes", "comments", "states", "statements", "includes"],
 )
-def test_time_to_read_a_source_grows_with_it(tmp_path: Path, text: str) -> None:
+def test_time_to_read_a_source_grows_with_it(tmp_path, text: str):
     """Seconds; with its square it would be hours, beyond the test's limit."""
     (tmp_path / "x.p4").write_text(text)
     sources = SourceFiles([tmp_path])
@@ -260,7 +260,7 @@ def test_time_to_read_a_source_grows_with_it(tmp_path: Path, text: str) -> None:
     assert len(sources.states("x.p4")) == text.startswith("state")
 
 
-def test_time_of_reports_grows_with_the_counts(folder: Path) -> None:
+def test_time_of_reports_grows_with_the_counts(folder: Path):
     (folder / "y.p4").write_text("state a { transition select(x) { 1: b; } }")
     points = [Point("state", "a", "", "", 0, 1)]
     points += [Point("transition", "a", f"{number} -> b", "", 0, 1) for number in range(50_000)]
@@ -274,14 +274,14 @@ def test_time_of_reports_grows_with_the_counts(folder: Path) -> None:
     assert "\nFNF:50001\n" in (folder / "out" / "coverage.info").read_text()
 
 
-def test_counts_of_too_many_bytes_are_refused(tmp_path: Path) -> None:
+def test_counts_of_too_many_bytes_are_refused(tmp_path):
     with (tmp_path / "a.json").open("wb") as file:
         file.truncate(MOST_BYTES + 1)
     with pytest.raises(CoverageError, match="it has more than 67,108,864 bytes"):
         read(tmp_path / "a.json")
 
 
-def test_counts_are_lines_of_json(folder: Path) -> None:
+def test_counts_are_lines_of_json(folder: Path):
     write(folder / "a.json", [PROGRAM])
     parsed = json.loads((folder / "a.json").read_text())
     assert parsed["point"] == [*Point._fields]

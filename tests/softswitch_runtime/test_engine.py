@@ -44,7 +44,7 @@ def held(switch: Switch) -> Iterator[None]:
         library().sw_unlock(switch.handle)
 
 
-def ports(switch: Switch, links: Sequence[Link]) -> None:
+def ports(switch: Switch, links: Sequence[Link]):
     """Ports from 1 on; what comes in leaves by the last one, which has a rate."""
     for port, link in enumerate(links, 1):
         switch.port_add(port, link.near)
@@ -109,7 +109,7 @@ def _taken(engine: ctypes.CDLL) -> type[ctypes.Structure]:
 @pytest.mark.parametrize("weights", [(0, 0, 0, 3, 1, 0, 0, 0), (0, 0, 0, 1, 5, 0, 0, 0), None])
 def test_weights_of_classes_have_virtual_time_s_order(
     make_links: Links, weights: tuple[int, ...] | None
-) -> None:
+):
     frames = [frame(length=LENGTH, priority=3 + i % 2, mark=i) for i in range(60)]
     a, b = make_links(2)
     with Switch(by_engine=True) as switch:
@@ -126,7 +126,7 @@ def test_weights_of_classes_have_virtual_time_s_order(
 
 
 @pytest.mark.root
-def test_round_robin_has_virtual_time_s_order(make_links: Links) -> None:
+def test_round_robin_has_virtual_time_s_order(make_links: Links):
     by_port = [[frame(length=LENGTH, mark=100 * port + i) for i in range(20)] for port in (0, 1)]
     a, b, c = make_links(3)
     with Switch(None, by_engine=True) as switch:
@@ -153,7 +153,7 @@ def test_round_robin_has_virtual_time_s_order(make_links: Links) -> None:
 
 @pytest.mark.root
 @pytest.mark.parametrize("name", ["fair", "stochastic", "srpt", "pias"])
-def test_scheduler_of_one_file_has_virtual_time_s_order(make_links: Links, name: str) -> None:
+def test_scheduler_of_one_file_has_virtual_time_s_order(make_links: Links, name: str):
     """Three flows, by their addresses, of which the first sends the most. No frame reports what is
     left, so that all are equal to srpt."""
     part = native.Part(SCHEDULERS / f"{name}.c", schedulers=(name,))
@@ -210,7 +210,7 @@ def test_sender_can_t_choose_the_chains_of_flows(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-def test_packets_without_end_leave_other_ports_alone(make_links: Links) -> None:
+def test_packets_without_end_leave_other_ports_alone(make_links: Links):
     """Packets of a port recirculate without end, others are resubmitted and lost; the next port
     forwards on."""
     a, b, c = make_links(3)
@@ -229,7 +229,7 @@ def test_packets_without_end_leave_other_ports_alone(make_links: Links) -> None:
 
 
 @pytest.mark.root
-def test_frames_of_any_bytes_end_nothing(make_links: Links) -> None:
+def test_frames_of_any_bytes_end_nothing(make_links: Links):
     a, b = make_links(2, 9202)
     with Switch(by_engine=True) as switch:
         switch.port_add(1, a.near)
@@ -255,7 +255,7 @@ def test_frame_of_which_a_program_leaves_nothing_is_dropped() -> None:
 
 
 @pytest.mark.root
-def test_frame_longer_than_any_before_finds_room(make_links: Links) -> None:
+def test_frame_longer_than_any_before_finds_room(make_links: Links):
     """By the MTU that the interface had, there is room for 1,664 bytes."""
     a, b = make_links(2, 1500)
     with Switch(by_engine=True) as switch:
@@ -282,12 +282,12 @@ def test_frame_longer_than_any_before_finds_room(make_links: Links) -> None:
         (["--engine", "--weights", "1=3:1", "--weights", "1=4:1"], "given twice for port 1"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(words: list[str], why: str) -> None:
+def test_options_that_make_no_sense_are_refused(words: list[str], why: str):
     with pytest.raises(OptionError, match=why):
         parse(["--no-p4", *words])
 
 
-def test_options_of_the_engine_are_read() -> None:
+def test_options_of_the_engine_are_read():
     options = parse(["--no-p4", "--engine", "--weights", "2=3:3,4:1"])
     assert options.engine
     assert options.weights == {2: (0, 0, 0, 3, 1, 0, 0, 0)}
@@ -305,7 +305,7 @@ def test_options_of_the_engine_are_read() -> None:
         ),
     ],
 )
-def test_command_reports_what_it_lacks(module: str, words: list[str], why: str) -> None:
+def test_command_reports_what_it_lacks(module: str, words: list[str], why: str):
     command = [sys.executable, "-m", module, "--no-p4", "--engine", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert why in done.stderr

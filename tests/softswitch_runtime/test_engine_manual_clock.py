@@ -108,7 +108,7 @@ def played(
         return sorted(switch.departed(), key=lambda left: (left.at_ns, left.port)), counts
 
 
-def _set_interval(switch: Switch, port: int, queue: int, interval_ns: int) -> None:
+def _set_interval(switch: Switch, port: int, queue: int, interval_ns: int):
     switch.call(
         "sw_queue_set", c_int32(port), c_int32(queue), c_uint64(2**64 - 1), c_uint64(interval_ns)
     )
@@ -123,14 +123,14 @@ def _set_interval(switch: Switch, port: int, queue: int, interval_ns: int) -> No
 @settings(deadline=None, max_examples=400)
 def test_frames_leave_the_engine_as_they_leave_queues(
     rates: tuple[int, ...], reentry_ns: int, steps: list[Step], interval_ns: int
-) -> None:
+):
     """Re-entry after 1,000 ns ends at moments at which a line is free, too, and a rate may be taken
     away while packets wait."""
     departures, counts = played(True, rates, reentry_ns, steps, interval_ns=interval_ns)
     assert (departures, counts) == played(False, rates, reentry_ns, steps, interval_ns=interval_ns)
 
 
-def test_engine_goes_on_after_208_days() -> None:
+def test_engine_goes_on_after_208_days():
     steps: list[Step] = [
         ("frame", 1, FORWARD, 0, 1000, 3),
         ("advance", 4 * MS, 0, 0, 0, 0),

@@ -12,7 +12,7 @@ MS = 1_000_000
 AT, OUT, CPU = 200, 2, 255
 
 
-def generate(switch: Switch, period_ns: int, *packet_ids: int, port: int = AT) -> None:
+def generate(switch: Switch, period_ns: int, *packet_ids: int, port: int = AT):
     ids = (ctypes.c_uint16 * len(packet_ids))(*packet_ids)
     switch.call(
         "sw_generate",
@@ -43,7 +43,7 @@ def seen(departures: Sequence[Departure]) -> list[tuple[int, int]]:
     ]
 
 
-def test_a_batch_each_period_to_the_nanosecond() -> None:
+def test_a_batch_each_period_to_the_nanosecond():
     with generating(3 * MS + 1, 11, 65535, 0) as switch:
         switch.advance(0.003)
         assert switch.departed() == []
@@ -53,7 +53,7 @@ def test_a_batch_each_period_to_the_nanosecond() -> None:
         ]
 
 
-def test_they_wait_for_a_port_like_all_others() -> None:
+def test_they_wait_for_a_port_like_all_others():
     with generating(3 * MS, 1, 2) as switch:
         switch.shape(OUT, 480_000)  # 1 ms each
         switch.advance(0.010)
@@ -66,7 +66,7 @@ def test_they_wait_for_a_port_like_all_others() -> None:
         ]
 
 
-def test_it_is_set_anew_and_turned_off() -> None:
+def test_it_is_set_anew_and_turned_off():
     with generating(4 * MS, 1) as switch:
         switch.advance(0.005)
         generate(switch, 10 * MS, 2)
@@ -76,7 +76,7 @@ def test_it_is_set_anew_and_turned_off() -> None:
         assert seen(switch.departed()) == [(4 * MS, 1), (15 * MS, 2)]
 
 
-def test_without_a_program_nothing_is_made() -> None:
+def test_without_a_program_nothing_is_made():
     with Switch(None, manual=True) as switch:
         generate(switch, MS, 1)
         switch.advance(0.0035)
@@ -87,14 +87,14 @@ def test_without_a_program_nothing_is_made() -> None:
         assert seen(switch.departed()) == [(4 * MS, 1)]
 
 
-def test_no_port_counts_them_as_received() -> None:
+def test_no_port_counts_them_as_received():
     with generating(MS, 1) as switch:
         switch.advance(0.01)
         assert switch.stats(OUT).tx_packets == 10
         assert switch.stats(AT).rx_packets == switch.stats(AT).rx_dropped == 0
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused():
     with Switch(manual=True) as switch:
         for port, period_ns in ((512, MS), (AT, 999)):
             with pytest.raises(
@@ -105,7 +105,7 @@ def test_what_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("both_ways")
-def test_on_the_live_clock_they_come() -> None:
+def test_on_the_live_clock_they_come():
     with Switch(cpu_port=CPU) as switch:
         switch.forward(AT, CPU)
         generate(switch, MS, 5, 6)

@@ -23,7 +23,7 @@ BYTES = random.Random(1).randbytes(1 << 20)
 class Pair:
     """Two hosts and the switch between them, which is a wire."""
 
-    def __init__(self, stack: ExitStack, mtu: int) -> None:
+    def __init__(self, stack: ExitStack, mtu: int):
         self.a, self.b = (stack.enter_context(KernelHost(number, mtu)) for number in (1, 2))
         self.switch = stack.enter_context(Switch("wire", depth=4096))
         self.switch.port_add(1, self.a.near)
@@ -53,7 +53,7 @@ class Pair:
 
 
 @pytest.fixture(scope="module", params=[1500, 9000])
-def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+def pair(request) -> Iterator[Pair]:
     with ExitStack() as stack:
         pair = Pair(stack, request.param)
         features = pair.a.run("ethtool", "-k", "eth0")
@@ -62,7 +62,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
 
 
 @pytest.mark.parametrize(("version", "tagged"), FAMILIES)
-def test_switch_carries_tcp_of_kernel_hosts(pair: Pair, version: int, tagged: bool) -> None:
+def test_switch_carries_tcp_of_kernel_hosts(pair: Pair, version: int, tagged: bool):
     before = pair.cut()
     with ExitStack() as stack:
         client, server = pair.sockets(stack, socket.SOCK_STREAM, version, tagged)
@@ -86,9 +86,7 @@ def test_switch_carries_tcp_of_kernel_hosts(pair: Pair, version: int, tagged: bo
 
 @pytest.mark.parametrize("length", [0, 1, 1399, 1400, 9000, 65000])
 @pytest.mark.parametrize(("version", "tagged"), FAMILIES)
-def test_switch_carries_udp_of_kernel_hosts(
-    pair: Pair, version: int, tagged: bool, length: int
-) -> None:
+def test_switch_carries_udp_of_kernel_hosts(pair: Pair, version: int, tagged: bool, length: int):
     """Above the MTU in fragments."""
     with ExitStack() as stack:
         client, server = pair.sockets(stack, socket.SOCK_DGRAM, version, tagged)
@@ -100,7 +98,7 @@ def test_switch_carries_udp_of_kernel_hosts(
 
 
 @pytest.mark.parametrize(("version", "tagged"), FAMILIES)
-def test_switch_cuts_udp_that_the_kernel_left_uncut(pair: Pair, version: int, tagged: bool) -> None:
+def test_switch_cuts_udp_that_the_kernel_left_uncut(pair: Pair, version: int, tagged: bool):
     """UDP_SEGMENT: one call, many datagrams, as QUIC sends them."""
     size, before = 1200, pair.cut()
     with ExitStack() as stack:
@@ -114,7 +112,7 @@ def test_switch_cuts_udp_that_the_kernel_left_uncut(pair: Pair, version: int, ta
     assert pair.cut() == before + 60_000 // size - 1
 
 
-def test_switch_notes_once_that_it_cannot_cut_a_tunnel(pair: Pair) -> None:
+def test_switch_notes_once_that_it_cannot_cut_a_tunnel(pair: Pair):
     """TCP in VXLAN: such frames are lost, and the log names the command that helps; and the command
     does help."""
     ends = [(pair.a, pair.b), (pair.b, pair.a)]

@@ -38,7 +38,7 @@ def two_ports(depth: int = 64) -> Switch:
     return switch
 
 
-def test_time_stands_until_it_is_moved() -> None:
+def test_time_stands_until_it_is_moved():
     with two_ports() as switch:
         assert switch.now_ns == 0
         switch.inject(1, frame())
@@ -52,7 +52,7 @@ def test_time_stands_until_it_is_moved() -> None:
         assert switch.now_ns == 3600 * 10**9
 
 
-def test_rate_and_delay_to_the_nanosecond() -> None:
+def test_rate_and_delay_to_the_nanosecond():
     """100 packets of 1000 B at 8 Mbit/s after 50 ms; the last to come early by a nanosecond doesn't
     come."""
     with two_ports(200) as switch:
@@ -66,7 +66,7 @@ def test_rate_and_delay_to_the_nanosecond() -> None:
         assert (last.at_ns, last.frame[23]) == (157 * MS, 99)
 
 
-def test_idle_time_gives_no_credit() -> None:
+def test_idle_time_gives_no_credit():
     with two_ports() as switch:
         switch.shape(2, 8e5)  # 10 ms a packet
         switch.inject(1, frame())
@@ -76,7 +76,7 @@ def test_idle_time_gives_no_credit() -> None:
         assert [at // MS for _, at, _ in switch.departed()] == [10, 120, 130, 140, 150, 160]
 
 
-def test_departures_in_order_of_time_over_ports() -> None:
+def test_departures_in_order_of_time_over_ports():
     with two_ports() as switch:
         switch.port_add(3)
         switch.forward(3, 1)
@@ -89,7 +89,7 @@ def test_departures_in_order_of_time_over_ports() -> None:
         assert times == [(1, 2), (2, 2), (2, 1), (3, 2), (4, 2), (4, 1)]
 
 
-def test_a_lower_rate_is_for_what_starts_later() -> None:
+def test_a_lower_rate_is_for_what_starts_later():
     """What has started leaves when it would have; a live switch that finds it there keeps its
     distance first."""
     with two_ports() as switch:
@@ -101,7 +101,7 @@ def test_a_lower_rate_is_for_what_starts_later() -> None:
         assert [at for _, at, _ in switch.departed()] == [6 * MS, 7 * MS]
 
 
-def test_a_new_rate_takes_effect_at_once() -> None:
+def test_a_new_rate_takes_effect_at_once():
     with two_ports() as switch:
         switch.shape(2, 8)
         switch.inject(1, frame(), frame(), frame())
@@ -111,7 +111,7 @@ def test_a_new_rate_takes_effect_at_once() -> None:
         assert [at for _, at, _ in switch.departed()] == [1000 * 10**9] * 3
 
 
-def test_the_highest_number_is_served_first() -> None:
+def test_the_highest_number_is_served_first():
     with two_ports() as switch:
         switch.shape(2, 8e4)
         switch.inject(1, frame(), *[frame(priority=p) for p in range(8)])
@@ -119,7 +119,7 @@ def test_the_highest_number_is_served_first() -> None:
         assert [f[16] for _, _, f in switch.departed()] == [0, 7, 6, 5, 4, 3, 2, 1, 0]
 
 
-def test_what_a_packet_finds() -> None:
+def test_what_a_packet_finds():
     """The first starts at once, so the second finds no packet waiting."""
     with two_ports() as switch:
         switch.shape(2, 8e6)
@@ -129,7 +129,7 @@ def test_what_a_packet_finds() -> None:
 
 
 @pytest.mark.parametrize(("rate", "passes"), [(8e6, 100), (0, 2000)])
-def test_held_packets_go_round_in_the_switchs_time(rate: float, passes: int) -> None:
+def test_held_packets_go_round_in_the_switchs_time(rate: float, passes: int):
     """Ten packets for 0.1 s: at the port's rate one a millisecond; without a rate each once in 50
     us."""
     with two_ports() as switch:
@@ -148,7 +148,7 @@ def test_held_packets_go_round_in_the_switchs_time(rate: float, passes: int) -> 
         assert sorted(f[23] for _, _, f in switch.departed()) == list(range(10))
 
 
-def test_a_loop_without_end_ends_with_the_time() -> None:
+def test_a_loop_without_end_ends_with_the_time():
     """A hold without end, an hour of it: 20,000 passes a second. Others get in between."""
     with two_ports() as switch:
         switch.write_register(0, 1)
@@ -159,7 +159,7 @@ def test_a_loop_without_end_ends_with_the_time() -> None:
         assert switch.now_ns == 60 * 10**9
 
 
-def test_resubmission_without_end_ends_with_the_time() -> None:
+def test_resubmission_without_end_ends_with_the_time():
     """No port slows it down: 63 times at once, then again after 50 us. Others get in between."""
     with two_ports() as switch:
         switch.inject(1, frame(RESUBMIT, 255), frame())
@@ -169,7 +169,7 @@ def test_resubmission_without_end_ends_with_the_time() -> None:
         assert switch.counter(0, 0).packets == 63 * (1 + MS // LOOP_PAUSE_NS)
 
 
-def test_recirculation_that_ends() -> None:
+def test_recirculation_that_ends():
     with two_ports() as switch:
         switch.inject(1, frame(RECIRCULATE, 50))
         switch.advance(1)
@@ -178,7 +178,7 @@ def test_recirculation_that_ends() -> None:
         assert at == 46 * LOOP_PAUSE_NS, "after four passes at once"
 
 
-def test_reentry_takes_its_time() -> None:
+def test_reentry_takes_its_time():
     """A recirculated packet is in no queue meanwhile: one that comes then finds none. Frames and
     packet-outs don't wait."""
     with two_ports() as switch:
@@ -202,7 +202,7 @@ def test_reentry_takes_its_time() -> None:
         )
 
 
-def test_resubmission_takes_its_time_too() -> None:
+def test_resubmission_takes_its_time_too():
     with two_ports() as switch:
         assert switch.lib.sw_reentry(switch.handle, c_uint64(1000)) == 0
         switch.inject(1, frame(RESUBMIT, 255))
@@ -210,7 +210,7 @@ def test_resubmission_takes_its_time_too() -> None:
         assert switch.counter(0, 0).packets == 1000
 
 
-def test_clones_and_resubmission_and_groups() -> None:
+def test_clones_and_resubmission_and_groups():
     with two_ports() as switch:
         switch.port_add(3)
         switch.forward(0, 2)
@@ -228,7 +228,7 @@ def test_clones_and_resubmission_and_groups() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 13, 22, 23, 59, 60, 1514, 1665, 9216])
-def test_frames_of_any_length_are_as_they_were(length: int) -> None:
+def test_frames_of_any_length_are_as_they_were(length: int):
     """None is padded. The program drops what is shorter than its header."""
     with two_ports() as switch:
         switch.inject(1, frame(length=length))
@@ -239,7 +239,7 @@ def test_frames_of_any_length_are_as_they_were(length: int) -> None:
         assert switch.stats(2).tx_bytes == (length if length >= 23 else 0)
 
 
-def test_clock_stops_where_a_controller_is_notified() -> None:
+def test_clock_stops_where_a_controller_is_notified():
     """So that the controller may act at that time. The next call continues."""
     with Switch(cpu_port=255, manual=True) as switch:
         switch.port_add(1)
@@ -255,7 +255,7 @@ def test_clock_stops_where_a_controller_is_notified() -> None:
         assert switch.now_ns == 10 * MS
 
 
-def test_the_clock_stops_where_a_frame_leaves() -> None:
+def test_the_clock_stops_where_a_frame_leaves():
     """Of two ports that send at that moment both have sent."""
     with two_ports() as switch:
         switch.port_add(3)
@@ -273,7 +273,7 @@ def test_the_clock_stops_where_a_frame_leaves() -> None:
         assert switch.lib.sw_tx_count(switch.handle, 9) == 0
 
 
-def test_full_queues_drop_and_count() -> None:
+def test_full_queues_drop_and_count():
     with two_ports(depth=10) as switch:
         switch.shape(2, 80_000)
         switch.inject(1, *[frame(length=64) for _ in range(50)])
@@ -282,7 +282,7 @@ def test_full_queues_drop_and_count() -> None:
         assert len(switch.departed()) == 11
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused():
     with Switch(manual=True) as switch:
         with pytest.raises(SwitchError, match="port 1 is none of those without interface"):
             switch.inject(1, frame())
@@ -301,7 +301,7 @@ def test_what_is_refused() -> None:
 
 
 @pytest.mark.root
-def test_interfaces_at_the_time_that_stands(make_links: Callable[..., list[Link]]) -> None:
+def test_interfaces_at_the_time_that_stands(make_links: Callable[..., list[Link]]):
     """A frame from an interface is taken in by itself; what it has to wait for is the clock's."""
     a, b = make_links(2)
     with Switch(manual=True) as switch:

@@ -27,7 +27,7 @@ HOP_BY_HOP = {
 class Path:
     """A sender that declares its offloads, a switch that is a wire, and a receiver."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack):
         self.a, self.b = (stack.enter_context(Link(MTU)) for _ in range(2))
         self.switch = stack.enter_context(Switch("wire", depth=4096))
         self.switch.port_add(1, self.a.near)
@@ -41,7 +41,7 @@ class Path:
         self._sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         self._sender.bind((self.a.far, 0))
 
-    def send(self, descriptor: bytes, frame: bytes) -> None:
+    def send(self, descriptor: bytes, frame: bytes):
         self._sender.send(descriptor + frame)
 
     def frames_sent(self) -> int:
@@ -78,7 +78,7 @@ LARGE = Packet(False, False, (), b"", b"", ACK, 2**32 - 1, 2**16 - 1, bytes(rang
 @given(packets(), st.integers(1, 1400))
 @example(LARGE, 1448)
 @example(LARGE, 1)
-def test_switch_cuts_frames_as_the_kernel_would(path: Path, packet: Packet, segment: int) -> None:
+def test_switch_cuts_frames_as_the_kernel_would(path: Path, packet: Packet, segment: int):
     if packet.udp:
         # the kernel takes 64 datagrams at most
         segment = max(segment, len(packet.payload) // 60 + 1)
@@ -99,7 +99,7 @@ def test_switch_cuts_frames_as_the_kernel_would(path: Path, packet: Packet, segm
 
 @given(packets().map(lambda p: Packet(**{**p.__dict__, "payload": p.payload[:1300]})))
 @example(Packet(False, True, (), b"", b"", 0, 0, 0, b"\x9a\xbb"))
-def test_switch_completes_checksums(path: Path, packet: Packet) -> None:
+def test_switch_completes_checksums(path: Path, packet: Packet):
     path.send(packet.descriptor(0), packet.frame(uncut=True))
     assert path.b.receive(1) == [without_outer_tag(packet.frame())]
 
@@ -109,7 +109,7 @@ def without_outer_tag(frame: bytes) -> bytes:
     return frame[:12] + frame[16:] if frame[12:14] in (TAG[:2], OUTER_TAG[:2]) else frame
 
 
-def test_udp_checksum_of_zero_is_sent_as_ffff(path: Path) -> None:
+def test_udp_checksum_of_zero_is_sent_as_ffff(path: Path):
     """RFC 768: 0 means no checksum."""
     packet = next(p for n in range(2**16) if (p := udp_of(n)).frame()[40:42] == b"\xff\xff")
     path.send(packet.descriptor(0), packet.frame(uncut=True))

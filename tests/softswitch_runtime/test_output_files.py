@@ -33,14 +33,12 @@ def shared() -> Iterator[Path]:
         yield folder
 
 
-def write(
-    path: Path, content: bytes = b"new", *, append: bool = False, overwrite: bool = True
-) -> None:
+def write(path: Path, content: bytes = b"new", *, append: bool = False, overwrite: bool = True):
     with os.fdopen(owner_only.output(path, append=append, overwrite=overwrite), "wb") as file:
         file.write(content)
 
 
-def test_files_are_made_and_overwritten_and_appended_to(tmp_path: Path) -> None:
+def test_files_are_made_and_overwritten_and_appended_to(tmp_path):
     path = tmp_path / "file"
     write(path, b"a long text")
     write(path, b"text")
@@ -57,7 +55,7 @@ def test_files_are_made_and_overwritten_and_appended_to(tmp_path: Path) -> None:
     assert path.read_bytes() == b"text and more"
 
 
-def test_one_s_own_links_are_followed(tmp_path: Path) -> None:
+def test_one_s_own_links_are_followed(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "other").symlink_to("folder")
     (tmp_path / "folder" / "link").symlink_to("../folder/file")
@@ -68,7 +66,7 @@ def test_one_s_own_links_are_followed(tmp_path: Path) -> None:
         write(tmp_path / "round")
 
 
-def test_pipes_and_devices_are_written() -> None:
+def test_pipes_and_devices_are_written():
     """As a shell's >(command), /dev/stdout and /dev/null are."""
     code = "import os; from pathlib import Path; from pcn.base import owner_only; "
     code += (
@@ -82,9 +80,7 @@ def test_pipes_and_devices_are_written() -> None:
 @pytest.mark.root
 @pytest.mark.parametrize("kind", ["link", "link of the folder", "other name"])
 @pytest.mark.parametrize("append", [False, True])
-def test_another_user_s_links_are_refused(
-    shared: Path, tmp_path: Path, kind: str, append: bool
-) -> None:
+def test_another_user_s_links_are_refused(shared: Path, tmp_path, kind: str, append: bool):
     secret = tmp_path / "file"
     secret.write_bytes(b"secret")
     place = shared / "file"
@@ -103,14 +99,14 @@ def test_another_user_s_links_are_refused(
 
 
 @pytest.mark.root
-def test_pipe_without_a_reader_holds_up_no_one(shared: Path) -> None:
+def test_pipe_without_a_reader_holds_up_no_one(shared: Path):
     as_nobody(lambda: os.mkfifo(shared / "pipe"))
     with pytest.raises(OSError, match="No such device"):
         write(shared / "pipe")
 
 
 @pytest.mark.root
-def test_another_user_s_pipe_with_a_reader_is_refused(shared: Path) -> None:
+def test_another_user_s_pipe_with_a_reader_is_refused(shared: Path):
     """It would get what is written, and hold the writer up once it is full."""
     pipe = shared / "pipe"
     as_nobody(lambda: os.mkfifo(pipe))
@@ -126,7 +122,7 @@ def test_another_user_s_pipe_with_a_reader_is_refused(shared: Path) -> None:
 
 
 @pytest.mark.root
-def test_pipe_that_another_user_has_opened_is_written() -> None:
+def test_pipe_that_another_user_has_opened_is_written():
     """As `sudo pcn ... --json /dev/stdout | less` does."""
     reader, writer = os.pipe()
     os.fchown(writer, NOBODY, NOBODY)
@@ -149,7 +145,7 @@ COMMANDS = {
 
 @pytest.mark.root
 @pytest.mark.parametrize("which", COMMANDS)
-def test_commands_follow_no_link_of_another_user(shared: Path, tmp_path: Path, which: str) -> None:
+def test_commands_follow_no_link_of_another_user(shared: Path, tmp_path, which: str):
     """Each ends in one line that names the link, and the file behind it is as it was."""
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret")
@@ -172,9 +168,7 @@ def test_commands_follow_no_link_of_another_user(shared: Path, tmp_path: Path, w
 
 
 @pytest.mark.root
-def test_log_file_of_the_switch_follows_no_link_of_another_user(
-    shared: Path, tmp_path: Path
-) -> None:
+def test_log_file_of_the_switch_follows_no_link_of_another_user(shared: Path, tmp_path):
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret")
     as_nobody(lambda: (shared / "out").symlink_to(secret))
@@ -246,7 +240,7 @@ def _opens(tree: ast.AST) -> bool:
     return False
 
 
-def test_one_place_opens_the_files_that_a_user_names() -> None:
+def test_one_place_opens_the_files_that_a_user_names():
     assert writers() <= _ELSEWHERE, "use owner_only.output"
 
 
@@ -254,9 +248,7 @@ def test_one_place_opens_the_files_that_a_user_names() -> None:
 
 
 @pytest.mark.root
-def test_group_that_is_another_user_s_own_is_shared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_group_that_is_another_user_s_own_is_shared(tmp_path, monkeypatch):
     """`useradd -g alice bob`: bob is no member by group(5), and may write."""
     import grp
     import pwd

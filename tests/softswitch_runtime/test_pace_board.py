@@ -15,7 +15,7 @@ from pcn.softswitch.errors import StartError
 from pcn.softswitch.pace import Board, Pace, Place, Window
 
 
-def test_readers_see_what_nodes_write() -> None:
+def test_readers_see_what_nodes_write():
     board = Board.make(2, 85)
     board.begin(0, 4_000_000)
     board.begin(1, 5)
@@ -29,7 +29,7 @@ def test_readers_see_what_nodes_write() -> None:
         board.begin(2, 1)
 
 
-def test_node_in_another_process_writes_its_place() -> None:
+def test_node_in_another_process_writes_its_place():
     board = Board.make(3, 85)
     code = (
         "import sys; from pcn.softswitch.pace import Place, Window; "
@@ -39,7 +39,7 @@ def test_node_in_another_process_writes_its_place() -> None:
     assert [node_pace.tolerance_ns for node_pace in board.read()] == [0, 0, 9]
 
 
-def test_board_lasts_as_long_as_it_is_open() -> None:
+def test_board_lasts_as_long_as_it_is_open():
     board = Board.make(1, 85)
     reader = Board.open(board.path)
     path = board.path
@@ -50,7 +50,7 @@ def test_board_lasts_as_long_as_it_is_open() -> None:
     assert board.read()[0].tolerance_ns == 8
 
 
-def test_board_of_another_user_is_refused() -> None:
+def test_board_of_another_user_is_refused():
     board = Board.make(1, 85)
     assert stat.S_IMODE(board.path.stat().st_mode) == 0o600
     if os.geteuid() == 0:
@@ -59,7 +59,7 @@ def test_board_of_another_user_is_refused() -> None:
             Board.open(board.path)
 
 
-def test_file_that_another_process_could_truncate_is_no_board(tmp_path: Path) -> None:
+def test_file_that_another_process_could_truncate_is_no_board(tmp_path):
     """A switch that has it mapped would end."""
     (tmp_path / "file").write_bytes(bytes(4096))
     with pytest.raises(StartError, match="is no memory of a fixed size"):
@@ -70,7 +70,7 @@ def test_file_that_another_process_could_truncate_is_no_board(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("size", [0, 128, 300])
-def test_memory_without_whole_slots_is_no_board(size: int) -> None:
+def test_memory_without_whole_slots_is_no_board(size: int):
     handle = owner_only.memory("test", size)
     try:
         with pytest.raises(StartError, match=f"can't have {size} bytes"):
@@ -80,7 +80,7 @@ def test_memory_without_whole_slots_is_no_board(size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "/a", "a:1", "/a:", "/a:x", "/a:-1", ":1", "/a:1234567890"])
-def test_place_that_is_none_is_refused(text: str) -> None:
+def test_place_that_is_none_is_refused(text: str):
     with pytest.raises(ValueError, match="write FILE:SLOT"):
         Place.parse(text)
 
@@ -89,7 +89,7 @@ def _pace(**fields: int) -> Pace:
     return Pace(**{**dict.fromkeys(Pace._fields, 0), "due_ns": pace.NEVER, **fields})
 
 
-def test_node_that_sleeps_keeps_pace_and_one_that_is_kept_from_running_does_not() -> None:
+def test_node_that_sleeps_keeps_pace_and_one_that_is_kept_from_running_does_not():
     now = 10**12
     assert _pace(behind_since_ns=now - 9, updated_ns=now - 1).behind_ns(now) == now - 9
     assert (
@@ -104,7 +104,7 @@ def test_node_that_sleeps_keeps_pace_and_one_that_is_kept_from_running_does_not(
     assert _pace(updated_ns=now, due_ns=due + 1).behind_ns(now) == 0
 
 
-def test_window_counts_what_is_new_and_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_window_counts_what_is_new_and_decides(monkeypatch):
     clock = [10**12]
     monkeypatch.setattr(time, "monotonic_ns", lambda: clock[0])
     board = Board.make(1, 85)
@@ -129,7 +129,7 @@ def test_window_counts_what_is_new_and_decides(monkeypatch: pytest.MonkeyPatch) 
     assert board.read()[0].due_ns == pace.NEVER
 
 
-def test_nodes_share_what_one_of_them_computed_for_half_a_window() -> None:
+def test_nodes_share_what_one_of_them_computed_for_half_a_window():
     """Else each of n nodes reads n slots twice a second."""
     board = Board.make(2, 85)
     now = 10**12

@@ -17,7 +17,7 @@ MOST = 1 << 30
 
 
 @pytest.mark.root
-def test_user_without_privileges_has_normal_priority() -> None:
+def test_user_without_privileges_has_normal_priority():
     assert as_nobody(
         lambda: (priority.refused(), priority.raise_priority(-10), priority.real_time(True))
     ) == [
@@ -28,7 +28,7 @@ def test_user_without_privileges_has_normal_priority() -> None:
 
 
 @pytest.mark.root
-def test_locked_memory_leaves_room_for_later_pages() -> None:
+def test_locked_memory_leaves_room_for_later_pages():
     """Within a limit, mlockall would take what is there, and the kernel refuse what comes."""
 
     def grow() -> int:
@@ -48,7 +48,7 @@ def test_locked_memory_leaves_room_for_later_pages() -> None:
 
 
 @pytest.mark.root
-def test_privileged_process_locks_its_memory() -> None:
+def test_privileged_process_locks_its_memory():
     def locked() -> int:
         priority.lock_memory()
         with open("/proc/self/status") as status:  # noqa: PTH123
@@ -57,10 +57,10 @@ def test_privileged_process_locks_its_memory() -> None:
     assert in_child(locked) > 0
 
 
-def test_refused_limits_and_priorities_raise_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_limits_and_priorities_raise_nothing(monkeypatch):
     """As seccomp's filters and sandboxes refuse even what lowers a limit."""
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object):
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
     for module, name in ((resource, "setrlimit"), (os, "setpriority"), (os, "sched_setscheduler")):

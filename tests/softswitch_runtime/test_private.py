@@ -32,7 +32,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_folder_is_private_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+def test_folder_is_private_whatever_the_umask(tmp_path, mask: int):
     with umask(mask):
         folder = owner_only.folder(tmp_path / "home" / "cache" / "ours")
     assert folder == tmp_path / "home" / "cache" / "ours"
@@ -40,7 +40,7 @@ def test_folder_is_private_whatever_the_umask(tmp_path: Path, mask: int) -> None
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_folders_of_results_are_never_written_by_others(tmp_path: Path, mask: int) -> None:
+def test_folders_of_results_are_never_written_by_others(tmp_path, mask: int):
     with umask(mask):
         os.close(owner_only.open_folder(tmp_path / "results" / "up"))
         owner_only.new_folder(tmp_path / "more" / "new")
@@ -49,7 +49,7 @@ def test_folders_of_results_are_never_written_by_others(tmp_path: Path, mask: in
         assert mode(path) & 0o022 == 0, path
 
 
-def test_folder_that_others_may_read_becomes_private(tmp_path: Path) -> None:
+def test_folder_that_others_may_read_becomes_private(tmp_path):
     ours = tmp_path / "ours"
     ours.mkdir()
     ours.chmod(0o755)
@@ -60,9 +60,7 @@ def test_folder_that_others_may_read_becomes_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bits", [0o777, 0o757, 0o1777, 0o702])
-def test_folder_that_others_may_write_is_refused_with_its_way_out(
-    tmp_path: Path, bits: int
-) -> None:
+def test_folder_that_others_may_write_is_refused_with_its_way_out(tmp_path, bits: int):
     ours = tmp_path / "ours"
     ours.mkdir()
     ours.chmod(bits)
@@ -75,7 +73,7 @@ def test_folder_that_others_may_write_is_refused_with_its_way_out(
     assert mode(ours) == bits
 
 
-def test_folder_refuses_links(tmp_path: Path) -> None:
+def test_folder_refuses_links(tmp_path):
     (tmp_path / "target").mkdir()
     (tmp_path / "link").symlink_to("target")
     for opened in (owner_only.folder, owner_only.open_folder):
@@ -86,12 +84,12 @@ def test_folder_refuses_links(tmp_path: Path) -> None:
 @pytest.mark.root
 @pytest.mark.parametrize("is_link", [False, True])
 def test_folder_below_one_that_another_user_makes_meanwhile_is_refused(
-    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_link: bool
-) -> None:
+    shared: Path, tmp_path, monkeypatch, is_link: bool
+):
     """Between the check of what is above and making what is missing there."""
     base, make = shared / "missing", owner_only.make_folder
 
-    def make_later(path: Path, mode: int = owner_only.PUBLIC) -> None:
+    def make_later(path: Path, mode: int = owner_only.PUBLIC):
         monkeypatch.setattr(owner_only, "make_folder", make)
         if is_link:
             base.symlink_to(tmp_path)
@@ -106,7 +104,7 @@ def test_folder_below_one_that_another_user_makes_meanwhile_is_refused(
         owner_only.folder(base / "pcn-lab")
 
 
-def test_folder_is_found_through_a_link_of_this_user(tmp_path: Path) -> None:
+def test_folder_is_found_through_a_link_of_this_user(tmp_path):
     (tmp_path / "large-disk").mkdir()
     (tmp_path / ".cache").symlink_to("large-disk")
     assert owner_only.folder(tmp_path / ".cache" / "ours") == tmp_path / "large-disk" / "ours"
@@ -114,13 +112,13 @@ def test_folder_is_found_through_a_link_of_this_user(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", range(4))
 def test_held_folder_that_is_interrupted_at_a_close_passes_the_interrupt_on(
-    call: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    call: int, tmp_path, monkeypatch
+):
     """Ctrl-C came between the close of a folder on the path and the next step: it was closed again,
     and 'Bad file descriptor' took the interrupt's place."""
     close, calls = os.close, itertools.count()
 
-    def interrupted(descriptor: int) -> None:
+    def interrupted(descriptor: int):
         close(descriptor)
         if next(calls) == call:
             raise KeyboardInterrupt
@@ -130,7 +128,7 @@ def test_held_folder_that_is_interrupted_at_a_close_passes_the_interrupt_on(
         pass
 
 
-def test_folder_refuses_files(tmp_path: Path) -> None:
+def test_folder_refuses_files(tmp_path):
     (tmp_path / "ours").touch()
     for opened in (owner_only.folder, owner_only.open_folder):
         with pytest.raises(NotADirectoryError):
@@ -141,7 +139,7 @@ _MODES = st.integers(0, 0o1777)
 
 
 @given(above=_MODES, inner=_MODES)
-def test_folder_is_private_or_refused_whatever_the_modes(above: int, inner: int) -> None:
+def test_folder_is_private_or_refused_whatever_the_modes(above: int, inner: int):
     """And accepted if no other user may write."""
     place = Path(tempfile.mkdtemp())
     ours = place / "above" / "ours"
@@ -167,7 +165,7 @@ def test_folder_is_private_or_refused_whatever_the_modes(above: int, inner: int)
 
 
 @pytest.mark.root
-def test_folder_of_another_user_is_refused_with_its_owner(shared: Path) -> None:
+def test_folder_of_another_user_is_refused_with_its_owner(shared: Path):
     as_nobody(lambda: (shared / "ours").mkdir())
     for opened in (owner_only.folder, owner_only.open_folder):
         with pytest.raises(
@@ -177,7 +175,7 @@ def test_folder_of_another_user_is_refused_with_its_owner(shared: Path) -> None:
 
 
 @pytest.mark.root
-def test_folder_below_another_user_s_is_refused_and_not_made(shared: Path) -> None:
+def test_folder_below_another_user_s_is_refused_and_not_made(shared: Path):
     """As root's with HOME of a user: he may put another folder into its place."""
     as_nobody(lambda: (shared / "home").mkdir())
     with pytest.raises(NotPrivateError, match=r"home belongs to nobody .*, who may replace "):
@@ -186,8 +184,8 @@ def test_folder_below_another_user_s_is_refused_and_not_made(shared: Path) -> No
 
 
 @pytest.mark.root
-def test_folder_behind_another_user_s_link_is_judged_where_it_is(shared: Path) -> None:
-    def lead() -> None:
+def test_folder_behind_another_user_s_link_is_judged_where_it_is(shared: Path):
+    def lead():
         (shared / "theirs").mkdir()
         (shared / "link").symlink_to("theirs")
 
@@ -197,7 +195,7 @@ def test_folder_behind_another_user_s_link_is_judged_where_it_is(shared: Path) -
 
 
 @pytest.mark.root
-def test_file_of_an_opened_folder_stays_in_it_when_another_user_moves_it(shared: Path) -> None:
+def test_file_of_an_opened_folder_stays_in_it_when_another_user_moves_it(shared: Path):
     """Root works in a folder of another user, who puts his own into the place of root's."""
     secret = shared / "secret"
     secret.write_text("root's")
@@ -206,7 +204,7 @@ def test_file_of_an_opened_folder_stays_in_it_when_another_user_moves_it(shared:
     handle = owner_only.open_folder(shared / "theirs" / "logs")
     try:
 
-        def replace() -> None:
+        def replace():
             (shared / "theirs" / "logs").rename(shared / "theirs" / "away")
             (shared / "theirs" / "logs").mkdir()
             (shared / "theirs" / "logs" / "h0.log").symlink_to(secret)
@@ -220,8 +218,8 @@ def test_file_of_an_opened_folder_stays_in_it_when_another_user_moves_it(shared:
 
 
 @pytest.mark.root
-def test_new_folder_is_never_one_that_was_there(shared: Path) -> None:
-    def plant() -> None:
+def test_new_folder_is_never_one_that_was_there(shared: Path):
+    def plant():
         (shared / "logs").mkdir()
         (shared / "logs.2").symlink_to("/root")
         (shared / "logs.3").touch()
@@ -232,7 +230,7 @@ def test_new_folder_is_never_one_that_was_there(shared: Path) -> None:
     assert (folder.stat().st_uid, mode(folder)) == (0, 0o755)
 
 
-def test_new_file_follows_no_link(tmp_path: Path) -> None:
+def test_new_file_follows_no_link(tmp_path):
     (tmp_path / "secret").write_text("kept")
     (tmp_path / "link").symlink_to("secret")
     with pytest.raises(FileExistsError):
@@ -240,7 +238,7 @@ def test_new_file_follows_no_link(tmp_path: Path) -> None:
     assert (tmp_path / "secret").read_text() == "kept"
 
 
-def test_read_refuses_what_another_user_may_have_written(tmp_path: Path) -> None:
+def test_read_refuses_what_another_user_may_have_written(tmp_path):
     (tmp_path / "file").write_bytes(b"content")
     assert owner_only.read(tmp_path / "file") == b"content"
     (tmp_path / "link").symlink_to("file")
@@ -255,7 +253,7 @@ def test_read_refuses_what_another_user_may_have_written(tmp_path: Path) -> None
 
 
 @pytest.mark.root
-def test_read_refuses_another_user_s_file(tmp_path: Path) -> None:
+def test_read_refuses_another_user_s_file(tmp_path):
     (tmp_path / "file").touch()
     os.chown(tmp_path / "file", NOBODY, NOBODY)
     with pytest.raises(NotPrivateError, match="belongs to nobody"):
@@ -264,10 +262,10 @@ def test_read_refuses_another_user_s_file(tmp_path: Path) -> None:
 
 @pytest.mark.root
 @pytest.mark.parametrize("mask", UMASKS)
-def test_agent_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: int) -> None:
+def test_agent_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: int):
     path = shared / "h0.sock"
 
-    def connect() -> None:
+    def connect():
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(path))
 
@@ -280,10 +278,10 @@ def test_agent_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: in
 
 @pytest.mark.root
 @pytest.mark.parametrize("mask", [0o000, 0o022])
-def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: int) -> None:
+def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: int):
     path = shared / "s0.grpc"
 
-    def connect() -> None:
+    def connect():
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(path))
 
@@ -306,14 +304,12 @@ def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: i
             switch.terminate()
 
 
-def test_folder_is_made_while_another_thread_makes_those_above(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_is_made_while_another_thread_makes_those_above(tmp_path, monkeypatch):
     """The other one is faster each time: a folder is missing when this one makes a folder in it,
     and there right after."""
     path, make = tmp_path / "a/b/c", Path.mkdir
 
-    def late(folder: Path, mode: int = 0o777) -> None:
+    def late(folder: Path, mode: int = 0o777):
         try:
             make(folder, mode)
         except FileNotFoundError:
@@ -325,7 +321,7 @@ def test_folder_is_made_while_another_thread_makes_those_above(
     assert path.is_dir()
 
 
-def test_folder_in_what_is_no_folder_is_refused(tmp_path: Path) -> None:
+def test_folder_in_what_is_no_folder_is_refused(tmp_path):
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError):
         owner_only.make_folder(tmp_path / "gone/a/b")

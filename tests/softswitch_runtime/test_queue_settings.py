@@ -28,7 +28,7 @@ def forwarding_switch() -> Switch:
 
 def set_queue(
     switch: Switch, port: int, queue: int, depth: int = AS_IT_IS, interval_ns: int = AS_IT_IS
-) -> None:
+):
     switch.call(
         "sw_queue_set", c_int32(port), c_int32(queue), c_uint64(depth), c_uint64(interval_ns)
     )
@@ -44,7 +44,7 @@ def left(switch: Switch) -> list[tuple[int, int, int]]:
 )
 def test_queue_rate_spaces_departures_of_its_queue_alone(
     interval_ns: int, arrivals: list[tuple[int, int]]
-) -> None:
+):
     """Queue 5 has a rate: a packet leaves an interval behind the one before, or as it comes. Queue
     0 has none."""
     with forwarding_switch() as switch:
@@ -61,7 +61,7 @@ def test_queue_rate_spaces_departures_of_its_queue_alone(
         assert sorted(left(switch)) == sorted(expected)
 
 
-def test_queue_rate_that_changes_counts_from_the_latest_departure() -> None:
+def test_queue_rate_that_changes_counts_from_the_latest_departure():
     with forwarding_switch() as switch:
         set_queue(switch, -1, -1, interval_ns=10 * MS)
         switch.inject(1, *[frame(0, mark) for mark in range(4)])
@@ -84,7 +84,7 @@ def test_queue_rate_that_changes_counts_from_the_latest_departure() -> None:
 )
 def test_queue_depth_is_of_a_queue_a_port_or_all(
     port: int, queue: int, depths: dict[tuple[int, int], int]
-) -> None:
+):
     """Of 10 packets that come to a queue at once, one leaves and its depth waits, here 2 instead of
     64."""
     with forwarding_switch() as switch:
@@ -95,7 +95,7 @@ def test_queue_depth_is_of_a_queue_a_port_or_all(
             assert switch.stats(to).queue_packets[priority] == waiting
 
 
-def test_queue_that_is_not_there_is_refused() -> None:
+def test_queue_that_is_not_there_is_refused():
     with forwarding_switch() as switch:
         for port, queue in ((2, 8), (512, 0)):
             with pytest.raises(SwitchError):

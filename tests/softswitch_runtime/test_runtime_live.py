@@ -46,7 +46,7 @@ def seen(received: bytes) -> dict[str, int]:
     return dict(zip(names, received[17:23], strict=True))
 
 
-def test_forwards_both_ways_and_counts(make_links: Links) -> None:
+def test_forwards_both_ways_and_counts(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -66,7 +66,7 @@ def test_forwards_both_ways_and_counts(make_links: Links) -> None:
         assert switch.stats(2).tx_bytes == 12800
 
 
-def test_clone_resubmit_recirculate(make_links: Links) -> None:
+def test_clone_resubmit_recirculate(make_links: Links):
     a, b, c = make_links(3)
     with Switch() as switch:
         for port, link in ((1, a), (2, b), (3, c)):
@@ -95,7 +95,7 @@ def test_clone_resubmit_recirculate(make_links: Links) -> None:
         assert c.silent()
 
 
-def test_resubmit_keeps_the_frame_and_the_list(make_links: Links) -> None:
+def test_resubmit_keeps_the_frame_and_the_list(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -108,7 +108,7 @@ def test_resubmit_keeps_the_frame_and_the_list(make_links: Links) -> None:
         assert seen(got) | {"type": NORMAL, "metadata": 5} == seen(got)
 
 
-def test_recirculation_counts_and_ends(make_links: Links) -> None:
+def test_recirculation_counts_and_ends(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -121,7 +121,7 @@ def test_recirculation_counts_and_ends(make_links: Links) -> None:
         assert switch.counter(0, 0).packets == 50
 
 
-def test_drop_truncate_multicast_digest_log(make_links: Links) -> None:
+def test_drop_truncate_multicast_digest_log(make_links: Links):
     a, b, c = make_links(3)
     with Switch() as switch:
         for port, link in ((1, a), (2, b), (3, c)):
@@ -143,7 +143,7 @@ def test_drop_truncate_multicast_digest_log(make_links: Links) -> None:
         assert switch.event() == (LOG, 0, b"hello from P4")
 
 
-def test_cpu_port_and_packet_out(make_links: Links) -> None:
+def test_cpu_port_and_packet_out(make_links: Links):
     (a,) = make_links(1)
     with Switch(cpu_port=255) as switch:
         switch.port_add(1, a.near)

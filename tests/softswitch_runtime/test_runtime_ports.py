@@ -25,7 +25,7 @@ def frame(length: int = 64, fill: int = 0) -> bytes:
 
 
 @pytest.mark.parametrize("tag", [b"\x81\x00\x60\x05", b"\x88\xa8\x0f\xff", b"\x81\x00\x00\x00"])
-def test_vlan_tags_come_through(make_links: Links, tag: bytes) -> None:
+def test_vlan_tags_come_through(make_links: Links, tag: bytes):
     """The kernel removes tags and passes them separately; the program must see the frame as it was
     on the wire."""
     a, b = make_links(2)
@@ -44,7 +44,7 @@ def switch_counted(switch: Switch, length: int) -> bool:
     return wait(lambda: switch.stats(1).rx_bytes == length and switch.counter(0, 1).bytes == length)
 
 
-def test_lengths_up_to_jumbo(make_links: Links) -> None:
+def test_lengths_up_to_jumbo(make_links: Links):
     """Frames of every buffer size; what is longer than the outgoing interface's MTU is dropped and
     counted alone."""
     a, b = make_links(2, 9202)
@@ -70,7 +70,7 @@ def test_lengths_up_to_jumbo(make_links: Links) -> None:
 # From 1,280 on: an interface that has had less begins with IPv6 when it gets more, and says so on
 # the wire.
 @pytest.mark.parametrize("mtu", [1280, 1400, 1500])
-def test_frames_longer_than_the_mtu_was(make_links: Links, mtu: int) -> None:
+def test_frames_longer_than_the_mtu_was(make_links: Links, mtu: int):
     """A slot of the ring has the length of the MTU when the port is opened. Longer frames later
     keep their place."""
     (a,) = make_links(1, mtu)
@@ -96,7 +96,7 @@ def test_frames_longer_than_the_mtu_was(make_links: Links, mtu: int) -> None:
 
 
 @pytest.mark.parametrize("mtu", [1044, 1500])
-def test_bursts_of_thousands_lose_nothing(make_links: Links, mtu: int) -> None:
+def test_bursts_of_thousands_lose_nothing(make_links: Links, mtu: int):
     """Each as long as a ring, so that it doesn't matter when the switch gets its core."""
     a, b = make_links(2, mtu)
     with Switch(depth=2000) as switch:
@@ -122,7 +122,7 @@ long sysconf(int name)
 """
 
 
-def test_frames_come_through_rings_of_larger_pages(tmp_path: Path) -> None:
+def test_frames_come_through_rings_of_larger_pages(tmp_path):
     """As arm64's kernels may have them, which refuse blocks of a part of a page: two tests again,
     in a process that takes pages for 64 KB."""
     (tmp_path / "sysconf.c").write_text(SYSCONF)
@@ -144,7 +144,7 @@ def test_frames_come_through_rings_of_larger_pages(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_full_queues_drop_and_count(make_links: Links) -> None:
+def test_full_queues_drop_and_count(make_links: Links):
     a, b = make_links(2)
     with Switch(depth=10) as switch:
         switch.port_add(1, a.near)
@@ -158,7 +158,7 @@ def test_full_queues_drop_and_count(make_links: Links) -> None:
         assert b.silent()
 
 
-def limit_rate(interface: str, rate: str, *, limit: int, action: str = "add") -> None:
+def limit_rate(interface: str, rate: str, *, limit: int, action: str = "add"):
     """As Mininet's TCLink does; up to `limit` bytes wait in the interface."""
     words = [
         "tc", "qdisc", action, "dev", interface, "root", "tbf", "rate", rate, "burst", "3000",
@@ -168,9 +168,7 @@ def limit_rate(interface: str, rate: str, *, limit: int, action: str = "add") ->
 
 
 @pytest.mark.parametrize(("limit", "n"), [(4000, 300), (10_000_000, 500)])
-def test_interface_with_a_rate_holds_packets_in_the_queue(
-    make_links: Links, limit: int, n: int
-) -> None:
+def test_interface_with_a_rate_holds_packets_in_the_queue(make_links: Links, limit: int, n: int):
     """It refuses what it has no room for, or keeps what the socket has room for; the program sees
     the queue."""
     a, b = make_links(2)
@@ -186,7 +184,7 @@ def test_interface_with_a_rate_holds_packets_in_the_queue(
         assert max(f[ENQ_QDEPTH] for f in received) > 150
 
 
-def test_interface_that_takes_27_ms_a_frame_loses_none(make_links: Links) -> None:
+def test_interface_that_takes_27_ms_a_frame_loses_none(make_links: Links):
     a, b = make_links(2)
     limit_rate(b.near, "300kbit", limit=4000)
     with Switch() as switch:
@@ -198,7 +196,7 @@ def test_interface_that_takes_27_ms_a_frame_loses_none(make_links: Links) -> Non
         assert switch.stats(2).tx_dropped == 0
 
 
-def test_the_drop_port_has_an_interface(make_links: Links) -> None:
+def test_the_drop_port_has_an_interface(make_links: Links):
     """As in BMv2 frames arrive there, and replicas leave there; as an egress_spec it drops."""
     a, b = make_links(2)
     with Switch() as switch:
@@ -225,7 +223,7 @@ def _make(name: str, far: str) -> str:
     )
 
 
-def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
+def test_an_interface_vanishes_and_returns(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -255,7 +253,7 @@ def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
         assert wait(lambda: switch.stats(3).up == 0)
 
 
-def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -> None:
+def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links):
     """No descriptor is left at that moment: the log reports it, the other ports work, and later it
     is opened."""
     a, b = make_links(2)
@@ -298,7 +296,7 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -
             subprocess.run(["ip", "link", "del", name], check=True)
 
 
-def test_an_interface_that_is_down_for_a_while(make_links: Links) -> None:
+def test_an_interface_that_is_down_for_a_while(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -319,7 +317,7 @@ def test_an_interface_that_is_down_for_a_while(make_links: Links) -> None:
 @pytest.mark.parametrize(
     "end", ["near", "far"], ids=["its own interface", "what it is connected to"]
 )
-def test_link_that_is_down_loses_frames_and_is_logged_once(make_links: Links, end: str) -> None:
+def test_link_that_is_down_loses_frames_and_is_logged_once(make_links: Links, end: str):
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -363,7 +361,7 @@ def _arrives(a: Link, b: Link) -> bool:
         return False
 
 
-def test_what_is_refused(make_links: Links) -> None:
+def test_what_is_refused(make_links: Links):
     (a,) = make_links(1)
     with Switch(None) as switch:
         with pytest.raises(SwitchError, match="no interface nosuch0"):
@@ -396,7 +394,7 @@ def test_what_is_refused(make_links: Links) -> None:
         assert len(a.receive(1)) == 1
 
 
-def test_a_new_program_starts_empty(make_links: Links) -> None:
+def test_a_new_program_starts_empty(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)

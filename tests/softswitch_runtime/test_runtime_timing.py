@@ -19,13 +19,13 @@ pytestmark = [pytest.mark.root, pytest.mark.usefixtures("both_ways")]
 Links = Callable[..., list[Link]]
 
 
-def two_ports(switch: Switch, a: Link, b: Link) -> None:
+def two_ports(switch: Switch, a: Link, b: Link):
     switch.port_add(1, a.near)
     switch.port_add(2, b.near)
     switch.forward(1, 2)
 
 
-def test_rate_and_delay(make_links: Links) -> None:
+def test_rate_and_delay(make_links: Links):
     """100 packets of 1000 B at 8 Mbit/s after 50 ms: not before their time, and all, though nothing
     else happens."""
     a, b = make_links(2)
@@ -40,7 +40,7 @@ def test_rate_and_delay(make_links: Links) -> None:
             assert at - start >= (i + 1) * 0.001 + 0.05
 
 
-def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links) -> None:
+def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links):
     """While the worker is held up, five frames come, each after the one before has left the wire.
     With room for one in the queue none is lost: each is taken in at the time of its arrival,
     whenever the worker comes to it."""
@@ -61,7 +61,7 @@ def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links) -> N
         assert switch.stats(2).queue_dropped == 0
 
 
-def test_frame_within_its_link_delay_is_not_late(make_links: Links) -> None:
+def test_frame_within_its_link_delay_is_not_late(make_links: Links):
     """While the worker is held up for longer than the tolerance, frames wait. For less than three
     quarters of the delay that changes no time; for longer it does."""
     a, b = make_links(2)
@@ -103,7 +103,7 @@ def test_frame_within_its_link_delay_is_not_late(make_links: Links) -> None:
 
 
 @pytest.mark.parametrize("rate", [0, 40e6])
-def test_held_packets_stop_no_other_packets(make_links: Links, rate: float) -> None:
+def test_held_packets_stop_no_other_packets(make_links: Links, rate: float):
     """Packets of class 5 recirculate until a register lets them go. Lower classes of the same port,
     other ports and the control plane go on; when released, all of them come, none twice."""
     a, b, c = make_links(3)
@@ -131,7 +131,7 @@ def test_held_packets_stop_no_other_packets(make_links: Links, rate: float) -> N
         assert b.silent()
 
 
-def test_endless_copies_use_up_the_pool_and_no_more(make_links: Links) -> None:
+def test_endless_copies_use_up_the_pool_and_no_more(make_links: Links):
     """A program that multiplies packets without end runs into the pool's limit; the switch still
     answers."""
     (a,) = make_links(1)
@@ -151,7 +151,7 @@ def test_endless_copies_use_up_the_pool_and_no_more(make_links: Links) -> None:
         assert switch.counter(0, 1).packets > 0
 
 
-def test_meters_are_configured_and_read_back() -> None:
+def test_meters_are_configured_and_read_back():
     with Switch() as switch:
         config = MeterCell()
         assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0

@@ -58,7 +58,7 @@ class Entry:
     fields: tuple[tuple[int, int], ...]
     rank: int
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         """The fields that have to agree with a key's in some bits, as one number, and the
         ranges."""
         self.value = self.mask = 0
@@ -152,7 +152,7 @@ def drawn_entry(draw: random.Random, number: int, entries: dict[int, Entry]) -> 
 
 
 @pytest.mark.parametrize("number", sorted(FIELDS))
-def test_agrees_with_brute_force(number: int) -> None:
+def test_agrees_with_brute_force(number: int):
     """Small tables first, so that the first that disagrees is easy to read."""
     draw = random.Random(number)
     for most in range(2 * EXAMPLES):
@@ -173,7 +173,7 @@ def test_agrees_with_brute_force(number: int) -> None:
             assert under_test.count() == len(entries)
 
 
-def add(under_test: Table, number: int, entries: dict[int, Entry], entry: Entry) -> None:
+def add(under_test: Table, number: int, entries: dict[int, Entry], entry: Entry):
     values = packed(number, tuple(value for value, _ in entry.fields))
     lpm = [
         qualifier
@@ -210,7 +210,7 @@ def crowded(draw: random.Random, number: int) -> Entry:
 
 @pytest.mark.parametrize("most", [25, 400])
 @pytest.mark.parametrize("number", [LPM, LPM_AFTER_EXACT, LPM6])
-def test_crowded_prefixes(number: int, most: int) -> None:
+def test_crowded_prefixes(number: int, most: int):
     """Lists overflow, paths form and are left, the root grows; then everything goes again."""
     draw = random.Random(number)
     steps = 15 * EXAMPLES
@@ -237,7 +237,7 @@ def test_crowded_prefixes(number: int, most: int) -> None:
 
 
 @pytest.mark.parametrize("others", [0, 6, 12, 24, 48, 96])
-def test_prefixes_where_a_node_reaches_beyond_the_key(others: int) -> None:
+def test_prefixes_where_a_node_reaches_beyond_the_key(others: int):
     """Nodes have six bits of what follows the root, which grows with the table: so the last may
     reach beyond the key, where an entry has its prefix length."""
     base = 0x20010DB8 << 96
@@ -278,7 +278,7 @@ WIDTHS = [
 
 
 @pytest.mark.parametrize(("number", "width"), WIDTHS)
-def test_many_entries_in_and_out(number: int, width: int) -> None:
+def test_many_entries_in_and_out(number: int, width: int):
     """Growth, shrinkage and reuse of handles at size; each entry is found while it is there and not
     afterwards."""
     n = 124 * EXAMPLES
@@ -345,14 +345,14 @@ SIZES = [
 
 @pytest.mark.parametrize("ranks", list(RANKS))
 @pytest.mark.parametrize(("number", "n"), SIZES)
-def test_many_ranked_entries(number: int, n: int, ranks: str) -> None:
+def test_many_ranked_entries(number: int, n: int, ranks: str):
     """Blocks of entries split and merge where entries come and go; of thousands the summary has
     more than a word."""
     draw = random.Random(f"{number} {ranks}")
     entries: dict[int, Entry] = {}
     there: dict[object, int] = {}
 
-    def fill(under_test: Table, most: int) -> None:
+    def fill(under_test: Table, most: int):
         for i in range(most - len(entries)):
             fields = tuple(drawn_field(draw, kind, width) for kind, width in FIELDS[number])
             entry = Entry(number, fields, RANKS[ranks](draw, i))
@@ -369,12 +369,12 @@ def test_many_ranked_entries(number: int, n: int, ranks: str) -> None:
                 entries[handle] = entry
                 there[same] = handle
 
-    def empty(under_test: Table, handles: list[int]) -> None:
+    def empty(under_test: Table, handles: list[int]):
         for handle in handles:
             assert under_test.remove(handle) == 0
             del there[canonical(number, entries.pop(handle))]
 
-    def check(under_test: Table) -> None:
+    def check(under_test: Table):
         assert under_test.count() == len(entries)
         for entry in draw.sample(list(entries.values()), min(len(entries), EXAMPLES)):
             key = tuple(
@@ -408,7 +408,7 @@ def test_many_ranked_entries(number: int, n: int, ranks: str) -> None:
 @pytest.mark.parametrize(
     ("number", "width"), [(EXACT1, 1), (EXACT2, 2), (EXACT3, 3), (EXACT4, 4), (EXACT6, 6)]
 )
-def test_every_step_of_an_exact_tables_growth(number: int, width: int) -> None:
+def test_every_step_of_an_exact_tables_growth(number: int, width: int):
     """Until buckets are full and spill, and the map grows, or the array does; then until it is
     empty. After each step what is there is found, and what isn't, isn't: a free slot's tag is no
     key's, and an array ends somewhere."""
@@ -437,7 +437,7 @@ def test_every_step_of_an_exact_tables_growth(number: int, width: int) -> None:
         assert not there
 
 
-def test_limits_and_errors() -> None:
+def test_limits_and_errors():
     with table(SMALL) as small:
         assert [small.insert(bytes([i])) for i in range(3)] == [0, 1, 2]
         assert small.insert(b"\x09") == -errno.ENOSPC

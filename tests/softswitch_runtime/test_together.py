@@ -22,11 +22,11 @@ TWO = """
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path) -> Path:
     return tmp_path / "switches"
 
 
-def test_lines_are_switches(path: Path) -> None:
+def test_lines_are_switches(path: Path):
     path.write_text(TWO)
     first, second = parse_all(["--together", str(path)])
     assert (first.device_id, first.interfaces, first.grpc_address) == (
@@ -75,13 +75,13 @@ def test_lines_are_switches(path: Path) -> None:
         ),
     ],
 )
-def test_file_that_makes_no_sense_is_refused(path: Path, lines: str, why: str) -> None:
+def test_file_that_makes_no_sense_is_refused(path: Path, lines: str, why: str):
     path.write_text(lines)
     with pytest.raises(OptionError, match=why):
         parse_file(path)
 
 
-def test_options_of_a_file_stand_in_one(path: Path) -> None:
+def test_options_of_a_file_stand_in_one(path: Path):
     alone = (["--channel", "1=2:1"], ["--process-link", "1=5:6:0"], ["--namespace", "1"])
     for words in (["--no-p4", "-i", "1@a", *option] for option in alone):
         with pytest.raises(OptionError, match="--together"):
@@ -98,7 +98,7 @@ def test_options_of_a_file_stand_in_one(path: Path) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+def test_any_text_is_read_or_refused(tmp_path_factory, text: str):
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
     try:
@@ -109,7 +109,7 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
 
 
 @pytest.mark.parametrize("memory", ["closed", "of another kind"])
-def test_descriptors_that_are_no_link_are_refused(path: Path, memory: str) -> None:
+def test_descriptors_that_are_no_link_are_refused(path: Path, memory: str):
     """In one line, before any interface is looked for."""
     near, far = socket.socketpair()
     with near, far, open(os.devnull) as null:  # noqa: PTH123

@@ -93,7 +93,7 @@ def test_cut_frame_is_a_packet_of_its_length(
     ecn: int,
     size: int,
     dscp: int,
-) -> None:
+):
     frame = packet(protocol, options, fragment, payload, padding, ecn)
     size = min(size, len(frame))
     raw = (ctypes.c_uint8 * len(frame)).from_buffer_copy(frame)
@@ -125,7 +125,7 @@ def test_cut_frame_is_a_packet_of_its_length(
         lambda f: f[:14] + b"\x44" + f[15:],
     ],
 )
-def test_other_frames_are_left_alone(change: Callable[[bytes], bytes]) -> None:
+def test_other_frames_are_left_alone(change: Callable[[bytes], bytes]):
     frame = change(packet(UDP, 0, 0, 500, 0, 2))
     raw = (ctypes.c_uint8 * len(frame)).from_buffer_copy(frame)
     assert not core().trim(raw, 64, 48)
@@ -135,7 +135,7 @@ def test_other_frames_are_left_alone(change: Callable[[bytes], bytes]) -> None:
 @given(st.integers(0, 7), st.integers(1, 4), st.lists(st.integers(1, 255), max_size=60))
 def test_trimmed_packets_leave_at_most_a_weight_in_a_row_while_lower_queues_wait(
     queue: int, weight: int, waiting: list[int]
-) -> None:
+):
     turns, row = ctypes.c_uint32(), 0
     for queues in waiting:
         taken = core().turn(ctypes.byref(turns), queue, weight, queues)
@@ -151,7 +151,7 @@ def test_trimmed_packets_leave_at_most_a_weight_in_a_row_while_lower_queues_wait
 
 
 @given(st.integers(0, 100), st.integers(0, 2**64 - 1))
-def test_coin_falls_as_often_as_its_percent(percent: int, drawn: int) -> None:
+def test_coin_falls_as_often_as_its_percent(percent: int, drawn: int):
     """Within 6 standard deviations of 10,000 draws."""
     tails = core().tails(percent, drawn, 10_000)
     assert abs(tails - 100 * percent) <= 6 * (percent * (100 - percent)) ** 0.5
@@ -164,7 +164,7 @@ def ipv4_frame(mark: int) -> bytes:
 
 
 @pytest.mark.parametrize("percent", [0, 100])
-def test_switch_trims_what_comes_or_what_waits_last(percent: int) -> None:
+def test_switch_trims_what_comes_or_what_waits_last(percent: int):
     """Eight frames for a queue of three, behind one that is on the line."""
     with Switch(manual=True) as switch:
         for port in (1, 2):
@@ -189,7 +189,7 @@ def options(*words: str) -> tuple[tuple[int, ...], Trimming] | None:
     return parse(["--no-p4", "-i", "1@one", *words]).trimming
 
 
-def test_option_has_queues_and_settings_by_their_names() -> None:
+def test_option_has_queues_and_settings_by_their_names():
     assert options() is None
     assert options("--trim", "1") == ((1,), Trimming())
     wanted = Trimming(size=128, dscp_value=40, queue_index=5, weight=7, tail_percent=50)
@@ -211,6 +211,6 @@ def test_option_has_queues_and_settings_by_their_names() -> None:
         ("6", "another than those that trim"),
     ],
 )
-def test_option_refuses_what_cannot_be(text: str, message: str) -> None:
+def test_option_refuses_what_cannot_be(text: str, message: str):
     with pytest.raises(OptionError, match=message):
         options("--trim", text)

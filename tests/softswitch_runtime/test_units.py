@@ -37,7 +37,7 @@ PARTS = {
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+def compiled(tmp_path_factory) -> Callable[[Path], Path]:
     """A source's object, made once for all units that are linked with it."""
     folder = tmp_path_factory.mktemp("objects")
 
@@ -53,7 +53,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]
 
 
 @pytest.mark.parametrize("unit", sorted(path.stem for path in UNITS.glob("*.c")))
-def test_unit(unit: str, compiled: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_unit(unit: str, compiled: Callable[[Path], Path], tmp_path):
     binary = tmp_path / unit
     objects = [
         compiled(source)
@@ -79,12 +79,12 @@ def hashed(name: str, data: bytes) -> int:
         ("crc_ccitt", 0x29B1),
     ],
 )
-def test_hash_check_values(name: str, value: int) -> None:
+def test_hash_check_values(name: str, value: int):
     assert hashed(name, b"123456789") == value
 
 
 @given(st.binary(max_size=100))
-def test_hashes_against_plain_definitions(data: bytes) -> None:
+def test_hashes_against_plain_definitions(data: bytes):
     words = [int.from_bytes(data[i : i + 2].ljust(2, b"\0"), "big") for i in range(0, len(data), 2)]
     folded = 0
     for word in words:

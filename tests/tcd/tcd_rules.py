@@ -60,10 +60,10 @@ class Port:
     def paused(self, now: int) -> bool:
         return self.paused_until is not None and now < self.paused_until
 
-    def pause(self, now: int, duration: int) -> None:
+    def pause(self, now: int, duration: int):
         self.paused_until = now + duration
 
-    def resume(self, now: int) -> None:
+    def resume(self, now: int):
         if self.paused_until is not None:
             self.paused_until = None
             self._resumed = now

@@ -37,7 +37,7 @@ def flow_control(limit: int, lane: int = CLASS, sent: int = 77) -> bytes:
 
 
 @pytest.fixture(scope="module", params=["tcd", "tcd_native"])
-def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
+def driver(request) -> Iterator[Driver]:
     with Driver(packed.read_text(COMPILED / f"{request.param}.json"), flags=()) as driver:
         driver.add(
             "SwitchIngress.forwarding.ipv4_lpm",
@@ -52,13 +52,13 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
         yield driver
 
 
-def clear(driver: Driver) -> None:
+def clear(driver: Driver):
     for name in REGISTERS:
         for cell in range(PORT * 8, PORT * 8 + 8):
             driver.register(name, cell, 0)
 
 
-def depart(driver: Driver, now: int, payload: int) -> None:
+def depart(driver: Driver, now: int, payload: int):
     driver.ingress(data(payload), now=now)
     driver.queued(now, now, 0)
     driver.egress(PORT)
@@ -80,7 +80,7 @@ steps = st.lists(
 @given(steps=steps, left=st.integers(0, 60))
 def test_resume_is_detected_when_a_lane_has_credits_for_a_frame_again(
     driver: Driver, steps: list[tuple[str, int]], left: int
-) -> None:
+):
     """From few credits on, so that they run out again and again; counts wrap."""
     clear(driver)
     sent, limit = INITIAL - left, INITIAL
@@ -106,7 +106,7 @@ def test_resume_is_detected_when_a_lane_has_credits_for_a_frame_again(
         assert driver.register("fccl", CELL) == (limit - INITIAL) % COUNTS
 
 
-def test_other_lanes_and_ports_that_have_no_credits_are_left_alone(driver: Driver) -> None:
+def test_other_lanes_and_ports_that_have_no_credits_are_left_alone(driver: Driver):
     clear(driver)
     driver.register("fctbs", CELL, INITIAL)
     driver.ingress(flow_control(INITIAL + 100, lane=CLASS + 1), PORT, 1000)

@@ -101,7 +101,7 @@ def expected(state: State, left: int, draw: int, before: int) -> int:
 )
 def test_the_program_is_the_model(
     program: Egress, start: int, steps: list[tuple[int, int, int, int, int, int]]
-) -> None:
+):
     """Each step: time after the last dequeue, class, how long the packet waited, cells left behind,
     the number drawn, ECN. Registers hold what the model's do."""
     program.memory.clear()
@@ -131,7 +131,7 @@ def test_the_program_is_the_model(
         assert held.get("tcd_queue", (0, 0)) == (port.cells, port.missing)
 
 
-def test_a_pause_of_the_compiled_program(program: Egress) -> None:
+def test_a_pause_of_the_compiled_program(program: Egress):
     """UE for max(Ton), nothing while the queue falls, RED once as many looks show no fall."""
     program.memory.clear()
     ecn(program, Dequeue(BEGIN, 3, BEGIN, 0), 0, 0)
@@ -143,13 +143,13 @@ def test_a_pause_of_the_compiled_program(program: Egress) -> None:
     assert marks == [UE, ect0, ect0, ect0, ce, ce]
 
 
-def test_a_port_without_entries_marks_nothing(program: Egress) -> None:
+def test_a_port_without_entries_marks_nothing(program: Egress):
     program.memory.clear()
     for at in range(BEGIN, BEGIN + 500, 100):
         assert ecn(program, Dequeue(at, 3, at - 90, 1), 100, 0, port=PORT + 1) == wire.ECN_ECT0
 
 
-def test_red_alone_where_tcd_has_no_entry(program: Egress) -> None:
+def test_red_alone_where_tcd_has_no_entry(program: Egress):
     """After what would be a RESUME, too."""
     program.memory.clear()
     tcd_config = ("TcdEgress.tcd_port.tcd_config", (PORT,))

@@ -30,7 +30,7 @@ CASES = {
 }
 
 
-def test_every_row_has_its_tests() -> None:
+def test_every_row_has_its_tests():
     section = TEXT[TEXT.index("### Differences of TCD") : TEXT.index("### TCD by time in v1model")]
     rows = [
         line[2:]

@@ -35,7 +35,7 @@ LENGTH = len(data(wire.ECN_ECT0))
 @pytest.fixture(
     scope="module", params=[("tcd", 1), ("tcd", 3), ("tcd_native", 1), ("tcd_native", 3)], ids=str
 )
-def driver_and_looks(request: pytest.FixtureRequest) -> Iterator[tuple[Driver, int]]:
+def driver_and_looks(request) -> Iterator[tuple[Driver, int]]:
     """A program whose RED marks whatever leaves a byte behind, and its number of looks."""
     program, looks = request.param
     with Driver(packed.read_text(COMPILED / f"{program}.json"), flags=()) as driver:
@@ -99,7 +99,7 @@ steps = st.lists(
 @given(steps=steps)
 def test_the_program_is_the_state_machine(
     driver_and_looks: tuple[Driver, int], steps: list[tuple[str, int, int, int]]
-) -> None:
+):
     """Each step: what, time after the one before, quanta or bytes left behind, the packet's ECN."""
     driver, looks = driver_and_looks
     for name in REGISTERS:
@@ -122,7 +122,7 @@ def test_the_program_is_the_state_machine(
                 port.resume(now)
 
 
-def test_other_classes_and_ports_have_separate_states(driver_and_looks: tuple[Driver, int]) -> None:
+def test_other_classes_and_ports_have_separate_states(driver_and_looks: tuple[Driver, int]):
     driver, _ = driver_and_looks
     for name in REGISTERS:
         driver.register(name, CELL, 0)

@@ -37,7 +37,7 @@ LENGTH = len(data(wire.ECN_ECT0, DATA))
 
 
 @pytest.fixture(scope="module", params=["tcd_time", "tcd_time_native"])
-def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
+def driver(request) -> Iterator[Driver]:
     """RED marks whatever leaves a byte behind."""
     with Driver(packed.read_text(COMPILED / f"{request.param}.json"), flags=()) as driver:
         key = PORT.to_bytes(2, "big")
@@ -111,9 +111,7 @@ steps = st.lists(
 
 @settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(steps=steps)
-def test_the_program_is_the_models(
-    driver: Driver, steps: list[tuple[str, int, int, int, int]]
-) -> None:
+def test_the_program_is_the_models(driver: Driver, steps: list[tuple[str, int, int, int, int]]):
     """Each step: what, time after the one before, quanta or bytes left behind, how long the packet
     waited, its ECN."""
     for name in REGISTERS:

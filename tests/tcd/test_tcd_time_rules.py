@@ -60,7 +60,7 @@ def after(departures: Sequence[Met], at: int, until: int) -> frozenset[int]:
 
 
 @given(PACKETS)
-def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, int]]) -> None:
+def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, int]]):
     """And all that is marked is RED's."""
     assert not any(
         packet.differ or packet.by_time is State.UNDETERMINED for packet in met(port(arrivals, {}))
@@ -72,7 +72,7 @@ def test_with_pauses_they_differ_within_the_bound(
     arrivals: list[tuple[int, int, int]],
     stops: list[tuple[int, int]],
     other_stops: list[tuple[int, int]],
-) -> None:
+):
     trace = port(arrivals, {DATA: stops, SECOND_DATA: other_stops})
     ends = rests(trace, JUMBO, WATCHED | BEFORE)
     for number in sorted(WATCHED):
@@ -90,7 +90,7 @@ def test_with_pauses_they_differ_within_the_bound(
 @given(PACKETS, pauses)
 def test_they_are_the_same_again_once_the_queue_is_gone(
     arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
-) -> None:
+):
     """Once two frames or fewer are left behind when both have looked: from then until the next
     RESUME RED marks."""
     trace = port(arrivals, {DATA: stops})
@@ -110,7 +110,7 @@ def test_they_are_the_same_again_once_the_queue_is_gone(
 
 
 @pytest.mark.parametrize("congested", [False, True])
-def test_a_pause_makes_the_same_states(congested: bool) -> None:
+def test_a_pause_makes_the_same_states(congested: bool):
     """Undetermined, draining, and no congestion or congestion, at the same packets."""
     trace = port(
         burst(150, every=FRAME) if congested else burst(60, every=500), {DATA: [(3000, 15_100)]}
@@ -135,7 +135,7 @@ def test_a_pause_makes_the_same_states(congested: bool) -> None:
 
 
 @pytest.mark.parametrize(("length", "seen"), [(JUMBO - 400, False), (JUMBO - 300, True)])
-def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> None:
+def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool):
     """PFC alone marks UE until max(Ton) has passed, and by time RED decides meanwhile. The latest
     frame had begun 350 ns before the pause."""
     departures = met(port(burst(60, every=100), {DATA: [(3000, length)]}))
@@ -151,7 +151,7 @@ def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> 
 
 
 @pytest.mark.parametrize("late", [0, 2000])
-def test_a_resume_that_no_packet_waited_for_is_not_seen(late: int) -> None:
+def test_a_resume_that_no_packet_waited_for_is_not_seen(late: int):
     """Nothing waited, or only what had come less than the bound before."""
     arrivals = [(30_000 - late, DATA, FRAME), *burst(40, every=100)]
     departures = met(port(arrivals, {DATA: [(0, 29_999)]}))
@@ -160,7 +160,7 @@ def test_a_resume_that_no_packet_waited_for_is_not_seen(late: int) -> None:
     assert undetermined(departures) == Undetermined(frozenset(), expected)
 
 
-def test_higher_classes_without_rest_hide_a_pause() -> None:
+def test_higher_classes_without_rest_hide_a_pause():
     arrivals = [(10, DATA, FRAME)] * 5 + [(800, CNP, FRAME)] * 40 + burst(30, every=100)
     departures = met(port(arrivals, {DATA: [(5, 30_000)]}))
     alone = undetermined(departures)
@@ -173,7 +173,7 @@ def test_higher_classes_without_rest_hide_a_pause() -> None:
 
 
 @pytest.mark.parametrize("held", sorted(WATCHED))
-def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
+def test_two_lossless_classes_hide_each_other_s_pauses(held: int):
     """While the other one keeps the port busy, be it higher or lower. At ease it doesn't."""
     (busy_class,) = WATCHED - {held}
     for every, hidden in ((800, True), (20_000, False)):
@@ -186,7 +186,7 @@ def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
         assert len(undetermined(departures).pfc_alone) == (5 if hidden else 0)
 
 
-def test_a_resume_is_seen_at_the_first_departure_after_it() -> None:
+def test_a_resume_is_seen_at_the_first_departure_after_it():
     """A frame of a higher class is being sent when the pause ends: the port stays undetermined for
     longer, by the rest of that frame's time."""
     arrivals = [*burst(10, every=10), (20_000, CNP, JUMBO), *burst(60, every=100)]
@@ -199,7 +199,7 @@ def test_a_resume_is_seen_at_the_first_departure_after_it() -> None:
     assert len(expected) == round((first - resumed_at) / FRAME)
 
 
-def test_a_class_that_goes_before_and_is_not_known_makes_a_resume() -> None:
+def test_a_class_that_goes_before_and_is_not_known_makes_a_resume():
     """As does a bound that is too small. Then the port is undetermined for max(Ton) and drains,
     though it wasn't paused."""
     trace = port(
@@ -233,7 +233,7 @@ queues = st.one_of(st.sampled_from([0, EMPTY, EMPTY + 1, 5000, 5000, 5001]), st.
 )
 def test_tofino_s_registers_are_the_state_machine(
     start: int, looks: int, steps: list[tuple[int, int, int]]
-) -> None:
+):
     """Each step: time after the last departure, queue left behind, whether it shows a RESUME (one
     in six does)."""
     machine, registers = States(MAX_TON, EMPTY, looks), TofinoStates(MAX_TON, EMPTY, looks)
@@ -245,7 +245,7 @@ def test_tofino_s_registers_are_the_state_machine(
         assert state is (State.CONGESTION if expected in SETTLED else expected)
 
 
-def test_a_look_that_is_due_for_a_wrap_is_put_off() -> None:
+def test_a_look_that_is_due_for_a_wrap_is_put_off():
     """An undetermined port from which nothing leaves until 4.29 s after the RESUME, for max(Ton)
     from then on."""
     for late, expected in (
@@ -259,7 +259,7 @@ def test_a_look_that_is_due_for_a_wrap_is_put_off() -> None:
         assert registers.depart(START + late + MAX_TON + 1, 4000, False) is State.DRAINING
 
 
-def test_a_queue_in_cells_may_fall_where_its_bytes_do_not() -> None:
+def test_a_queue_in_cells_may_fall_where_its_bytes_do_not():
     """A frame takes whole cells of 80 B: what more it takes, less than a cell a frame, hides a
     fall, or makes one."""
 
@@ -278,7 +278,7 @@ def test_a_queue_in_cells_may_fall_where_its_bytes_do_not() -> None:
     assert look([1058] * 10, [1058] * 9) == (State.DRAINING, State.DRAINING)
 
 
-def test_a_resume_is_shown_again_a_wrap_later() -> None:
+def test_a_resume_is_shown_again_a_wrap_later():
     """To the nanosecond: its age is 0 once more."""
     gap, at = 9, 1000
     rule = TofinoRule(gap, frozenset({3}))

@@ -172,7 +172,7 @@ WARM_INIT_FINISHED = bfrt_description.WARM_INIT_FINISHED
 """
 
 
-def install(folder: Path) -> None:
+def install(folder: Path):
     """Makes a folder look like an SDE's: with a module that has the names that protoc writes."""
     there = folder / "lib/python3.11/site-packages/tofino/bfrt_grpc"
     there.mkdir(parents=True)

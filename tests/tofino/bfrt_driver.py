@@ -134,7 +134,7 @@ def _as_read(field: Any) -> Any:
 class RefusalError(Exception):
     """An update or a query that the driver refuses."""
 
-    def __init__(self, code: int, text: str) -> None:
+    def __init__(self, code: int, text: str):
         super().__init__(text)
         self.code, self.text = code, text
 
@@ -149,7 +149,7 @@ class Driver:
         registers: Mapping[tuple[str, int], Mapping[str, list[int]]] | None = None,
         loses: str = "",
         chip: Chip = TOFINO,
-    ) -> None:
+    ):
         self._own = description(chip)
         self.counted, self.registers, self.loses = dict(counted or {}), dict(registers or {}), loses
         self.loaded: Any = None
@@ -186,7 +186,7 @@ class Driver:
                 waiting, outgoing[:] = list(outgoing), []
             yield from waiting
 
-    def _end(self, client: int) -> None:
+    def _end(self, client: int):
         with self._lock:
             _, more = self._clients.pop(client)
             self.bound = None if self.bound == client else self.bound
@@ -266,7 +266,7 @@ class Driver:
         return answer, []
 
     @staticmethod
-    def _scope(target: Any) -> None:
+    def _scope(target: Any):
         if (target.direction, target.prsr_id) != (0xFF, 0xFF):
             raise RefusalError(
                 _INVALID_ARGUMENT, "ingress's or egress's part alone, or one parser's"
@@ -298,7 +298,7 @@ class Driver:
             raise RefusalError(_INVALID_ARGUMENT, "ppg_id=0 is not allowed")
         return table.name, (pipe, entry.key.SerializeToString(deterministic=True))
 
-    def _update(self, update: Any, pipe: int) -> None:
+    def _update(self, update: Any, pipe: int):
         entry, kind = update.entity.table_entry, MESSAGES["Update"].Type.Name(update.type)
         table = self._table(entry.table_id)
         key = self._key(table, entry, pipe)
@@ -337,7 +337,7 @@ class Driver:
         )
         self.held[key] = stored
 
-    def _check_lanes(self, entry: Any, pipe: int) -> None:
+    def _check_lanes(self, entry: Any, pipe: int):
         """A lane is of one port."""
         first, speed = (
             int.from_bytes(entry.key.fields[0].exact.value, "big"),
@@ -358,7 +358,7 @@ class Driver:
             raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: no action {data.action_id}")
         return table.fields(action or "")
 
-    def _check_data(self, table: Table, data: Any) -> None:
+    def _check_data(self, table: Table, data: Any):
         fields = {field.id: field for field in self._data(table, data).values()}
         for data_field in data.fields:
             field = fields.get(data_field.field_id)
@@ -514,7 +514,7 @@ def serving(driver: Driver, at: str = "127.0.0.1:0") -> Iterator[str]:
         pool.shutdown()
 
 
-def _fail(context: grpc.ServicerContext, results: list[RefusalError | None]) -> None:
+def _fail(context: grpc.ServicerContext, results: list[RefusalError | None]):
     """As the driver does: UNKNOWN, and an Error for each update."""
     status = rpc_status.Status(code=grpc.StatusCode.UNKNOWN.value[0], message="Error")
     for refusal in results:

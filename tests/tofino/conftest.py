@@ -26,14 +26,14 @@ def stratum() -> Iterator[Serving]:
 
 
 @pytest.fixture
-def sample(tmp_path: Path) -> Path:
+def sample(tmp_path) -> Path:
     path = tmp_path / "ports.yaml"
     path.write_text(SAMPLE.read_text())
     return path
 
 
 @pytest.fixture
-def sample_of_tofino2(tmp_path: Path) -> Path:
+def sample_of_tofino2(tmp_path) -> Path:
     """The sample's lab with a Tofino 2: its ports at the front begin at 8, and have 400 Gbit/s."""
     text = (
         SAMPLE.read_text()

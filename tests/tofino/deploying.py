@@ -27,7 +27,7 @@ def interrupt(capsys: pytest.CaptureFixture[str], option: str, sample: Path) -> 
     takes the connection and doesn't answer, and is interrupted then."""
     with socket.create_server(("127.0.0.1", 0)) as silent, contextlib.ExitStack() as connections:
 
-        def signal_deploy() -> None:
+        def signal_deploy():
             connections.enter_context(silent.accept()[0])
             os.kill(os.getpid(), signal.SIGINT)
 

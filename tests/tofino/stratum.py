@@ -130,18 +130,18 @@ class Memory:
         self._entries[table].add(self._next)
         return self._next
 
-    def table_modify(self, table: int, handle: int, action: int, args: Sequence[int]) -> None:
+    def table_modify(self, table: int, handle: int, action: int, args: Sequence[int]):
         assert handle in self._entries[table]
 
-    def table_delete(self, table: int, handle: int) -> None:
+    def table_delete(self, table: int, handle: int):
         self._entries[table].remove(handle)
 
-    def table_set_default(self, table: int, action: int = 0, args: Sequence[int] = ()) -> None:
+    def table_set_default(self, table: int, action: int = 0, args: Sequence[int] = ()):
         """Nothing runs it here."""
 
     def clone_session(
         self, session: int, replicas: Sequence[tuple[int, int]], packet_length: int = 0
-    ) -> None:
+    ):
         self.sessions[session] = tuple(replicas), packet_length
 
     def counter_cells(self, counter: int, first: int, n: int) -> Iterator[Counter]:
@@ -251,13 +251,13 @@ class Loaded:
     memory: Memory | None = None
 
     @property
-    def running(self) -> None:
+    def running(self):
         """Nothing comes from packets here."""
 
-    def record(self, updates: list[p4r.Update]) -> None:
+    def record(self, updates: list[p4r.Update]):
         """Nothing is saved."""
 
-    def commit(self, config: p4r.ForwardingPipelineConfig) -> None:
+    def commit(self, config: p4r.ForwardingPipelineConfig):
         self.device = verify(config)
         self.config = config
         schema = schema_of(config.p4info)
@@ -276,14 +276,14 @@ class Loaded:
 class Stratum(Service):
     """The service; `loaded` is what was sent to it."""
 
-    def __init__(self, traffic: Mapping[tuple[str, int], Counter] | None = None) -> None:
+    def __init__(self, traffic: Mapping[tuple[str, int], Counter] | None = None):
         self.loaded = Loaded(traffic or {})
         self.requests: list[str] = []
         super().__init__(
             cast(NativeSwitch, Memory({}, {})), cast(Pipeline, self.loaded), DEVICE, cpu_port=0
         )
 
-    def start(self) -> None:
+    def start(self):
         """There is no data plane to listen to."""
 
     def Write(self, request: p4r.WriteRequest, context: grpc.ServicerContext) -> p4r.WriteResponse:  # noqa: N802
@@ -292,7 +292,7 @@ class Stratum(Service):
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "Request atomicity is not supported.")
         return super().Write(request, context)
 
-    def _configure(self, request: Request) -> None:
+    def _configure(self, request: Request):
         self.requests.append("SetForwardingPipelineConfig")
         if request.action != Request.VERIFY_AND_COMMIT:
             raise RpcError(UNIMPLEMENTED, "action not supported yet")

@@ -27,7 +27,7 @@ MACS = ("02:00:00:00:00:01", "02:00:00:00:00:02")
 IPS = ("10.0.0.1", "10.0.0.2")
 
 
-def run(line: str) -> None:
+def run(line: str):
     subprocess.run(line.split(), check=True, capture_output=True, text=True, timeout=LIMIT_S)
 
 
@@ -37,10 +37,10 @@ READY = re.compile(r"eth2: [\d.]+, [\d:a-f]+, .*; Ctrl-C ends it\n")
 class Cable:
     """eth2 of two hosts, and the `pcn` command there."""
 
-    def __init__(self, tag: str) -> None:
+    def __init__(self, tag: str):
         self.namespaces = [f"{tag}a", f"{tag}b"]
 
-    def up(self) -> None:
+    def up(self):
         for namespace in self.namespaces:
             run(f"ip netns add {namespace}")
             for scope in ("all", "default"):
@@ -52,7 +52,7 @@ class Cable:
             run(f"ip -n {namespace} addr add {ip}/24 dev eth2")
             run(f"ip -n {namespace} link set eth2 up")
 
-    def down(self) -> None:
+    def down(self):
         for namespace in self.namespaces:
             subprocess.run(
                 ["ip", "netns", "del", namespace], capture_output=True, timeout=LIMIT_S, check=False
@@ -103,7 +103,7 @@ class Cable:
         )
         return [json.loads(line) for line in done.stdout.splitlines()]
 
-    def inject(self, side: int, frame: bytes) -> None:
+    def inject(self, side: int, frame: bytes):
         """A frame that leaves this side's interface."""
         program = (
             "import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
@@ -128,9 +128,7 @@ def cable() -> Iterator[Cable]:
 
 
 @pytest.mark.root
-def test_a_host_that_is_killed_leaves_nothing(
-    cable: Cable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_is_killed_leaves_nothing(cable: Cable, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with cable.start(0) as host:
         assert host.stderr is not None
@@ -147,7 +145,7 @@ def sockets() -> list[Path]:
 
 
 @pytest.mark.root
-def test_agent_of_a_host_is_this_user_s_whatever_the_umask(cable: Cable) -> None:
+def test_agent_of_a_host_is_this_user_s_whatever_the_umask(cable: Cable):
     with umask(0), cable.start(0) as host:
         assert host.stderr is not None
         assert READY.match(host.stderr.readline())
@@ -159,7 +157,7 @@ def test_agent_of_a_host_is_this_user_s_whatever_the_umask(cable: Cable) -> None
 
 
 @pytest.mark.root
-def test_another_user_can_t_take_an_interface(cable: Cable) -> None:
+def test_another_user_can_t_take_an_interface(cable: Cable):
     """By any name that a process of his can bind in the host's network namespace."""
     with cable.start(0) as host:
         assert host.stderr is not None
@@ -197,7 +195,7 @@ def test_another_user_can_t_take_an_interface(cable: Cable) -> None:
 
 
 @pytest.mark.root
-def test_a_flow_of_a_size_arrives_whole(cable: Cable) -> None:
+def test_a_flow_of_a_size_arrives_whole(cable: Cable):
     with cable.start(1) as receiver:
         assert receiver.stderr is not None
         assert (
@@ -222,7 +220,7 @@ def test_a_flow_of_a_size_arrives_whole(cable: Cable) -> None:
 
 
 @pytest.mark.root
-def test_host_whose_flow_fails_ends_with_its_error(cable: Cable, tmp_path: Path) -> None:
+def test_host_whose_flow_fails_ends_with_its_error(cable: Cable, tmp_path):
     scheme = tmp_path / "fragile.py"
     scheme.write_text(
         "from pcn import Parameters, ReactionPoint, Scheme\n"
@@ -243,7 +241,7 @@ def test_host_whose_flow_fails_ends_with_its_error(cable: Cable, tmp_path: Path)
 
 
 @pytest.mark.root
-def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path: Path) -> None:
+def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path):
     """65,535 quanta of 512 bits at 1 Gbit/s are 33.6 ms."""
     log = tmp_path / "log"
     with cable.start(0, "--to", IPS[1], "--rate", "50M", "--log", str(log)) as sender:
@@ -259,7 +257,7 @@ def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path: Path) -> None
 
 
 @pytest.mark.root
-def test_host_refuses_impossible_arguments_with_the_way_out(cable: Cable) -> None:
+def test_host_refuses_impossible_arguments_with_the_way_out(cable: Cable):
     wrong = (
         (["--to", "nonsense"], 1, "'nonsense' is not an IPv4 address"),
         (["--to", IPS[1], "--via", "nonsense"], 1, "'nonsense'"),
@@ -287,7 +285,7 @@ def test_host_refuses_impossible_arguments_with_the_way_out(cable: Cable) -> Non
 
 
 @pytest.mark.root
-def test_an_interface_has_one_agent_and_loses_it_with_the_cable(cable: Cable) -> None:
+def test_an_interface_has_one_agent_and_loses_it_with_the_cable(cable: Cable):
     with cable.start(0) as first:
         assert first.stderr is not None
         assert READY.match(first.stderr.readline())
@@ -302,7 +300,7 @@ def test_an_interface_has_one_agent_and_loses_it_with_the_cable(cable: Cable) ->
     assert "went down or was removed" in err
 
 
-def test_interfaces_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_interfaces_that_are_none(capsys):
     with pytest.raises(NicError, match=r"no interface 'eht0'; (did you mean|choose from)"):
         find_nic("eht0")
     with pytest.raises(NicError, match="lo is no Ethernet interface"):
@@ -315,7 +313,7 @@ def test_interfaces_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Missing option '--iface'" in capsys.readouterr().err
 
 
-def test_what_is_not_given_is_the_interface_s_or_what_a_raw_socket_carries() -> None:
+def test_what_is_not_given_is_the_interface_s_or_what_a_raw_socket_carries():
     from pcn.lab.nic_host import Nic
 
     fast, slow, silent = (

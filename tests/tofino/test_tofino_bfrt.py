@@ -42,7 +42,7 @@ PROGRAMS = ("pcn", "tcd", "qcn", "qcn_in")
 
 
 @pytest.fixture
-def sde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sde(tmp_path, monkeypatch) -> Path:
     """Has the messages of the SDE that the environment names, or else of our description."""
     if SDE:
         monkeypatch.setenv("SDE_INSTALL", SDE)
@@ -69,8 +69,8 @@ def held(driver: Driver, table: str) -> list[Any]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_deploy_writes_each_program_and_its_entries(
-    program: str, driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    program: str, driver: Driver, address: str, sample: Path, capsys
+):
     code, out, err = run(
         capsys, "--bfrt", address, "--ports", sample, "--program", program, "--json"
     )
@@ -97,9 +97,7 @@ def test_deploy_writes_each_program_and_its_entries(
     assert len(held(driver, "$PORT")) == len(held(driver, "ppg.cfg")) == 3
 
 
-def test_deploy_loads_nothing_into_another_chip(
-    sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deploy_loads_nothing_into_another_chip(sde: Path, sample: Path, capsys):
     driver = Driver(TRAFFIC, chip=TOFINO2)
     with serving(driver) as there:
         code, _, err = run(capsys, "--bfrt", there, "--ports", sample)
@@ -110,9 +108,7 @@ def test_deploy_loads_nothing_into_another_chip(
     )
 
 
-def test_deploy_refuses_an_unknown_chip(
-    sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deploy_refuses_an_unknown_chip(sde: Path, sample: Path, capsys):
     driver = Driver(TRAFFIC, chip=replace(TOFINO2, tables="tf9"))
     with serving(driver) as there:
         code, _, err = run(capsys, "--bfrt", there, "--ports", sample)
@@ -121,8 +117,8 @@ def test_deploy_refuses_an_unknown_chip(
 
 
 def test_deploy_prints_counters_and_what_was_read_back(
-    driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    driver: Driver, address: str, sample: Path, capsys
+):
     code, out, err = run(capsys, "--bfrt", address, "--ports", sample)
     assert (code, err) == (0, "")
     assert "fields of ports, PFC, buffers and queues were written and read back" in out
@@ -133,9 +129,7 @@ def test_deploy_prints_counters_and_what_was_read_back(
     assert ["dropped", "128", "1/0", "0", "2", "120"] in rows
 
 
-def test_deploy_reads_without_writing(
-    driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deploy_reads_without_writing(driver: Driver, address: str, sample: Path, capsys):
     code, _, err = run(capsys, "--bfrt", address, "--ports", sample, "--read")
     assert (code, err) == (1, "pcn: tofino: no program is loaded\n")
     assert run(capsys, "--bfrt", address, "--ports", sample)[0] == 0
@@ -146,18 +140,14 @@ def test_deploy_reads_without_writing(
     assert (driver.held, driver.writes) == (before, [])
 
 
-def test_deploy_can_be_repeated(
-    driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deploy_can_be_repeated(driver: Driver, address: str, sample: Path, capsys):
     """Ports stay while a program is loaded."""
     for _ in range(2):
         assert run(capsys, "--bfrt", address, "--ports", sample)[0] == 0
     assert len(held(driver, "ipv4_lpm")) == len(held(driver, "$PORT")) == 3
 
 
-def test_deploy_replaces_ports_of_single_lanes(
-    driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deploy_replaces_ports_of_single_lanes(driver: Driver, address: str, sample: Path, capsys):
     """With which the driver of a model begins."""
     text = sample.read_text()
     lanes = "".join(
@@ -176,7 +166,7 @@ def test_deploy_replaces_ports_of_single_lanes(
 @pytest.mark.parametrize(
     "name", sorted({n for setting in settings(read(SAMPLE)) for n in setting.data} - set(FIXED))
 )
-def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path) -> None:
+def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path):
     lab, driver = read(SAMPLE), Driver(loses=name)
     with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address) as switch:
         switch.set_pipeline(Package.compiled("pcn"))
@@ -201,26 +191,21 @@ def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path)
     ],
 )
 def test_deploy_refuses_entries_that_the_driver_loses(
-    program: str,
-    lost: str,
-    message: str,
-    sde: Path,
-    sample: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    program: str, lost: str, message: str, sde: Path, sample: Path, capsys
+):
     with serving(Driver(loses=lost)) as address:
         code, _, err = run(capsys, "--bfrt", address, "--ports", sample, "--program", program)
     assert code == 1
     assert message in err
 
 
-def test_long_write_reports_progress(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_write_reports_progress(sde: Path, monkeypatch):
     """The driver answers once the client has reported that it waits."""
     monkeypatch.setattr(bfrt, "_PROGRESS_S", bfrt._LOOK_S)
     lab, driver, lines = read(SAMPLE), Driver(), []
     driver.slow = threading.Event()
 
-    def progress(line: str) -> None:
+    def progress(line: str):
         lines.append(line)
         if line.startswith("insert of"):
             assert driver.slow is not None
@@ -238,14 +223,14 @@ def test_long_write_reports_progress(sde: Path, monkeypatch: pytest.MonkeyPatch)
     )
 
 
-def test_driver_tables_are_read_by_name(driver: Driver, address: str) -> None:
+def test_driver_tables_are_read_by_name(driver: Driver, address: str):
     with BfRuntimeSwitch.connect("tofino", address) as switch:
         switch.set_pipeline(Package.compiled("pcn"))
         switch.apply(port_settings(read(SAMPLE)))
         assert switch.held("$PORT", {"$DEV_PORT": 136})["$SPEED"] == "BF_SPEED_100G"
 
 
-def test_refused_entries_are_named(driver: Driver, address: str) -> None:
+def test_refused_entries_are_named(driver: Driver, address: str):
     route = TableEntry(
         "ipv4_lpm",
         match=TableMatch(dst_addr="10.0.0.1/32"),
@@ -272,7 +257,7 @@ def test_refused_entries_are_named(driver: Driver, address: str) -> None:
         ]
 
 
-def test_registers_are_read_in_the_pipe_of_their_port(sde: Path) -> None:
+def test_registers_are_read_in_the_pipe_of_their_port(sde: Path):
     """`busy` has a pair by port: `since`, then `until`."""
     driver = Driver(registers={("busy", 136): {"since": [1, 7], "until": [2, 9]}})
     with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address) as switch:
@@ -281,7 +266,7 @@ def test_registers_are_read_in_the_pipe_of_their_port(sde: Path) -> None:
         assert switch.read_registers("busy")[135] == 0
 
 
-def test_only_one_client_writes_to_a_program(driver: Driver, address: str) -> None:
+def test_only_one_client_writes_to_a_program(driver: Driver, address: str):
     with (
         BfRuntimeSwitch.connect("first", address) as first,
         BfRuntimeSwitch.connect("second", address) as second,
@@ -295,7 +280,7 @@ def test_only_one_client_writes_to_a_program(driver: Driver, address: str) -> No
         assert [entry.is_default_action for entry in second.read_table("ipv4_lpm")] == [True]
 
 
-def test_bf_runtime_refuses_what_it_has_none_of(driver: Driver, address: str) -> None:
+def test_bf_runtime_refuses_what_it_has_none_of(driver: Driver, address: str):
     with BfRuntimeSwitch.connect("tofino", address) as switch:
         switch.set_pipeline(Package.compiled("pcn"))
         with pytest.raises(SwitchError, match="no register entry is written here"):
@@ -306,7 +291,7 @@ def test_bf_runtime_refuses_what_it_has_none_of(driver: Driver, address: str) ->
             switch.packets_in()
 
 
-def test_a_missing_server_is_one_line(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_server_is_one_line(sde: Path, monkeypatch):
     with pytest.raises(
         SwitchError,
         match=r"^tofino: no BF Runtime server answers at 127.0.0.1:1 \(is bf_switchd up\?\): ",
@@ -314,7 +299,7 @@ def test_a_missing_server_is_one_line(sde: Path, monkeypatch: pytest.MonkeyPatch
         BfRuntimeSwitch.connect("tofino", "127.0.0.1:1")
 
 
-def test_messages_find_google_s_common_ones(tmp_path: Path) -> None:
+def test_messages_find_google_s_common_ones(tmp_path):
     """protoc's file imports them; no package has to be installed for it."""
     install(tmp_path)
     (file,) = tmp_path.rglob("bfruntime_pb2.py")
@@ -323,17 +308,13 @@ def test_messages_find_google_s_common_ones(tmp_path: Path) -> None:
     assert "google.rpc" not in sys.modules
 
 
-def test_ctrl_c_ends_deploy_while_no_driver_answers(
-    sde: Path, sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_ends_deploy_while_no_driver_answers(sde: Path, sample: Path, capsys, monkeypatch):
     """It needn't wait for the limit."""
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
     assert interrupt(capsys, "--bfrt", sample) == (130, "pcn: interrupted")
 
 
-def test_stream_that_a_server_closes_is_one_line(
-    sde: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stream_that_a_server_closes_is_one_line(sde: Path, monkeypatch):
     driver = Driver()
     monkeypatch.setattr(driver, "stream", lambda _requests, _context: iter(()))
     with (
@@ -343,7 +324,7 @@ def test_stream_that_a_server_closes_is_one_line(
         BfRuntimeSwitch.connect("tofino", address)
 
 
-def test_stream_of_a_lying_server_is_bounded(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_of_a_lying_server_is_bounded(sde: Path, monkeypatch):
     """Neither messages that no call waits for nor long ones stay with the client."""
     driver, sent = Driver(), threading.Semaphore(0)
 
@@ -368,12 +349,12 @@ def test_stream_of_a_lying_server_is_bounded(sde: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "document", [b"[" * 100_000, b'{"tables": ' + b"[" * 100_000, b'{"tables": {"a": ']
 )
-def test_description_of_a_lying_server_is_refused(document: bytes) -> None:
+def test_description_of_a_lying_server_is_refused(document: bytes):
     with pytest.raises(SwitchError, match=r"^tofino: no BF-RT description: "):
         Info("tofino", [document])
 
 
-def test_description_that_is_too_large_is_not_parsed() -> None:
+def test_description_that_is_too_large_is_not_parsed():
     with pytest.raises(
         SwitchError, match=r"^tofino: a BF-RT description of 16 MB: 16 MB are the most$"
     ):
@@ -391,9 +372,7 @@ def test_description_that_is_too_large_is_not_parsed() -> None:
         ("raise TypeError", "TypeError: no details"),
     ],
 )
-def test_messages_that_cannot_be_loaded_are_one_line(
-    file: str | None, message: str, tmp_path: Path
-) -> None:
+def test_messages_that_cannot_be_loaded_are_one_line(file: str | None, message: str, tmp_path):
     folder = tmp_path / "lib/python3.9/site-packages/bfrt_grpc"
     folder.mkdir(parents=True)
     if file is not None:
@@ -405,7 +384,7 @@ def test_messages_that_cannot_be_loaded_are_one_line(
         bfrt_messages.load({})
 
 
-def test_doctor_reports_the_sde(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_the_sde(sde: Path, monkeypatch):
     part = doctor._bf_runtime()
     assert (part.present, part.needed) == (True, False)
     assert part.found.startswith(str(sde))
@@ -415,9 +394,7 @@ def test_doctor_reports_the_sde(sde: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "SDE_INSTALL" in absent.remedy
 
 
-def test_deploy_takes_one_of_two_servers(
-    sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deploy_takes_one_of_two_servers(sample: Path, capsys, monkeypatch):
     code, _, err = run(capsys, "--bfrt", "a:50052", "--grpc", "a:9559", "--ports", sample)
     assert code == 2
     assert "--grpc: --bfrt reaches the driver" in err
@@ -425,14 +402,14 @@ def test_deploy_takes_one_of_two_servers(
     assert "SDE_INSTALL" in run(capsys, "--bfrt", "a:50052", "--ports", sample)[2]
 
 
-def test_what_is_no_description_is_refused() -> None:
+def test_what_is_no_description_is_refused():
     for document in (b"", b"[]", b'{"tables": [{}]}', b'{"tables": 3}'):
         with pytest.raises(SwitchError, match="tofino: no BF-RT description: "):
             Info("tofino", [document])
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_entries_come_back_as_they_were_written(program: str, sde: Path) -> None:
+def test_entries_come_back_as_they_were_written(program: str, sde: Path):
     """Each kind of match, priorities, and actions: P4Runtime's entry, BF Runtime's, and P4Runtime's
     again."""
     package, messages = Package.compiled(program), bfrt_messages.load()
@@ -457,7 +434,7 @@ def qcn_entities() -> Entities:
 @given(first=st.integers(1, MOST_PRIORITY), second=st.integers(1, MOST_PRIORITY))
 def test_the_higher_priority_becomes_the_lower_number(
     qcn_entities: Entities, first: int, second: int
-) -> None:
+):
     """The driver serves the lowest number first."""
     schema, numbers = Package.compiled("qcn").schema, []
     for priority in (first, second):

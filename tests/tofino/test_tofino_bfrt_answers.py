@@ -51,9 +51,7 @@ _PLACES = places(_DOCUMENT)[1:]
 
 
 @given(place=st.sampled_from(_PLACES), value=_JSON)
-def test_description_with_any_other_node_is_read_or_refused(
-    place: tuple[Any, ...], value: Any
-) -> None:
+def test_description_with_any_other_node_is_read_or_refused(place: tuple[Any, ...], value: Any):
     document = copy.deepcopy(_DOCUMENT)
     node: Any = document
     for key in place[:-1]:
@@ -103,7 +101,7 @@ _DATA = st.builds(
 )
 def test_any_entry_is_translated_or_refused(
     table: int, keys: list[Any], data: list[Any], action: int, default: bool
-) -> None:
+):
     entry = MESSAGES["TableEntry"](table_id=table, is_default_entry=default)
     entry.key.fields.extend(keys)
     entry.data.action_id = action
@@ -113,7 +111,7 @@ def test_any_entry_is_translated_or_refused(
         list(_ENTITIES.entities(entry))
 
 
-def test_data_without_its_action_is_read() -> None:
+def test_data_without_its_action_is_read():
     table = _INFO.table("tf1.tm.queue.buffer")
     entry = MESSAGES["TableEntry"](table_id=table.id)
     entry.data.fields.add(
@@ -124,7 +122,7 @@ def test_data_without_its_action_is_read() -> None:
 
 
 @pytest.mark.parametrize("name", ["../pcn", "", "other"])
-def test_unknown_program_of_a_switch_is_one_line(name: str) -> None:
+def test_unknown_program_of_a_switch_is_one_line(name: str):
     switch = BfRuntimeSwitch(
         "tofino", 0, cast(Any, None), SimpleNamespace(**MESSAGES), lambda _text: None
     )

@@ -24,7 +24,7 @@ def header_bytes(name: str) -> int:
 
 
 @pytest.mark.parametrize("program", ["pcn", "tcd", "qcn", "qcn_in"])
-def test_counters_report_frames_without_what_their_path_adds(program: str) -> None:
+def test_counters_report_frames_without_what_their_path_adds(program: str):
     bridged = header_bytes("bridge_t") + (
         header_bytes("origin_t") if program.startswith("qcn") else 0
     )
@@ -38,6 +38,6 @@ def test_counters_report_frames_without_what_their_path_adds(program: str) -> No
         )
 
 
-def test_counters_of_unknown_programs_have_no_bytes() -> None:
+def test_counters_of_unknown_programs_have_no_bytes():
     assert of_frames("OtherEgress.sent", Counter(3, 300)) == Counter(3, None)
     assert of_frames("PcnEgress.sent", Counter(3, None)) == Counter(3, None)

@@ -27,9 +27,7 @@ def number(value: bytes) -> int:
     return int.from_bytes(value, "big")
 
 
-def test_program_and_entries_reach_the_switch(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_program_and_entries_reach_the_switch(stratum: Serving, sample: Path, capsys):
     code, out, err = run(capsys, "--grpc", stratum.address, "--ports", sample)
     assert (code, err) == (0, "")
     assert stratum.service.requests == ["SetForwardingPipelineConfig", "Write"]
@@ -70,9 +68,7 @@ def test_program_and_entries_reach_the_switch(
     assert not any(row[1:2] == ["7"] for row in rows)
 
 
-def test_tcd_s_program_and_entries_reach_the_switch(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tcd_s_program_and_entries_reach_the_switch(stratum: Serving, sample: Path, capsys):
     """Two tables have an entry a port, RED's curve one a step, each with its range."""
     code, out, err = run(
         capsys, "--grpc", stratum.address, "--ports", sample, "--program", "tcd", "--json"
@@ -98,9 +94,7 @@ def test_tcd_s_program_and_entries_reach_the_switch(
     assert draws == {(step.low, step.high): step.draws - 1 for step in steps}
 
 
-def test_json_has_what_the_tables_show(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_has_what_the_tables_show(stratum: Serving, sample: Path, capsys):
     code, out, _ = run(capsys, "--grpc", stratum.address, "--ports", sample, "--json")
     assert code == 0
     report = json.loads(out)
@@ -114,17 +108,13 @@ def test_json_has_what_the_tables_show(
     assert len(counted) == 3 * 3 * 8
 
 
-def test_it_can_be_deployed_again(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_can_be_deployed_again(stratum: Serving, sample: Path, capsys):
     for _ in range(2):
         assert run(capsys, "--grpc", stratum.address, "--ports", sample)[0] == 0
     assert len(stratum.service.entries()["ipv4_lpm"]) == 3
 
 
-def test_reading_changes_nothing(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reading_changes_nothing(stratum: Serving, sample: Path, capsys):
     code, _, err = run(capsys, "--grpc", stratum.address, "--ports", sample, "--read")
     assert (code, err) == (1, "pcn: tofino: no program is loaded\n")
     assert run(capsys, "--grpc", stratum.address, "--ports", sample)[0] == 0
@@ -137,9 +127,7 @@ def test_reading_changes_nothing(
     assert stratum.service.requests == []
 
 
-def test_only_the_primary_controller_may(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_the_primary_controller_may(stratum: Serving, sample: Path, capsys):
     with SwitchClient.connect("other", stratum.address, DEVICE) as rival:
         rival.become_primary(7)
         code, _, err = run(capsys, "--grpc", stratum.address, "--ports", sample)
@@ -151,9 +139,7 @@ def test_only_the_primary_controller_may(
         )
 
 
-def test_nothing_is_sent_of_a_file_with_a_fault(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_sent_of_a_file_with_a_fault(stratum: Serving, sample: Path, capsys):
     sample.write_text(sample.read_text().replace("02:00:00:00:00:03", "02:00:00:00:00"))
     code, out, err = run(capsys, "--grpc", stratum.address, "--ports", sample)
     assert (code, out) == (1, "")
@@ -162,18 +148,14 @@ def test_nothing_is_sent_of_a_file_with_a_fault(
     assert stratum.service.requests == []
 
 
-def test_another_device_id_is_refused_by_the_switch(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_device_id_is_refused_by_the_switch(stratum: Serving, sample: Path, capsys):
     sample.write_text(sample.read_text().replace("device: 1 ", "device: 2 "))
     code, _, err = run(capsys, "--grpc", stratum.address, "--ports", sample)
     assert code == 1
     assert "this switch is device 1, not 2" in err
 
 
-def test_more_routes_than_the_table_has(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_more_routes_than_the_table_has(stratum: Serving, sample: Path, capsys):
     text = sample.read_text()
     many = [
         f"  - {{to: 10.{1 + i // 250}.{i % 250}.0/24, port: 128, mac: 02:00:00:00:00:01}}\n"
@@ -186,9 +168,7 @@ def test_more_routes_than_the_table_has(
     assert stratum.service.requests == []
 
 
-def test_many_routes_go_in_batches(
-    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_many_routes_go_in_batches(stratum: Serving, sample: Path, capsys):
     text = sample.read_text()
     many = [f"  - {{to: 10.1.0.{i}, port: 128, mac: 02:00:00:00:00:01}}\n" for i in range(250)]
     sample.write_text(text[: text.index("  - {to: 10.0.0.1,")] + "".join(many))
@@ -197,7 +177,7 @@ def test_many_routes_go_in_batches(
     assert len(stratum.service.entries()["ipv4_lpm"]) == 250
 
 
-def test_the_server_refuses_what_is_no_package(stratum: Serving) -> None:
+def test_the_server_refuses_what_is_no_package(stratum: Serving):
     """That it checks: a device configuration of another form, and a p4info of another program."""
     package = Package.compiled("pcn")
     stub = p4r_grpc.P4RuntimeStub
@@ -226,9 +206,7 @@ def test_the_server_refuses_what_is_no_package(stratum: Serving) -> None:
             stub.SetForwardingPipelineConfig(request)
 
 
-def test_a_check_sends_nothing_and_writes_all(
-    tmp_path: Path, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_check_sends_nothing_and_writes_all(tmp_path, sample: Path, capsys):
     out = tmp_path / "deep" / "tofino"
     code, output, err = run(capsys, "--ports", sample, "--check", "--out", out)
     assert (code, err) == (0, "")
@@ -270,14 +248,14 @@ def test_a_check_sends_nothing_and_writes_all(
     ],
 )
 def test_command_lines_that_are_wrong(
-    arguments: list[str], code: int, message: str, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    arguments: list[str], code: int, message: str, sample: Path, capsys
+):
     got, _, err = run(capsys, *(str(sample) if word == "PORTS" else word for word in arguments))
     assert got == code
     assert message in err
 
 
-def test_the_sample_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sample_is_printed(capsys):
     assert run(capsys, "--sample") == (0, SAMPLE.read_text(), "")
 
 
@@ -286,12 +264,8 @@ def test_the_sample_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     [("127.0.0.1", "Connection refused"), ("absent.invalid", "errors resolving absent.invalid")],
 )
 def test_deploy_without_a_server_prints_the_reason(
-    host: str,
-    reason: str,
-    sample: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    host: str, reason: str, sample: Path, capsys, monkeypatch
+):
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 0.5)
     code, _, err = run(capsys, "--grpc", f"{host}:1", "--ports", sample)
     assert code == 1
@@ -299,15 +273,13 @@ def test_deploy_without_a_server_prints_the_reason(
     assert reason in err
 
 
-def test_deploy_reports_a_port_of_another_service(
-    sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deploy_reports_a_port_of_another_service(sample: Path, capsys, monkeypatch):
     """A port with another service, or with TLS."""
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = "{}:{}".format(*server.getsockname())
 
-        def hang_up() -> None:
+        def hang_up():
             with contextlib.suppress(OSError):  # of an accept that the shutdown ends
                 while True:
                     server.accept()[0].close()
@@ -323,15 +295,13 @@ def test_deploy_reports_a_port_of_another_service(
     assert f"no P4Runtime server answers at {address} within 1 s: " in err
 
 
-def test_ctrl_c_ends_deploy_while_no_server_answers(
-    sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_ends_deploy_while_no_server_answers(sample: Path, capsys, monkeypatch):
     """It needn't wait for the limit."""
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
     assert interrupt(capsys, "--grpc", sample) == (130, "pcn: interrupted")
 
 
-def test_a_slower_port_has_a_longer_gap_and_its_own_may_be_given(sample: Path) -> None:
+def test_a_slower_port_has_a_longer_gap_and_its_own_may_be_given(sample: Path):
     text = sample.read_text().replace(
         "{port: 128, panel: 1/0, speed: 100G", "{port: 128, panel: 1/0, speed: 25G"
     )
@@ -339,7 +309,7 @@ def test_a_slower_port_has_a_longer_gap_and_its_own_may_be_given(sample: Path) -
     assert [port.gap_ns for port in read(sample).ports] == [546, 137, 2000]
 
 
-def test_the_classes_that_go_before_follow_the_priorities(sample: Path) -> None:
+def test_the_classes_that_go_before_follow_the_priorities(sample: Path):
     """Priorities turned round: 0 to 2 are served before class 3 now, 4 to 7 after it."""
     turned = "".join(
         f"  {number}: {{priority: {7 - number}{', lossless: yes' if number == 3 else ''}}}\n"

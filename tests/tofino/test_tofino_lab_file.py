@@ -14,7 +14,7 @@ from pcn.topologies.tree import FileError
 TEXT = SAMPLE.read_text()
 
 
-def test_sample_has_the_values_of_its_comments() -> None:
+def test_sample_has_the_values_of_its_comments():
     lab = read(SAMPLE)
     assert (lab.switch, lab.device, lab.pipes, lab.mtu) == ("tofino", 1, 2, 1514)
     assert [port.number for port in lab.ports] == [128, 136, 144]
@@ -31,7 +31,7 @@ def test_sample_has_the_values_of_its_comments() -> None:
     assert (lab.tcd, lab.qcn) == (Tcd(), Qcn())
 
 
-def test_ports_of_tofino_2_begin_at_8_and_have_8_lanes(sample_of_tofino2: Path) -> None:
+def test_ports_of_tofino_2_begin_at_8_and_have_8_lanes(sample_of_tofino2: Path):
     lab = read(sample_of_tofino2)
     assert (lab.chip, lab.pipes) == (TOFINO2, 2)
     assert [(port.number, port.panel, port.lanes) for port in lab.ports] == [
@@ -76,9 +76,7 @@ def test_ports_of_tofino_2_begin_at_8_and_have_8_lanes(sample_of_tofino2: Path) 
         ("  k_max: 200KB ", "  k_max: 93MB ", "no queue is longer than 92.3 MB"),
     ],
 )
-def test_fault_of_tofino_2_is_reported(
-    old: str, new: str, message: str, sample_of_tofino2: Path
-) -> None:
+def test_fault_of_tofino_2_is_reported(old: str, new: str, message: str, sample_of_tofino2: Path):
     text = sample_of_tofino2.read_text()
     assert old in text
     sample_of_tofino2.write_text(text.replace(old, new, 1))
@@ -87,7 +85,7 @@ def test_fault_of_tofino_2_is_reported(
     assert message in str(error.value)
 
 
-def test_what_may_be_left_out_is_as_the_sample_has_it(tmp_path: Path) -> None:
+def test_what_may_be_left_out_is_as_the_sample_has_it(tmp_path):
     short = """
 pfc: {xoff: 512KB, xon: 509KB, headroom: 100KB}
 ports:
@@ -223,9 +221,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), FAULTS)
-def test_fault_is_reported_with_line_field_and_way_out(
-    old: str, new: str, message: str, tmp_path: Path
-) -> None:
+def test_fault_is_reported_with_line_field_and_way_out(old: str, new: str, message: str, tmp_path):
     assert old in TEXT
     path = tmp_path / "ports.yaml"
     path.write_text(TEXT.replace(old, new, 1))
@@ -239,7 +235,7 @@ def test_fault_is_reported_with_line_field_and_way_out(
     assert 1 <= int(number) <= len(path.read_text().splitlines())
 
 
-def test_the_line_is_that_of_the_fault(tmp_path: Path) -> None:
+def test_the_line_is_that_of_the_fault(tmp_path):
     path = tmp_path / "ports.yaml"
     path.write_text(TEXT.replace("autoneg: no", "autoneg: 3").replace("02:00:00:00:00:03", "none"))
     with pytest.raises(FileError) as error:
@@ -252,7 +248,7 @@ def test_the_line_is_that_of_the_fault(tmp_path: Path) -> None:
     assert [int(line.split(":")[1]) for line in str(error.value).splitlines()] == sorted(wanted)
 
 
-def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once(tmp_path):
     path = tmp_path / "ports.yaml"
     text = (
         TEXT.replace("switch: tofino ", "switch: '' ")
@@ -266,13 +262,13 @@ def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
-def test_empty_file_names_the_command_that_writes_one(text: str, tmp_path: Path) -> None:
+def test_empty_file_names_the_command_that_writes_one(text: str, tmp_path):
     (tmp_path / "ports.yaml").write_text(text)
     with pytest.raises(FileError, match=r"pcn deploy --sample|a mapping is wanted"):
         read(tmp_path / "ports.yaml")
 
 
-def test_files_that_are_not_there_or_no_text(tmp_path: Path) -> None:
+def test_files_that_are_not_there_or_no_text(tmp_path):
     with pytest.raises(FileError, match=r"none\.yaml: No such file"):
         read(tmp_path / "none.yaml")
     with pytest.raises(FileError, match="Is a directory"):
@@ -287,7 +283,7 @@ def test_files_that_are_not_there_or_no_text(tmp_path: Path) -> None:
 
 @given(st.data())
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
-def test_a_damaged_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
+def test_a_damaged_file_is_read_or_refused(tmp_path, data: st.DataObject):
     """Cut, swapped and overwritten anywhere: never anything but a lab, or a FileError."""
     text = TEXT
     for _ in range(data.draw(st.integers(1, 4))):
@@ -307,7 +303,7 @@ def test_a_damaged_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) 
 @pytest.mark.parametrize(
     "text", ["ports: " + 20_000 * "[", "ports: " + 20_000 * "[" + 20_000 * "]", 5_000 * "{a: "]
 )
-def test_reader_of_yaml_refuses_what_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
+def test_reader_of_yaml_refuses_what_is_nested_too_deeply(tmp_path, text: str):
     path = tmp_path / "ports.yaml"
     path.write_text(text)
     with pytest.raises(FileError, match="nested too deeply") as caught:
@@ -319,7 +315,7 @@ def test_reader_of_yaml_refuses_what_is_nested_too_deeply(tmp_path: Path, text: 
     ("old", "new"),
     [("mtu: 1514B", "mtu: 1514"), ("delay: 1us", "delay: 1"), ("xoff: 512KB", "xoff: 512")],
 )
-def test_reader_of_yaml_refuses_bare_numbers_of_a_unit(tmp_path: Path, old: str, new: str) -> None:
+def test_reader_of_yaml_refuses_bare_numbers_of_a_unit(tmp_path, old: str, new: str):
     path = tmp_path / "ports.yaml"
     path.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(FileError, match="has no unit: write "):

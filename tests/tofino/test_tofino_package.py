@@ -20,7 +20,7 @@ from pcn.controller.tofino.package import Package, PackageError, driver_files, e
 FOLDER = COMPILED / "tna/tofino/pcn"
 
 
-def test_the_package_holds_the_committed_files() -> None:
+def test_the_package_holds_the_committed_files():
     device = DeviceConfig.FromString(Package.compiled("pcn").data)
     (pipeline,) = device.pipelines
     assert (device.name, pipeline.name, list(pipeline.pipes)) == ("pcn", "pipe", [0, 1, 2, 3])
@@ -36,7 +36,7 @@ def test_the_package_holds_the_committed_files() -> None:
 )
 def test_the_bytes_are_protobuf_s(
     name: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: list[int]
-) -> None:
+):
     device = DeviceConfig.FromString(encode(name, bf_rt, context, binary, pipes))
     (pipeline,) = device.pipelines
     assert (device.name, device.bf_rt) == (name, bf_rt)
@@ -49,7 +49,7 @@ def test_the_bytes_are_protobuf_s(
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path) -> Path:
     """The program as `make p4-tofino` would write it with --out: nothing is packed."""
     into = tmp_path / "pcn"
     into.mkdir()
@@ -67,7 +67,7 @@ def write(name: str, content: bytes) -> Change:
 
 
 def edit(name: str, old: str, new: str) -> Change:
-    def change(folder: Path) -> None:
+    def change(folder: Path):
         content = (folder / name).read_bytes()
         assert old.encode() in content
         (folder / name).write_bytes(content.replace(old.encode(), new.encode()))
@@ -79,7 +79,7 @@ def remove(name: str) -> Change:
     return lambda folder: (folder / name).unlink()
 
 
-def other_run(folder: Path) -> None:
+def other_run(folder: Path):
     context = json.loads((folder / "context.json").read_bytes())
     (folder / "context.json").write_text(json.dumps({**context, "run_id": "0123456789abcdef"}))
 
@@ -91,7 +91,7 @@ def cut(length: int) -> Change:
 def as_archive(change: Callable[[bytes], bytes]) -> Change:
     """Packs the folder, and changes the archive."""
 
-    def pack_changed(folder: Path) -> None:
+    def pack_changed(folder: Path):
         contents = {f"pcn/{path.name}": path.read_bytes() for path in folder.iterdir()}
         (folder.parent / packed.ARCHIVE).write_bytes(change(pack(contents)))
         shutil.rmtree(folder)
@@ -141,18 +141,18 @@ def damaged(content: bytes) -> bytes:
         ),
     ],
 )
-def test_files_that_do_not_belong_together(change: Change, message: str, folder: Path) -> None:
+def test_files_that_do_not_belong_together(change: Change, message: str, folder: Path):
     change(folder)
     with pytest.raises(PackageError, match=message):
         Package(folder)
 
 
-def test_a_program_that_is_not_there() -> None:
+def test_a_program_that_is_not_there():
     with pytest.raises(UnknownNameError, match="no program for Tofino 1 'pnc'; did you mean 'pcn'"):
         Package.compiled("pnc")
 
 
-def test_package_of_another_chip_is_refused(folder: Path) -> None:
+def test_package_of_another_chip_is_refused(folder: Path):
     with pytest.raises(PackageError, match=r"tofino2\.bin: No such file"):
         Package(folder, TOFINO2)
     shutil.copy(folder / "tofino.bin", folder / "tofino2.bin")

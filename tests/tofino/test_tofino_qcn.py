@@ -20,9 +20,7 @@ from pcn.hosts.algorithms.qcn import QcnParameters
 
 
 @pytest.mark.parametrize("program", qcn.PROGRAMS)
-def test_program_entries_and_sessions_reach_the_switch(
-    program: str, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_program_entries_and_sessions_reach_the_switch(program: str, sample: Path, capsys):
     service = Stratum()
     with serving(service) as address:
         code = cli.run(
@@ -36,7 +34,7 @@ def test_program_entries_and_sessions_reach_the_switch(
     assert service.loaded.memory.sessions == {4: (((68, 0),), 62), 5: (((196, 0),), 62)}
 
 
-def test_a_lossless_class_of_each_port_is_sampled() -> None:
+def test_a_lossless_class_of_each_port_is_sampled():
     lab = read(SAMPLE)
     entries = [
         entry
@@ -58,7 +56,7 @@ def test_a_lossless_class_of_each_port_is_sampled() -> None:
     }
 
 
-def test_tofino_2_has_its_recirculation_ports_and_cells() -> None:
+def test_tofino_2_has_its_recirculation_ports_and_cells():
     lab = replace(read(SAMPLE), chip=TOFINO2, pipes=4)
     assert [list(session.replicas) for session in qcn.sessions(lab)] == [[6], [134], [262], [390]]
     assert {session.packet_length_bytes for session in qcn.sessions(lab)} == {64}, (
@@ -76,7 +74,7 @@ def test_tofino_2_has_its_recirculation_ports_and_cells() -> None:
 
 
 @given(st.integers(64, 10**9))
-def test_samples_are_as_far_apart_as_wanted(sample_bytes: int) -> None:
+def test_samples_are_as_far_apart_as_wanted(sample_bytes: int):
     """On average; and by a fifth more or less at most, where 802.1Qau has 15%."""
     apart = qcn.sampling(sample_bytes)
     least, most = apart["sample_min_bytes"], apart["sample_min_bytes"] + apart["sample_mask_bytes"]
@@ -86,14 +84,14 @@ def test_samples_are_as_far_apart_as_wanted(sample_bytes: int) -> None:
 
 
 @given(st.integers(1, 1 << 31))
-def test_the_dice_has_sides_enough(longest_ns: int) -> None:
+def test_the_dice_has_sides_enough(longest_ns: int):
     sides = qcn.dice_mask(longest_ns) + 1
     assert sides // 2 < longest_ns <= sides
     assert sides & sides - 1 == 0
 
 
 @given(st.integers(1_000, 200_000))
-def test_feedback_is_that_of_802_1qau(q_eq: int) -> None:
+def test_feedback_is_that_of_802_1qau(q_eq: int):
     """63 F_b / ((2 w + 1) Q_eq) in 6 bits, each value where it begins, except for whole steps."""
     steps = qcn.feedback_steps(q_eq)
     assert [value for *_, value in steps] == list(range(1, 64))
@@ -111,7 +109,7 @@ def test_feedback_is_that_of_802_1qau(q_eq: int) -> None:
 @given(
     st.integers(1_000, 200_000), st.integers(-(1 << 31), (1 << 31) - 1) | st.integers(-100, 20_000)
 )
-def test_entries_have_the_feedback_of_each_f_b(q_eq: int, f_b: int) -> None:
+def test_entries_have_the_feedback_of_each_f_b(q_eq: int, f_b: int):
     """Rounded down to a step; none below 0, nor where it is less than one of 63."""
     keys = {"most": f_b >> 20 & 0xFFF, "steps": f_b >> 4 & 0xFFFF}
     hits = [entry for entry in qcn.feedback_entries(q_eq) if matches(entry, keys)]
@@ -129,7 +127,7 @@ def matches(entry: TableEntry, keys: dict[str, int]) -> bool:
     return keys["most"] & mask == value and steps[0] <= keys["steps"] <= steps[1]
 
 
-def test_the_defaults_are_the_schemes() -> None:
+def test_the_defaults_are_the_schemes():
     parameters, ours = QcnParameters(), Qcn()
     assert (ours.q_eq_bytes, ours.sample_bytes, qcn.W) == (
         *(parameters.q_eq_bytes, parameters.sample_bytes),
@@ -138,7 +136,7 @@ def test_the_defaults_are_the_schemes() -> None:
 
 
 @given(st.integers(1_000, 200_000), st.integers(0, 4_000), st.integers(0, 4_000))
-def test_feedback_of_tofino_2_is_of_its_cells(q_eq: int, cells: int, old: int) -> None:
+def test_feedback_of_tofino_2_is_of_its_cells(q_eq: int, cells: int, old: int):
     """The program takes 80 B for a cell; the set point is 80 B for each 176 of the lab's, so the
     value is the same except the rounding of either: of F_b to 35 B, and of the set point."""
     ours = qcn.set_point(q_eq, "qcn", TOFINO2)

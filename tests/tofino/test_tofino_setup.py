@@ -84,7 +84,7 @@ def parse(text: str) -> Any:
     return text_format.Parse(text, kind_of())
 
 
-def test_the_chassis_has_the_ports() -> None:
+def test_the_chassis_has_the_ports():
     lab = read(SAMPLE)
     config = parse(chassis_config(lab))
     assert [node.id for node in config.nodes] == [lab.device]
@@ -100,7 +100,7 @@ def test_the_chassis_has_the_ports() -> None:
         assert port.config_params.autoneg == 2
 
 
-def test_chassis_of_tofino_2_has_its_platform_and_lanes(sample_of_tofino2: Path) -> None:
+def test_chassis_of_tofino_2_has_its_platform_and_lanes(sample_of_tofino2: Path):
     """A port of 100 Gbit/s is half a connector there."""
     text = sample_of_tofino2.read_text().replace("port: 152", "port: 156")
     sample_of_tofino2.write_text(
@@ -115,7 +115,7 @@ def test_chassis_of_tofino_2_has_its_platform_and_lanes(sample_of_tofino2: Path)
     ]
 
 
-def test_a_port_of_some_lanes_is_a_channel() -> None:
+def test_a_port_of_some_lanes_is_a_channel():
     lab = read(SAMPLE)
     ports = (
         replace(
@@ -172,7 +172,7 @@ class Driver:
         loses: str = "",
         tables: str = "tf1.tm",
         held: dict[Any, dict[str, Any]] | None = None,
-    ) -> None:
+    ):
         self._calls, self._loses, self._tables, self._name = calls, loses, tables, ""
         self._held: dict[Any, dict[str, Any]] = {} if held is None else held
 
@@ -236,9 +236,7 @@ def written(calls: list[Call], name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("file", ["sample", "sample_of_tofino2"])
-def test_pfc_script_writes_the_sample_s_ports(
-    file: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pfc_script_writes_the_sample_s_ports(file: str, request, capsys):
     lab = read(request.getfixturevalue(file))
     tables, cell = f"{lab.chip.tables}.tm", lab.chip.cell_bytes
     calls = run(pfc_script(lab), tables=tables)
@@ -269,7 +267,7 @@ def test_pfc_script_writes_the_sample_s_ports(
         assert 0 <= group["pfc_skid_max_cells"] * cell - port.pfc.headroom_bytes < cell
 
 
-def test_pfc_script_reads_back_each_setting() -> None:
+def test_pfc_script_reads_back_each_setting():
     """After the driver completed what was written."""
     lab = read(SAMPLE)
     calls = run(pfc_script(lab))
@@ -281,9 +279,7 @@ def test_pfc_script_reads_back_each_setting() -> None:
     "name",
     sorted({name for setting in settings(read(SAMPLE)) for name in setting.data} - set(FIXED)),
 )
-def test_pfc_script_reports_each_field_that_the_driver_loses(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pfc_script_reports_each_field_that_the_driver_loses(name: str, capsys):
     with pytest.raises(RuntimeError, match=r"\d+ of \d+ fields don't hold what was written"):
         run(pfc_script(read(SAMPLE)), loses=name.lstrip("$"))
     out = capsys.readouterr().out
@@ -291,9 +287,7 @@ def test_pfc_script_reports_each_field_that_the_driver_loses(
     assert "PFC WON'T WORK" in out
 
 
-def test_pfc_script_accepts_that_the_driver_only_reads_mode_rx(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_pfc_script_accepts_that_the_driver_only_reads_mode_rx(capsys):
     run(pfc_script(read(SAMPLE)), loses="mode_rx")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4  # a line a port, and the last
@@ -302,7 +296,7 @@ def test_pfc_script_accepts_that_the_driver_only_reads_mode_rx(
     )
 
 
-def test_every_class_has_its_queue_and_priority() -> None:
+def test_every_class_has_its_queue_and_priority():
     lab = read(SAMPLE)
     classes = tuple(
         Class(traffic_class.number, 7 - traffic_class.number, traffic_class.number in (3, 4))
@@ -330,7 +324,7 @@ def test_every_class_has_its_queue_and_priority() -> None:
     assert [group["ppg_id"] for group in groups] == [1, 2, 3, 4, 5, 6]
 
 
-def test_priority_groups_count_from_1_in_each_pipe() -> None:
+def test_priority_groups_count_from_1_in_each_pipe():
     lab = read(SAMPLE)
     ports = tuple(
         replace(port, number=number) for port, number in zip(lab.ports, (0, 128, 8), strict=True)
@@ -343,7 +337,7 @@ def test_priority_groups_count_from_1_in_each_pipe() -> None:
     assert [(group.pipe, group.keys["ppg_id"]) for group in groups] == [(0, 1), (1, 1), (0, 2)]
 
 
-def test_lab_refuses_more_priority_groups_than_a_pipe_has() -> None:
+def test_lab_refuses_more_priority_groups_than_a_pipe_has():
     lab = read(SAMPLE)
     ports = tuple(
         replace(lab.ports[0], number=128 + lane, connector=lane + 1) for lane in range(17)
@@ -360,7 +354,7 @@ def test_lab_refuses_more_priority_groups_than_a_pipe_has() -> None:
     assert fault.startswith("pipe 1 needs 136 priority groups")
 
 
-def test_pools_hold_what_the_groups_may_take() -> None:
+def test_pools_hold_what_the_groups_may_take():
     lab = read(SAMPLE)
     odd = replace(
         lab, ports=tuple(replace(port, pfc=Pfc(200_001, 190_000, 50_001)) for port in lab.ports)

@@ -39,7 +39,7 @@ def probability(tcd: Tcd, chip: Chip, cells: int) -> float:
 )
 def test_a_step_is_half_a_step_from_the_line_at_most(
     k: list[int], p_max: float, anywhere: int, chip: Chip
-) -> None:
+):
     """Nothing up to K_min, all above K_max, as by the bytes that the cells hold at most."""
     tcd = Tcd(*k, p_max)
     span = tcd.k_max_bytes - tcd.k_min_bytes
@@ -52,7 +52,7 @@ def test_a_step_is_half_a_step_from_the_line_at_most(
         ), cells
 
 
-def test_dcqcn_s_curve() -> None:
+def test_dcqcn_s_curve():
     """16 steps from 5 KB to 200 KB, of 0.03% to 0.97%, and all above."""
     steps = curve(Tcd(), TOFINO)
     assert len(steps) == STEPS + 1
@@ -65,11 +65,11 @@ def test_dcqcn_s_curve() -> None:
     assert all(step.high + 1 == after.low for step, after in pairwise(steps))
 
 
-def test_a_threshold_alone_takes_one_entry() -> None:
+def test_a_threshold_alone_takes_one_entry():
     assert [(step.low, step.draws) for step in curve(Tcd(8_000, 8_000), TOFINO)] == [(101, DRAWS)]
 
 
-def test_the_defaults_are_the_schemes() -> None:
+def test_the_defaults_are_the_schemes():
     red_defaults, tcd_defaults, ours = RedParameters(), TcdParameters(), Tcd()
     assert (ours.k_min_bytes, ours.k_max_bytes, ours.p_max) == (
         *(red_defaults.k_min_bytes, red_defaults.k_max_bytes),
@@ -78,7 +78,7 @@ def test_the_defaults_are_the_schemes() -> None:
     assert (ours.epsilon, ours.looks) == (tcd_defaults.epsilon, tcd_defaults.looks)
 
 
-def test_max_ton_is_the_formula_s_for_each_port() -> None:
+def test_max_ton_is_the_formula_s_for_each_port():
     """Twice the delay, and two frames and XOFF - XON at its rate, over epsilon. A frame of 1514 B
     takes 19 cells."""
     lab = read(SAMPLE)
@@ -89,7 +89,7 @@ def test_max_ton_is_the_formula_s_for_each_port() -> None:
     assert {(state["empty_cells"], state["looks"]) for state in states} == {(38, 6)}
 
 
-def test_cells_of_tofino_2_are_larger() -> None:
+def test_cells_of_tofino_2_are_larger():
     """176 B: a frame of 1514 B takes 9 of them, and 200 KB 1136."""
     lab = replace(read(SAMPLE), chip=TOFINO2)
     tcd_entries = entries(lab, lab.tcd)

@@ -41,7 +41,7 @@ def ways(topology: Topology, src: str, dst: str) -> int:
 
 
 @pytest.mark.parametrize("bottlenecks", [1, 2, 4, 10])
-def test_each_link_of_the_parking_lot_has_flow_0_and_one_more(bottlenecks: int) -> None:
+def test_each_link_of_the_parking_lot_has_flow_0_and_one_more(bottlenecks: int):
     topology = parking_lot(bottlenecks)
     assert [flow.id for flow in topology.flows] == list(range(bottlenecks + 1))
     users = Counter(
@@ -62,7 +62,7 @@ def test_each_link_of_the_parking_lot_has_flow_0_and_one_more(bottlenecks: int) 
 
 
 @pytest.mark.parametrize("k", [2, 4, 6])
-def test_fat_tree(k: int) -> None:
+def test_fat_tree(k: int):
     topology = fat_tree(k)
     assert len(topology.hosts) == k**3 // 4
     assert len(topology.switches) == 5 * k * k // 4
@@ -78,7 +78,7 @@ def test_fat_tree(k: int) -> None:
         assert len(topology.path("h0", f"h{k // 2}")) == 4
 
 
-def test_a_pod_alone_with_other_links() -> None:
+def test_a_pod_alone_with_other_links():
     """B.5's: no spines, one or two links from a ToR to each leaf, two pairs apart."""
     for strands in (1, 2):
         pod = clos(pods=1, spines=0, strands=strands).without(("l0", "t3"), ("l1", "t0"))
@@ -91,19 +91,19 @@ def test_a_pod_alone_with_other_links() -> None:
 
 
 @pytest.mark.parametrize("options", [{"strands": 0}, {"spines": 0}, {"spines": -1, "pods": 1}])
-def test_a_clos_that_is_not_joined_is_refused(options: dict[str, int]) -> None:
+def test_a_clos_that_is_not_joined_is_refused(options: dict[str, int]):
     with pytest.raises(TopologyError, match=r"links from a ToR to each leaf and .* spines join no"):
         clos(**options)
 
 
-def test_links_that_are_not_there_cannot_be_left_out() -> None:
+def test_links_that_are_not_there_cannot_be_left_out():
     with pytest.raises(TopologyError, match="no link between l0 and l1 in clos"):
         clos().without(("l0", "l1"))
     with pytest.raises(TopologyError, match="h0 has no link"):
         clos().without(("h0", "t0"))
 
 
-def test_clos_of_section_7_4() -> None:
+def test_clos_of_section_7_4():
     topology = clos()
     assert len(topology.hosts) == 512
     assert Counter(switch.name[0] for switch in topology.switches) == {"t": 32, "l": 16, "p": 8}
@@ -140,7 +140,7 @@ def test_clos_of_section_7_4() -> None:
 )
 def test_racks_and_pods_are_subnets(
     topology: Topology, pods: int, racks: int, rack_bits: int, pod_bits: int
-) -> None:
+):
     """In order, without room for one more bit; a rack's hosts from its first address on."""
     hosts_per_rack = len(topology.hosts) // (pods * racks)
     assert 2 ** (rack_bits - 1) < hosts_per_rack + 2 <= 2**rack_bits
@@ -155,7 +155,7 @@ def test_racks_and_pods_are_subnets(
         )
 
 
-def test_racks_that_have_no_addresses_are_refused() -> None:
+def test_racks_that_have_no_addresses_are_refused():
     most = 2**24 - 2
     assert host_addresses(most) == ("10.255.255.254", "02:00:00:ff:ff:fe")
     for number in (0, most + 1):
@@ -167,7 +167,7 @@ def test_racks_that_have_no_addresses_are_refused() -> None:
         make_racks(2**22 + 1, 1, 1)
 
 
-def test_addresses_go_on_behind_those_of_65535_hosts() -> None:
+def test_addresses_go_on_behind_those_of_65535_hosts():
     assert make_racks(1, 1, 2**16 - 2)[-1].ip == "10.0.255.254"
     assert make_racks(2**14, 1, 1)[-1].ip == "10.0.255.253"
     hosts = make_racks(2**14 + 1, 1, 1)
@@ -175,7 +175,7 @@ def test_addresses_go_on_behind_those_of_65535_hosts() -> None:
     assert len({host.ip for host in hosts}) == len({host.mac for host in hosts}) == 2**14 + 1
 
 
-def test_parallel_links_have_separate_names() -> None:
+def test_parallel_links_have_separate_names():
     topology = clos(pods=2)
     names = [
         topology.link_name(end.node, end.port)
@@ -189,7 +189,7 @@ def test_parallel_links_have_separate_names() -> None:
 
 
 @pytest.mark.parametrize("flows", [4, 16, 1024])
-def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int) -> None:
+def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int):
     topology = dumbbell(flows=flows)
     assert Counter(flow.src for flow in topology.flows) == {
         "h0": flows // 2,
@@ -213,13 +213,13 @@ def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int) -> N
         ("leaf-spine", {"spines": 0}, "at least 1 of each"),
     ],
 )
-def test_what_can_not_be_built_is_refused(name: str, options: dict[str, int], message: str) -> None:
+def test_what_can_not_be_built_is_refused(name: str, options: dict[str, int], message: str):
     with pytest.raises(TopologyError, match=message):
         find_topology(name).build(options)
 
 
 @pytest.mark.parametrize(("leaves", "spines", "hosts"), [(4, 2, 8), (2, 1, 1), (3, 5, 2)])
-def test_leaf_spine_has_a_way_by_each_spine(leaves: int, spines: int, hosts: int) -> None:
+def test_leaf_spine_has_a_way_by_each_spine(leaves: int, spines: int, hosts: int):
     topology = leaf_spine(leaves, spines, hosts)
     assert len(topology.hosts) == leaves * hosts
     assert len(topology.links) == leaves * (hosts + spines)
@@ -233,7 +233,7 @@ def test_leaf_spine_has_a_way_by_each_spine(leaves: int, spines: int, hosts: int
         assert links_of(topology, "h0", "h1") == ["h0->l0", "l0->h1"]
 
 
-def test_head_of_line_is_tcd_s_network() -> None:  # 3.4, 3.6, 3.7
+def test_head_of_line_is_tcd_s_network():  # 3.4, 3.6, 3.7
     topology = head_of_line()
     assert (
         links_of(topology, "s0", "r0")[1:3]
@@ -270,7 +270,7 @@ def test_head_of_line_is_tcd_s_network() -> None:  # 3.4, 3.6, 3.7
     ],
     ids=lambda topology: topology.name,
 )
-def test_trail_has_the_links_of_the_path(topology: Topology) -> None:
+def test_trail_has_the_links_of_the_path(topology: Topology):
     """The reference follows each route hop by hop."""
     names = [host.name for host in topology.hosts]
     some = [*names[:5], *names[:: max(1, len(names) // 11)], names[-1]]
@@ -284,7 +284,7 @@ def test_trail_has_the_links_of_the_path(topology: Topology) -> None:
 
 
 @given(st.integers(2, 7), st.data())
-def test_longest_round_trip_is_that_of_some_pair(switches: int, data: st.DataObject) -> None:
+def test_longest_round_trip_is_that_of_some_pair(switches: int, data: st.DataObject):
     """Any network of a few switches, each with two hosts, and links of different lengths."""
     delay = st.sampled_from([0.0, 1e-9, 1e-6, 7e-6])
     tree = [(i, data.draw(st.integers(0, i - 1))) for i in range(1, switches)]

@@ -155,7 +155,7 @@ def links(topology: Topology) -> list[str]:
 )
 def test_reader_makes_network_of_file(
     name: str, form: str, hosts: str, switches: str, wiring: list[str]
-) -> None:
+):
     assert format_of(Source.of(FILES / name)).name == form
     topology = find_topology(str(FILES / name)).build()
     assert [host.name for host in topology.hosts] == hosts.split()
@@ -164,7 +164,7 @@ def test_reader_makes_network_of_file(
     assert find_topology(f"{form}:{FILES / name}").build() == topology
 
 
-def test_reader_of_htsim_wires_as_htsim_does() -> None:
+def test_reader_of_htsim_wires_as_htsim_does():
     """By htsim's formulas: ToR h // 4; both ToRs of a pod to its two aggregation switches, by
     bundles of two links; the aggregation switch a to the cores a % 2 + 2 * place."""
     topology = find_topology(str(FILES / "small.topo")).build()
@@ -194,9 +194,7 @@ def test_reader_of_htsim_wires_as_htsim_does() -> None:
         min_size=1,
     )
 )
-def test_reader_of_astra_links_npus_that_differ_in_one_dimension(
-    dimensions: list[tuple[str, int]],
-) -> None:
+def test_reader_of_astra_links_npus_that_differ_in_one_dimension(dimensions: list[tuple[str, int]]):
     """By NPUs' places: neighbours of a ring, any two of a mesh, those at one switch; rates name the
     dimension."""
     kinds, sizes = zip(*dimensions, strict=True)
@@ -232,7 +230,7 @@ def test_reader_of_astra_links_npus_that_differ_in_one_dimension(
     assert linked == expected
 
 
-def test_reader_of_astra_takes_delay_of_links_inside_npus_alone() -> None:
+def test_reader_of_astra_takes_delay_of_links_inside_npus_alone():
     ring, switch = (
         _astra("[Ring]", "[3]", "[1]", "[500]"),
         _astra("[Switch]", "[3]", "[1]", "[500]"),
@@ -245,20 +243,20 @@ def test_reader_of_astra_takes_delay_of_links_inside_npus_alone() -> None:
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf28", "utf-16", "iso-8859-1", "cp037", "hex", "x" * 100]
 )
-def test_reader_of_graphml_takes_text_whatever_encoding_it_declares(encoding: str) -> None:
+def test_reader_of_graphml_takes_text_whatever_encoding_it_declares(encoding: str):
     text = (FILES / "graph.graphml").read_text().partition("?>")[2]
     declared = f"<?xml version='1.0' encoding='{encoding}'?>{text}"
     assert read("graph.graphml", declared) == read("graph.graphml", text)
 
 
-def test_reader_of_htsim_gives_switches_of_a_tier_their_latency() -> None:
+def test_reader_of_htsim_gives_switches_of_a_tier_their_latency():
     text = (
         (FILES / "small.topo").read_text().replace("Switch_Latency_ns 0", "Switch_Latency_ns 350")
     )
     assert {switch.latency_s for switch in read("t.topo", text).switches} == {0.0, 350e-9}
 
 
-def test_reader_of_simai_gives_hosts_ports_or_leaves_nvswitches_out_or_splits_hosts() -> None:
+def test_reader_of_simai_gives_hosts_ports_or_leaves_nvswitches_out_or_splits_hosts():
     gpus = find_topology(str(FILES / "gpus"))
     whole = gpus.build()
     assert [str(whole.peer("h0", port)) for port in whole.ports("h0")] == ["s4:1", "s6:1"]
@@ -272,7 +270,7 @@ def test_reader_of_simai_gives_hosts_ports_or_leaves_nvswitches_out_or_splits_ho
     assert [both.peer(name, 0).node for name in ("h0-0", "h0-1")] == ["s4", "s6"]
 
 
-def test_reader_takes_addresses_ports_and_flows_of_own_format() -> None:
+def test_reader_takes_addresses_ports_and_flows_of_own_format():
     topology = find_topology(str(FILES / "racks.yaml")).build()
     assert [host.ip for host in topology.hosts] == ["10.0.0.1", "10.0.0.2", "10.1.0.1", "10.0.0.3"]
     assert topology.host("b0").mac == "02:00:00:00:01:00"
@@ -522,7 +520,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "text", "message"), REFUSED)
-def test_reader_refuses_with_file_line_and_way_out(name: str, text: str, message: str) -> None:
+def test_reader_refuses_with_file_line_and_way_out(name: str, text: str, message: str):
     with pytest.raises(FormatError) as caught:
         read(name, text)
     assert message in str(caught.value)
@@ -531,14 +529,14 @@ def test_reader_refuses_with_file_line_and_way_out(name: str, text: str, message
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
 @pytest.mark.parametrize("form", ["pcn", "pcn-json"])
-def test_own_format_gives_topology_back(form: str, name: str) -> None:
+def test_own_format_gives_topology_back(form: str, name: str):
     topology = find_topology(name).build()
     write = FORMATS[form].write
     assert write is not None
     assert read(f"t{FORMATS[form].suffix}", write(topology)) == topology
 
 
-def test_own_format_gives_all_back() -> None:
+def test_own_format_gives_all_back():
     topology = find_topology(str(FILES / "racks.yaml")).build({"xon_bytes": "100KB"})
     buffered = Switch("Tor-B", 9, "round robin", OutputBuffer(100e3, 1.7, 1 / 3e6, True))
     topology = replace(
@@ -562,7 +560,7 @@ def test_own_format_gives_all_back() -> None:
 
 
 @given(connected_topologies())
-def test_writers_give_network_back(topology: Topology) -> None:
+def test_writers_give_network_back(topology: Topology):
     """Names, addresses and ports where the format has them; HPCC's numbers its nodes, p4lang's has
     no device ids."""
     for form in FORMATS.values():
@@ -597,7 +595,7 @@ def links_by_place(topology: Topology) -> list[tuple[int, int, int, int, float, 
     ]
 
 
-def test_writer_is_chosen_by_name_or_suffix() -> None:
+def test_writer_is_chosen_by_name_or_suffix():
     assert writer("a/topology.txt")[0].name == "hpcc"
     assert writer("hpcc:x.y") == (FORMATS["hpcc"], Path("x.y"))
     assert writer("net.graph.json")[0].name == "node-link"
@@ -610,16 +608,14 @@ def test_writer_is_chosen_by_name_or_suffix() -> None:
             writer(f"{name}:net.topo")
 
 
-def test_writer_of_p4lang_refuses_names_that_exercises_read_otherwise() -> None:
+def test_writer_of_p4lang_refuses_names_that_exercises_read_otherwise():
     write = FORMATS["p4lang"].write
     assert write is not None
     with pytest.raises(FormatError, match="r0: hosts begin with h there, switches with s"):
         write(find_topology("dumbbell").build())
 
 
-def test_reference_that_begins_with_a_format_is_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reference_that_begins_with_a_format_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("clos").write_text((FILES / "topology.txt").read_text())
     assert find_topology("hpcc:clos").build().name == "clos"
@@ -629,7 +625,7 @@ def test_reference_that_begins_with_a_format_is_a_file(
         find_topology("nothing.txt")
 
 
-def test_tables_of_formats_md_are_the_readers() -> None:
+def test_tables_of_formats_md_are_the_readers():
     text = (ROOT / "docs/formats.md").read_text().partition("## Files of flows")[0]
     sections = dict(re.findall(r"^### `([\w-]+)`.*?\n(.*?)(?=^##|\Z)", text, re.M | re.S))
     assert list(sections) == [name for name in FORMATS if name != "pcn-json"]

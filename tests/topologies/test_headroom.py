@@ -2,7 +2,6 @@
 once."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -40,7 +39,7 @@ def buffered(
 @pytest.mark.parametrize("latency_s", [0.0, 400e-9])
 def test_headroom_is_what_virtual_time_reckons(
     rate_bps: float, delay_s: float, response_s: float, latency_s: float
-) -> None:
+):
     topology = star(2, 1, rate_bps, delay_s)
     topology = replace(
         topology,
@@ -53,7 +52,7 @@ def test_headroom_is_what_virtual_time_reckons(
     assert abs(headroom.needed_bytes(topology, "s0", 1, FRAME, response_s) - reckoned) <= 1
 
 
-def test_headroom_that_is_just_enough_runs_and_less_is_refused() -> None:
+def test_headroom_that_is_just_enough_runs_and_less_is_refused():
     needed = headroom.needed_bytes(buffered(1), "s0", 1, FRAME)
     with VirtualNetwork(buffered(needed + 1), find_scheme("pfc").configure()) as network:
         for number in range(2):
@@ -81,7 +80,7 @@ def everything() -> Topology:
     return replace(topology, parameters={**topology.parameters, "queue_packets": 9})
 
 
-def test_live_network_names_all_that_it_lacks_and_goes_without() -> None:
+def test_live_network_names_all_that_it_lacks_and_goes_without():
     with pytest.raises(NetworkError) as error:
         require_live(everything())
     lines = str(error.value).splitlines()
@@ -107,13 +106,13 @@ def test_live_network_names_all_that_it_lacks_and_goes_without() -> None:
         without(plain, ["watchdogs"])
 
 
-def test_credits_have_no_way_out() -> None:
+def test_credits_have_no_way_out():
     with pytest.raises(NetworkError) as error:
         require_live(replace(star(2, 1), flow_control="credits"))
     assert "--leave-out" not in str(error.value)
 
 
-def test_check_names_all_that_runs_and_live_networks_refuse(tmp_path: Path) -> None:
+def test_check_names_all_that_runs_and_live_networks_refuse(tmp_path):
     file = tmp_path / "net.yaml"
     assert FORMAT.write is not None
     file.write_text(FORMAT.write(everything()))

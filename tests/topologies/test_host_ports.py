@@ -2,7 +2,6 @@
 one's own."""
 
 from collections import deque
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, strategies as st
@@ -33,7 +32,7 @@ def networks(draw: st.DrawFn) -> Topology:
     used: dict[str, int] = {host.name: -1 for host in hosts}
     links = []
 
-    def link(a: str, b: str) -> None:
+    def link(a: str, b: str):
         ends = []
         for name in (a, b):
             used[name] = used.get(name, 0) + 1
@@ -70,7 +69,7 @@ def distances(topology: Topology, host: str) -> dict[str, int]:
 
 
 @given(networks())
-def test_next_hops_are_all_ports_on_a_shortest_path(topology: Topology) -> None:
+def test_next_hops_are_all_ports_on_a_shortest_path(topology: Topology):
     for host in topology.hosts:
         away = distances(topology, host.name)
         for node in [
@@ -90,7 +89,7 @@ def test_next_hops_are_all_ports_on_a_shortest_path(topology: Topology) -> None:
 
 
 @given(networks())
-def test_hosts_apart_are_two_without_a_way(topology: Topology) -> None:
+def test_hosts_apart_are_two_without_a_way(topology: Topology):
     """In the network, and less any link that leaves each node one."""
     for link in topology.links:
         try:
@@ -105,7 +104,7 @@ def test_hosts_apart_are_two_without_a_way(topology: Topology) -> None:
 
 
 @given(networks())
-def test_trail_has_the_links_of_the_path(topology: Topology) -> None:
+def test_trail_has_the_links_of_the_path(topology: Topology):
     longest = 0.0
     for src in topology.hosts:
         for dst in topology.hosts:
@@ -122,7 +121,7 @@ def test_trail_has_the_links_of_the_path(topology: Topology) -> None:
 
 
 @given(networks())
-def test_switch_has_a_route_by_all_next_hops_to_each_host(topology: Topology) -> None:
+def test_switch_has_a_route_by_all_next_hops_to_each_host(topology: Topology):
     for switch in topology.switches:
         ways, groups = host_ways(topology, switch.name)
         ports = {group.number: group.ports for group in groups}
@@ -142,7 +141,7 @@ def test_switch_has_a_route_by_all_next_hops_to_each_host(topology: Topology) ->
 
 
 @given(networks())
-def test_picture_has_each_link_of_a_host(topology: Topology) -> None:
+def test_picture_has_each_link_of_a_host(topology: Topology):
     assume(
         not any(
             topology.is_host(link.a.node) and topology.is_host(link.b.node)
@@ -166,7 +165,7 @@ def test_picture_has_each_link_of_a_host(topology: Topology) -> None:
 
 
 @pytest.mark.parametrize("port", [-1, MAX_PORT + 1])
-def test_host_has_ports_that_a_program_can_name(port: int) -> None:
+def test_host_has_ports_that_a_program_can_name(port: int):
     hosts = make_hosts(["h0", "h1"])
     links = (
         Link(Endpoint("h0", port), Endpoint("s0", 1), 1e9, 0),
@@ -178,7 +177,7 @@ def test_host_has_ports_that_a_program_can_name(port: int) -> None:
         Topology("t", hosts, (Switch("s0", 1),), links)
 
 
-def test_file_whose_hosts_would_have_to_forward_is_refused(tmp_path: Path) -> None:
+def test_file_whose_hosts_would_have_to_forward_is_refused(tmp_path):
     """A ring of hosts, and a Linux router without the label that makes a switch of it."""
     ring = tmp_path / "ring.txt"
     ring.write_text("4 0 4\n\n" + "".join(f"{i} {(i + 1) % 4} 100Gbps 1us 0\n" for i in range(4)))

@@ -47,13 +47,13 @@ NUMBER = 5
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path) -> Path:
     path = tmp_path / "mine.py"
     path.write_text(SOURCE)
     return path
 
 
-def test_find_topology_reads_function_of_python_file(file: Path) -> None:
+def test_find_topology_reads_function_of_python_file(file: Path):
     mine = find_topology(f"{file}:mine")
     assert mine.build() == star(4, rate_bps=40e9)
     assert mine.build({"leaves": "5", "rate_bps": "25G"}) == star(5, rate_bps=25e9)
@@ -63,13 +63,13 @@ def test_find_topology_reads_function_of_python_file(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TOPOLOGIES))
-def test_summary_of_a_topology_is_whole_sentences(name: str) -> None:
+def test_summary_of_a_topology_is_whole_sentences(name: str):
     summary = find_topology(name).summary
     assert summary.endswith(".")
     assert "\n" not in summary
 
 
-def test_find_topology_gives_flow_control_to_function_without_it(file: Path) -> None:
+def test_find_topology_gives_flow_control_to_function_without_it(file: Path):
     for name in ("mine", "MADE"):
         topology = find_topology(f"{file}:{name}").build(
             {"xoff_bytes": "100KB", "lossless_classes": "3,4"}
@@ -77,9 +77,7 @@ def test_find_topology_gives_flow_control_to_function_without_it(file: Path) -> 
         assert (topology.number("xoff_bytes"), topology.lossless_classes) == (100e3, (3, 4))
 
 
-def test_find_topology_reads_relative_path_from_any_folder(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_find_topology_reads_relative_path_from_any_folder(file: Path, monkeypatch):
     monkeypatch.chdir(file.parent)
     reference = find_topology("mine.py:MADE").reference
     monkeypatch.chdir("/")
@@ -97,7 +95,7 @@ def test_find_topology_reads_relative_path_from_any_folder(
         ("unknown", "the type of links: NameError"),
     ],
 )
-def test_find_topology_refuses_what_is_no_topology(file: Path, name: str, message: str) -> None:
+def test_find_topology_refuses_what_is_no_topology(file: Path, name: str, message: str):
     with pytest.raises(TopologyError, match=message):
         find_topology(f"{file}:{name}").build()
 
@@ -110,25 +108,25 @@ def test_find_topology_refuses_what_is_no_topology(file: Path, name: str, messag
         ("/nowhere/star.py:star", "no file /nowhere/star.py"),
     ],
 )
-def test_find_topology_refuses_reference_with_way_out(reference: str, message: str) -> None:
+def test_find_topology_refuses_reference_with_way_out(reference: str, message: str):
     with pytest.raises(TopologyError, match=message):
         find_topology(reference)
 
 
-def test_find_topology_refuses_unknown_option_with_nearest(file: Path) -> None:
+def test_find_topology_refuses_unknown_option_with_nearest(file: Path):
     with pytest.raises(TopologyError, match="has no option 'leafs'; did you mean 'leaves'"):
         find_topology(f"{file}:mine").build({"leafs": 3})
     with pytest.raises(TopologyError, match="has no option 'more'"):
         find_topology(f"{file}:mine").build({"more": 3})
 
 
-def test_find_topology_names_line_of_file_that_fails(file: Path) -> None:
+def test_find_topology_names_line_of_file_that_fails(file: Path):
     file.write_text("\n\nimport nowhere\n")
     with pytest.raises(TopologyError, match=r"mine\.py:3: ModuleNotFoundError"):
         find_topology(f"{file}:mine")
 
 
-def test_find_topology_reads_entry_point_in_another_process(file: Path) -> None:
+def test_find_topology_reads_entry_point_in_another_process(file: Path):
     """A package as pip leaves it: a module, and metadata beside it; one of its two entries
     fails."""
     info = file.parent / "mine-1.dist-info"
@@ -154,7 +152,7 @@ def test_find_topology_reads_entry_point_in_another_process(file: Path) -> None:
     )
 
 
-def test_python_file_is_executed_once_for_each_content(file: Path) -> None:
+def test_python_file_is_executed_once_for_each_content(file: Path):
     count = file.parent / "count"
     file.write_text(SOURCE + f"open({str(count)!r}, 'a').write('x')\n")
     for _ in range(3):
@@ -165,22 +163,20 @@ def test_python_file_is_executed_once_for_each_content(file: Path) -> None:
     assert count.read_text() == "xx"
 
 
-def test_entry_point_may_have_a_name_like_a_file_s(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entry_point_may_have_a_name_like_a_file_s(monkeypatch):
     point = importlib.metadata.EntryPoint("my/star.v2", "pcn.topologies.star:star", GROUP)
     monkeypatch.setattr(lookup, "_installed", lambda: [point])
     assert find_topology("my/star.v2").build() == star()
 
 
-def test_entry_point_does_not_replace_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entry_point_does_not_replace_ours(monkeypatch):
     point = importlib.metadata.EntryPoint("star", "os:sep", GROUP)
     monkeypatch.setattr(lookup, "_installed", lambda: [point])
     assert find_topology("star").build() == star()
     assert names().count("star") == 1
 
 
-def test_python_file_names_the_extra_that_it_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_file_names_the_extra_that_it_lacks(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mininet", None)
     path = tmp_path / "mine.py"
     path.write_text("\nimport mininet\n")

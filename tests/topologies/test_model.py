@@ -29,7 +29,7 @@ from pcn.topologies.model import (
 
 
 @given(connected_topologies())
-def test_paths_are_loop_free_and_shortest(topology: Topology) -> None:
+def test_paths_are_loop_free_and_shortest(topology: Topology):
     distances = {host.name: _distances(topology, host.name) for host in topology.hosts}
     for src in topology.hosts:
         for dst in topology.hosts:
@@ -44,7 +44,7 @@ def test_paths_are_loop_free_and_shortest(topology: Topology) -> None:
 
 
 @given(connected_topologies())
-def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology) -> None:
+def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology):
     distances = {host.name: _distances(topology, host.name) for host in topology.hosts}
     for switch in topology.switches:
         ways = topology.ways(switch.name)
@@ -70,7 +70,7 @@ def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology) -> 
 @given(connected_topologies(), st.permutations(range(1, 30)))
 def test_blocks_are_the_longest_prefixes_whose_hosts_are_at_one_switch(
     base: Topology, numbers: list[int]
-) -> None:
+):
     hosts = tuple(
         replace(host, ip=f"10.0.0.{number}")
         for host, number in zip(base.hosts, numbers, strict=False)
@@ -109,11 +109,11 @@ def _distances(topology: Topology, dst: str) -> dict[str, int]:
 
 
 @given(connected_topologies())
-def test_json_gives_the_topology_back(topology: Topology) -> None:
+def test_json_gives_the_topology_back(topology: Topology):
     assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology
 
 
-def test_json_gives_flows_after_others_back() -> None:
+def test_json_gives_flows_after_others_back():
     flows = (
         FlowSpec(4, "h0", "r0", 0.0, 9),
         FlowSpec(5, "r0", "h0", 1e-6, 9, after=(4,), after_s=(2e-6,), acknowledged=(4,)),
@@ -123,7 +123,7 @@ def test_json_gives_flows_after_others_back() -> None:
 
 
 @pytest.mark.parametrize("pairs", [1, 3, 7])
-def test_dumbbell(pairs: int) -> None:
+def test_dumbbell(pairs: int):
     topology = dumbbell(pairs=pairs, rtt_s=500e-6)
     assert topology.rtt_s("h0", "r0") == pytest.approx(500e-6)
     assert topology.max_rtt_s() == pytest.approx(500e-6)
@@ -136,7 +136,7 @@ def test_dumbbell(pairs: int) -> None:
     assert topology.number("xon_bytes") == 512_000 - 2 * 1058
 
 
-def test_dumbbell_is_the_paper_s_by_default() -> None:
+def test_dumbbell_is_the_paper_s_by_default():
     topology = dumbbell()
     assert [(flow.src, flow.dst) for flow in topology.flows] == [
         ("h0", "r0"),
@@ -148,7 +148,7 @@ def test_dumbbell_is_the_paper_s_by_default() -> None:
     assert topology.number("xoff_bytes") == 512_000
 
 
-def test_compact_is_the_paper_s_figure_1() -> None:
+def test_compact_is_the_paper_s_figure_1():
     topology = compact()
     assert [host.name for host in topology.hosts] == [f"h{i}" for i in range(16)] + ["r0", "r1"]
     assert {(link.rate_bps, link.delay_s) for link in topology.links} == {(40e9, 5e-6)}
@@ -171,13 +171,13 @@ def test_compact_is_the_paper_s_figure_1() -> None:
     assert topology.number("xon_bytes") == 512_000 - 2 * 1058
 
 
-def test_compact_without_bursting_hosts() -> None:
+def test_compact_without_bursting_hosts():
     assert [host.name for host in compact(senders=2).hosts] == ["h0", "h1", "r0", "r1"]
     with pytest.raises(TopologyError, match="1 senders; at least 2"):
         compact(senders=1)
 
 
-def test_options_are_numbers() -> None:
+def test_options_are_numbers():
     assert find_topology("dumbbell").build({"rtt_s": "500us"}) == dumbbell(rtt_s=500e-6)
     assert find_topology("dumbbell").build({"pairs": 2.0}) == dumbbell(pairs=2)
     for option, value in (
@@ -193,7 +193,7 @@ def test_options_are_numbers() -> None:
             find_topology("dumbbell").build({option: value})
 
 
-def test_unknown_names_name_the_nearest() -> None:
+def test_unknown_names_name_the_nearest():
     with pytest.raises(TopologyError, match="did you mean 'dumbbell'"):
         find_topology("dumbell").build()
     with pytest.raises(TopologyError, match="did you mean 'rate_bps'"):
@@ -266,7 +266,7 @@ def _output(**fields: float) -> Switch:
         ({"switches": (_output(latency_s=float("inf")),)}, "a speed-up above 0, and a latency"),
     ],
 )
-def test_impossible_topologies_are_refused(changes: dict[str, object], message: str) -> None:
+def test_impossible_topologies_are_refused(changes: dict[str, object], message: str):
     parts: dict[str, object] = {
         "name": "t",
         "hosts": _HOSTS,
@@ -278,7 +278,7 @@ def test_impossible_topologies_are_refused(changes: dict[str, object], message: 
         Topology(**parts)
 
 
-def test_hosts_do_not_forward() -> None:
+def test_hosts_do_not_forward():
     """h0 on two switches is the only link between them, and no way."""
     hosts = make_hosts(["h0", "h1", "h2"])
     ends = [("h0", 0, "s0", 1), ("h0", 1, "s1", 1), ("h1", 0, "s0", 2), ("h2", 0, "s1", 2)]
@@ -290,7 +290,7 @@ def test_hosts_do_not_forward() -> None:
         topology.ways("s0")
 
 
-def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
+def test_what_a_topology_is_not_given_has_its_usual_value():
     hosts = make_hosts(["h0", "h1"])
     links = tuple(
         Link(Endpoint(host.name, 0), Endpoint("s0", i), 1e9, 0)
@@ -312,7 +312,7 @@ def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TOPOLOGIES))
-def test_replacing_xoff_moves_the_xon_that_follows_it(name: str) -> None:
+def test_replacing_xoff_moves_the_xon_that_follows_it(name: str):
     topology = find_topology(name).build()
     changed = replace(topology, parameters={**topology.parameters, "xoff_bytes": 300e3})
     assert changed == serialise.from_dict(serialise.to_dict(changed))
@@ -338,7 +338,7 @@ def test_replacing_xoff_moves_the_xon_that_follows_it(name: str) -> None:
         unique=True,
     )
 )
-def test_interface_fits_linux_and_stands_for_one_port(nodes: list[str]) -> None:
+def test_interface_fits_linux_and_stands_for_one_port(nodes: list[str]):
     ends = [Endpoint(node, port) for node in nodes for port in (0, 1, 99, 507)]
     interfaces = [end.interface for end in ends]
     assert all(
@@ -353,7 +353,7 @@ def test_interface_fits_linux_and_stands_for_one_port(nodes: list[str]) -> None:
     assert len(set(interfaces)) == len(ends)
 
 
-def test_topology_refuses_names_that_share_an_interface() -> None:
+def test_topology_refuses_names_that_share_an_interface():
     shortened = Endpoint("superspine-01", 1).interface.removesuffix("-eth1")
     switches = (Switch("superspine-01", 1), Switch(shortened, 2))
     hosts = make_hosts(["h0", "h1"])

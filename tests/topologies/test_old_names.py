@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
-def _as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def _as_installed(monkeypatch):
     """Has Python find no folder of the checkout, whose names are the old ones."""
     folders = {ROOT, ROOT / "tests", ROOT / "judges"}
     monkeypatch.setattr(
@@ -62,17 +62,15 @@ def refusal(path: Path, text: str) -> str:
     ],
 )
 def test_file_with_an_old_import_is_refused_with_the_new_name(
-    tmp_path: Path, line: str, old: str, new: str
-) -> None:
+    tmp_path, line: str, old: str, new: str
+):
     path = tmp_path / "mine.py"
     message = refusal(path, f'"""A star."""\n\n{line}\n')
     number = 4 if line.startswith("if") else 3
     assert message == f"{path}:{number}: import pcn.{new} in place of {old} (since 0.2.0)"
 
 
-def test_module_that_a_file_imports_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_module_that_a_file_imports_is_named(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "helper_of_mine.py").write_text("import sys\nfrom topologies.star import star\n")
     message = refusal(tmp_path / "mine.py", "import helper_of_mine\n")
@@ -83,9 +81,7 @@ def test_module_that_a_file_imports_is_named(
     )
 
 
-def test_package_of_the_user_s_with_such_a_name_is_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_package_of_the_user_s_with_such_a_name_is_imported(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "hosts").mkdir()
     (tmp_path / "hosts/__init__.py").write_text("COUNT = 3\n")
@@ -104,17 +100,17 @@ def test_package_of_the_user_s_with_such_a_name_is_imported(
 @pytest.mark.parametrize(
     "line", ["import hosts.nowhere", "import others_entirely", "from lab.nothing import it"]
 )
-def test_name_that_pcn_never_had_is_reported_as_it_is(tmp_path: Path, line: str) -> None:
+def test_name_that_pcn_never_had_is_reported_as_it_is(tmp_path, line: str):
     assert "ModuleNotFoundError: No module named" in refusal(tmp_path / "mine.py", f"{line}\n")
 
 
-def test_other_errors_have_no_new_name() -> None:
+def test_other_errors_have_no_new_name():
     assert old_import(ValueError("hosts")) is None
     # nobody's line
     assert old_import(ModuleNotFoundError("No module named 'hosts'", name="hosts")) is None
 
 
-def package(folder: Path, entry_points: str) -> None:
+def package(folder: Path, entry_points: str):
     (folder / "star_of_mine.py").write_text(STAR)
     (folder / "old_of_mine.py").write_text("from topologies.star import star as mine\n")
     info = folder / "mine-1.dist-info"
@@ -123,9 +119,7 @@ def package(folder: Path, entry_points: str) -> None:
     (info / "entry_points.txt").write_text(entry_points)
 
 
-def test_old_group_of_entry_points_is_read_with_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_old_group_of_entry_points_is_read_with_a_line(tmp_path, monkeypatch, capsys):
     package(
         tmp_path,
         "[pcn_lab.topologies]\nmy-star = star_of_mine:mine\nboth = star_of_mine:mine\n"
@@ -145,9 +139,7 @@ def test_old_group_of_entry_points_is_read_with_a_line(
     assert len(printed.err.splitlines()) == 1
 
 
-def test_entry_point_with_an_old_import_names_the_new_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_entry_point_with_an_old_import_names_the_new_one(tmp_path, monkeypatch, capsys):
     package(tmp_path, "[pcn]\ntopology.old = old_of_mine:mine\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert pcn(["topology", "check", "old"]) == 1

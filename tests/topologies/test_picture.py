@@ -26,7 +26,7 @@ from pcn.topologies.picture.tiers import Tiers
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def check(topology: Topology) -> None:
+def check(topology: Topology):
     tiers = Tiers.of(topology)
     assert sorted(host for rack in tiers.racks for host in rack.hosts) == sorted(
         host.name for host in topology.hosts
@@ -66,7 +66,7 @@ def check(topology: Topology) -> None:
 
 
 @given(connected_topologies(), st.randoms(use_true_random=False))
-def test_picture_has_the_colour_of_the_busiest_way(topology: Topology, random: Random) -> None:
+def test_picture_has_the_colour_of_the_busiest_way(topology: Topology, random: Random):
     load = {str(end): random.random() for link in topology.links for end in (link.a, link.b)}
     picture = ElementTree.fromstring(svg(topology, load))
     shown = {}
@@ -85,7 +85,7 @@ def test_picture_has_the_colour_of_the_busiest_way(topology: Topology, random: R
 
 
 @given(connected_topologies())
-def test_picture_names_both_ports_of_every_link(topology: Topology) -> None:
+def test_picture_names_both_ports_of_every_link(topology: Topology):
     """Scripts find them; what a page that refuses inline styles can't apply isn't in the
     drawing."""
     picture = ElementTree.fromstring(svg(topology, styled=False))
@@ -102,7 +102,7 @@ def test_picture_names_both_ports_of_every_link(topology: Topology) -> None:
 
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize("name", ["star", "dumbbell", "clos"])
-def test_legend_lies_within_the_picture(name: str, loaded: bool, tmp_path: Path) -> None:
+def test_legend_lies_within_the_picture(name: str, loaded: bool, tmp_path):
     """In Chromium, by the boxes that it draws: nothing sticks out, texts and samples don't touch
     each other."""
     topology = find_topology(name).build({})
@@ -126,7 +126,7 @@ def test_legend_lies_within_the_picture(name: str, loaded: bool, tmp_path: Path)
     assert all(first[1] < second[0] for first, second in pairwise(sorted(boxes)))
 
 
-def test_picture_has_no_more_cables_than_it_may() -> None:
+def test_picture_has_no_more_cables_than_it_may():
     topology = find_topology("clos").build()
     inner = [
         link
@@ -143,12 +143,12 @@ def test_picture_has_no_more_cables_than_it_may() -> None:
 
 
 @given(connected_topologies())
-def test_picture_has_all_of_a_network(topology: Topology) -> None:
+def test_picture_has_all_of_a_network(topology: Topology):
     check(topology)
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_picture_depends_on_no_flow(name: str) -> None:
+def test_picture_depends_on_no_flow(name: str):
     topology = find_topology(name).build()
     check(topology)
     # a .png's places are those of the .svg
@@ -156,7 +156,7 @@ def test_picture_depends_on_no_flow(name: str) -> None:
         assert drawn(topology, suffix) == drawn(replace(topology, flows=()), suffix)
 
 
-def test_tiers_are_distances_to_hosts_and_racks_are_folded() -> None:
+def test_tiers_are_distances_to_hosts_and_racks_are_folded():
     tiers = Tiers.of(find_topology("clos").build())
     assert [(row[0], row[-1], len(row)) for row in tiers.switches] == [
         ("t0", "t31", 32),
@@ -170,18 +170,18 @@ def test_tiers_are_distances_to_hosts_and_racks_are_folded() -> None:
     } == {2}
 
 
-def test_picture_takes_names_and_links_of_any_kind() -> None:
+def test_picture_takes_names_and_links_of_any_kind():
     for name in ("lab.clab.yml", "topology.json", "graph.graphml"):
         check(find_topology(str(Path(__file__).parent / "files" / name)).build())
 
 
-def test_picture_of_unknown_suffix_is_refused() -> None:
+def test_picture_of_unknown_suffix_is_refused():
     with pytest.raises(TopologyError, match=r"no picture is drawn to \.pgn; did you mean '\.png'"):
         drawn(find_topology("star").build(), ".pgn")
 
 
 @pytest.mark.parametrize("name", ["fat-tree", "dumbbell"])
-def test_png_has_boxes_and_lines_of_svg(name: str) -> None:
+def test_png_has_boxes_and_lines_of_svg(name: str):
     """By pixels: a box is filled and framed, and a line is there between its ends."""
     topology = find_topology(name).build()
     picture = ElementTree.fromstring(svg(topology))
@@ -212,7 +212,7 @@ LABELS = "[...svg.querySelectorAll('text.port')]"
 
 
 @pytest.mark.parametrize("name", ["parking-lot", "compact", "fat-tree", "dumbbell", "two-pods"])
-def test_drawing_has_each_ports_name_and_rates_and_none_touches(name: str, tmp_path: Path) -> None:
+def test_drawing_has_each_ports_name_and_rates_and_none_touches(name: str, tmp_path):
     topology = find_topology(name).build({})
     picture = tmp_path / "picture.svg"
     picture.write_bytes(drawn(topology, ".svg"))
@@ -236,12 +236,12 @@ def test_drawing_has_each_ports_name_and_rates_and_none_touches(name: str, tmp_p
             assert apart or earlier[3] - 4 <= top
 
 
-def test_chain_is_drawn_in_its_order() -> None:
+def test_chain_is_drawn_in_its_order():
     for bottlenecks in (2, 3, 7):
         topology = find_topology("parking-lot").build({"bottlenecks": bottlenecks})
         (row,) = Tiers.of(topology).switches
         assert row == tuple(f"s{number}" for number in range(bottlenecks + 1))
 
 
-def test_large_network_has_no_labels() -> None:
+def test_large_network_has_no_labels():
     assert 'class="port"' not in svg(find_topology("clos").build())

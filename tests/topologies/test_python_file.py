@@ -34,19 +34,19 @@ MODULES = {
 
 
 @pytest.fixture
-def scheme(tmp_path: Path) -> Path:
+def scheme(tmp_path) -> Path:
     for name, text in MODULES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path / "scheme.py"
 
 
-def test_sources_are_the_file_and_all_that_it_imports_from_outside(scheme: Path) -> None:
+def test_sources_are_the_file_and_all_that_it_imports_from_outside(scheme: Path):
     files = {str(path.relative_to(scheme.parent)) for path in python_file.sources(scheme)}
     assert files == MODULES.keys() - {"unused.py"}
 
 
-def test_package_and_environment_are_not_outside(tmp_path: Path) -> None:
+def test_package_and_environment_are_not_outside(tmp_path):
     for module in (topologies, python_file, np, sys.modules["json"]):
         assert not python_file.is_outside(Path(str(module.__file__)))
     assert python_file.is_outside(tmp_path)
@@ -55,15 +55,13 @@ def test_package_and_environment_are_not_outside(tmp_path: Path) -> None:
     )
 
 
-def test_file_imports_what_lies_beside_it(scheme: Path) -> None:
+def test_file_imports_what_lies_beside_it(scheme: Path):
     before = list(sys.path)
     assert python_file.load(scheme).VALUE == 1
     assert sys.path == before
 
 
-def test_file_imports_what_lies_beside_it_though_another_folder_has_that_name(
-    tmp_path: Path,
-) -> None:
+def test_file_imports_what_lies_beside_it_though_another_folder_has_that_name(tmp_path):
     for number in (1, 2):
         folder = tmp_path / str(number)
         folder.mkdir()

@@ -95,7 +95,7 @@ def allowed(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     return st.floats(0.1, min(100, schema.get("maximum", 100)))
 
 
-def test_schema_has_the_reader_s_fields() -> None:
+def test_schema_has_the_reader_s_fields():
     for name, table in {**TABLES, "": pcn.TOPOLOGY}.items():
         schema = SCHEMA["$defs"][name] if name else SCHEMA
         assert schema["properties"].keys() == table.keys(), name
@@ -116,7 +116,7 @@ FORM = re.compile(
 
 
 @given(allowed(SCHEMA))
-def test_reader_takes_the_form_that_the_schema_allows(document: Any) -> None:
+def test_reader_takes_the_form_that_the_schema_allows(document: Any):
     """It refuses unknown nodes, and names that stand there twice."""
     assert fits(SCHEMA, document)
     message = ""
@@ -128,11 +128,11 @@ def test_reader_takes_the_form_that_the_schema_allows(document: Any) -> None:
 
 
 @given(connected_topologies())
-def test_schema_allows_what_is_written(topology: Topology) -> None:
+def test_schema_allows_what_is_written(topology: Topology):
     assert fits(SCHEMA, json.loads(pcn.write_json(topology)))
 
 
-def test_schema_allows_the_sample() -> None:
+def test_schema_allows_the_sample():
     topology = FORMATS["pcn"].read(Source.of(SAMPLE))
     assert fits(SCHEMA, json.loads(pcn.write_json(topology)))
 
@@ -149,7 +149,7 @@ def test_schema_allows_the_sample() -> None:
         ('"links"', '"link"'),
     ],
 )
-def test_schema_and_reader_refuse_alike(old: str, new: str) -> None:
+def test_schema_and_reader_refuse_alike(old: str, new: str):
     text = pcn.write_json(FORMATS["pcn"].read(Source.of(SAMPLE)))
     assert old in text
     text = text.replace(old, new)

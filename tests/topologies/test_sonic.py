@@ -111,7 +111,7 @@ def set_up(tmp_path: Path, config: object = CONFIG) -> Topology:
     return sonic.apply(star(4, 1, rate_bps=10e9), {"s0": sonic.read(written(tmp_path, config))})
 
 
-def test_switch_has_what_the_file_has(tmp_path: Path) -> None:
+def test_switch_has_what_the_file_has(tmp_path):
     topology = set_up(tmp_path)
     switch = topology.switch("s0")
     assert topology.lossless_classes == (3, 4)
@@ -129,7 +129,7 @@ def test_switch_has_what_the_file_has(tmp_path: Path) -> None:
     assert switch.buffer.size_bytes == 8_388_608 + 5 * 2 * (4096 + 46_000)
 
 
-def test_written_file_has_rows_of_all_ports_once(tmp_path: Path) -> None:
+def test_written_file_has_rows_of_all_ports_once(tmp_path):
     """A reader changes alpha in one line a class, of a file whose lines fit a screen."""
     everywhere = changed(
         "BUFFER_PG", f"{','.join(PORTS)}|0", value={"profile": "ingress_lossy_profile"}
@@ -147,7 +147,7 @@ def test_written_file_has_rows_of_all_ports_once(tmp_path: Path) -> None:
     assert find_topology(str(net)).build({}).switches == topology.switches
 
 
-def test_written_file_has_rows_that_differ_by_port(tmp_path: Path) -> None:
+def test_written_file_has_rows_that_differ_by_port(tmp_path):
     topology = set_up(tmp_path)
     switch = topology.switch("s0")
     assert switch.buffer is not None
@@ -172,8 +172,8 @@ def test_written_file_has_rows_that_differ_by_port(tmp_path: Path) -> None:
     ],
 )
 def test_switch_has_thresholds_by_colour(
-    tmp_path: Path, ecn: str, expected: list[tuple[float, float, str]]
-) -> None:
+    tmp_path, ecn: str, expected: list[tuple[float, float, str]]
+):
     """A colour whose packets aren't marked has a threshold that no queue reaches; one without
     thresholds green's."""
     profile = {**CONFIG["WRED_PROFILE"]["AZURE_LOSSLESS"], "ecn": ecn}
@@ -184,7 +184,7 @@ def test_switch_has_thresholds_by_colour(
     ] == expected
 
 
-def test_pool_of_the_run_is_that_of_the_file(tmp_path: Path) -> None:
+def test_pool_of_the_run_is_that_of_the_file(tmp_path):
     with VirtualNetwork(set_up(tmp_path), find_scheme("dcqcn").configure()) as network:
         for number in range(4):
             network.add_flow(FlowSpec(number, f"h{number}", "r0", size_bytes=3_000_000))
@@ -192,7 +192,7 @@ def test_pool_of_the_run_is_that_of_the_file(tmp_path: Path) -> None:
         assert network.buffer_stats("s0").shared_bytes == 8_388_608
 
 
-def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
+def test_headroom_that_is_too_small_is_refused(tmp_path):
     config = changed("BUFFER_PROFILE", "pg_lossless_100000_5m_profile", "xoff", value="20000")
     with pytest.raises(
         VirtualError,
@@ -270,8 +270,8 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_file_that_is_wrong_is_refused_with_its_line(
-    tmp_path: Path, path: tuple[str, ...], value: object, why: str
-) -> None:
+    tmp_path, path: tuple[str, ...], value: object, why: str
+):
     with pytest.raises(TopologyError, match=rf"config_db.json:\d+: .*{why}"):
         sonic.read(written(tmp_path, changed(*path, value=value)))
 
@@ -308,13 +308,13 @@ def test_file_that_is_wrong_is_refused_with_its_line(
     ],
 )
 def test_file_that_does_not_fit_the_switch_is_refused(
-    tmp_path: Path, path: tuple[str, ...], value: object, why: str
-) -> None:
+    tmp_path, path: tuple[str, ...], value: object, why: str
+):
     with pytest.raises(TopologyError, match=why):
         set_up(tmp_path, changed(*path, value=value))
 
 
-def test_all_that_lossless_classes_lack_is_named_at_once(tmp_path: Path) -> None:
+def test_all_that_lossless_classes_lack_is_named_at_once(tmp_path):
     with pytest.raises(TopologyError) as error:
         set_up(tmp_path, changed("BUFFER_PG", value={"Ethernet0|3": {"profile": "NULL"}}))
     lines = str(error.value).splitlines()
@@ -322,7 +322,7 @@ def test_all_that_lossless_classes_lack_is_named_at_once(tmp_path: Path) -> None
     assert all("config_db.json:" in line and "show buffer information" in line for line in lines)
 
 
-def test_headrooms_that_their_pool_holds_are_reserved(tmp_path: Path) -> None:
+def test_headrooms_that_their_pool_holds_are_reserved(tmp_path):
     """Five ports with two lossless classes of 46,000 bytes: a pool of 460,000 is enough for all at
     once."""
     path = ("BUFFER_POOL", "ingress_lossless_pool", "xoff")
@@ -336,7 +336,7 @@ def test_headrooms_that_their_pool_holds_are_reserved(tmp_path: Path) -> None:
         sonic.read(less, ["pool"])
 
 
-def test_limits_of_outputs_that_do_not_limit_or_are_left_out_change_nothing(tmp_path: Path) -> None:
+def test_limits_of_outputs_that_do_not_limit_or_are_left_out_change_nothing(tmp_path):
     harmless = {"Ethernet0|3-4": {"profile": "whole"}, "Ethernet0|0": {"profile": "egress"}}
     harmless |= {"Ethernet0|8-15": {"profile": "low"}, "Ethernet400|3": {"profile": "low"}}
     assert set_up(tmp_path, changed("BUFFER_QUEUE", value=harmless)) == set_up(tmp_path)
@@ -344,15 +344,13 @@ def test_limits_of_outputs_that_do_not_limit_or_are_left_out_change_nothing(tmp_
     assert sonic.apply(star(4, 1), {"s0": sonic.read(limits, [sonic.EGRESS])}) == set_up(tmp_path)
 
 
-def test_queues_of_multicast_packets_change_nothing(tmp_path: Path) -> None:
+def test_queues_of_multicast_packets_change_nothing(tmp_path):
     rows = {**CONFIG["QUEUE"], "Ethernet0|8-9": {"scheduler": "scheduler.0"}, "Ethernet0|10-15": {}}
     assert set_up(tmp_path, changed("QUEUE", value=rows)) == set_up(tmp_path)
 
 
 @pytest.mark.parametrize(("threshold", "resume"), [("30000", 2288), ("5000", 904), ("4000", 0)])
-def test_resume_is_at_the_higher_of_xon_and_its_offset(
-    tmp_path: Path, threshold: str, resume: float
-) -> None:
+def test_resume_is_at_the_higher_of_xon_and_its_offset(tmp_path, threshold: str, resume: float):
     profile = {**CONFIG["BUFFER_PROFILE"]["pg_lossless_100000_5m_profile"], "static_th": threshold}
     del profile["dynamic_th"]
     topology = set_up(
@@ -386,13 +384,13 @@ def rows_of_watchdog(*ports: str, classes: str | None = None) -> dict[str, Any]:
     ],
 )
 def test_watchdog_is_at_the_ports_and_classes_of_the_file(
-    tmp_path: Path, config: object, ports: tuple[int, ...], classes: tuple[int, ...]
-) -> None:
+    tmp_path, config: object, ports: tuple[int, ...], classes: tuple[int, ...]
+):
     watchdog = set_up(tmp_path, config).switch("s0").watchdog
     assert watchdog == Watchdog("forward", 0.2, 0.3, 0.05, ports, classes)
 
 
-def test_watchdog_of_no_class_is_none(tmp_path: Path) -> None:
+def test_watchdog_of_no_class_is_none(tmp_path):
     assert set_up(tmp_path, rows_of_watchdog(*PORTS, classes="")).switch("s0").watchdog is None
     mixed = rows_of_watchdog(*PORTS)
     mixed["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"] = ""
@@ -401,7 +399,7 @@ def test_watchdog_of_no_class_is_none(tmp_path: Path) -> None:
     assert watchdog.ports == (2, 3, 4, 5)
 
 
-def test_leaf_of_a_static_model_is_mapped_whole() -> None:
+def test_leaf_of_a_static_model_is_mapped_whole():
     """Its headrooms fit their pool, its output queues have the whole of theirs."""
     topology = sonic.apply(star(3, 1), {"s0": sonic.read(FILES / "leaf.config_db.json")})
     switch = topology.switch("s0")
@@ -414,7 +412,7 @@ def test_leaf_of_a_static_model_is_mapped_whole() -> None:
     assert switch.watchdog == Watchdog("drop", 0.2, 0.2, 0.2)
 
 
-def test_leaf_of_a_dynamic_model_is_refused_by_what_it_lacks(tmp_path: Path) -> None:
+def test_leaf_of_a_dynamic_model_is_refused_by_what_it_lacks(tmp_path):
     """Its switch computes the pool's size and the profiles itself: first the size is missing, then
     the profiles."""
     file = FILES / "dynamic.config_db.json"
@@ -431,7 +429,7 @@ def test_leaf_of_a_dynamic_model_is_refused_by_what_it_lacks(tmp_path: Path) -> 
         sonic.apply(star(3, 1), {"s0": sonic.read(written(tmp_path, config))})
 
 
-def test_option_whose_rate_the_file_would_replace_is_refused(tmp_path: Path) -> None:
+def test_option_whose_rate_the_file_would_replace_is_refused(tmp_path):
     file, out = written(tmp_path, CONFIG), tmp_path / "net.json"
     call = ["convert", "star", str(out), "--set", "senders=4", "--sonic", str(file)]
     done = CliRunner().invoke(command, [*call, "--set", "rate_bps=25G"])
@@ -443,7 +441,7 @@ def test_option_whose_rate_the_file_would_replace_is_refused(tmp_path: Path) -> 
     assert CliRunner().invoke(command, [*call, "--set", "rate_bps=100G"]).exit_code == 0
 
 
-def test_switches_that_disagree_are_refused(tmp_path: Path) -> None:
+def test_switches_that_disagree_are_refused(tmp_path):
     topology = find_topology("dumbbell").build({})
     fast = sonic.read(written(tmp_path, CONFIG))
     (tmp_path / "two").mkdir()
@@ -460,7 +458,7 @@ def test_switches_that_disagree_are_refused(tmp_path: Path) -> None:
         sonic.apply(topology, {"s0": fast, "s1": fewer})
 
 
-def test_command_writes_a_network_with_all_of_it(tmp_path: Path) -> None:
+def test_command_writes_a_network_with_all_of_it(tmp_path):
     file, out = written(tmp_path, CONFIG), tmp_path / "net.yaml"
     done = CliRunner().invoke(
         command, ["convert", "star", str(out), "--set", "senders=4", "--sonic", f"s0={file}"]
@@ -482,9 +480,7 @@ VALUES = st.recursive(
 
 
 @given(st.data())
-def test_changed_file_is_read_or_refused_in_lines(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_changed_file_is_read_or_refused_in_lines(tmp_path_factory, data: st.DataObject):
     """Any value of the sample becomes any other; what is refused names the file."""
     config: Any = copy.deepcopy(CONFIG)
     at = config
@@ -510,7 +506,7 @@ def test_changed_file_is_read_or_refused_in_lines(
     assert all("config_db.json:" in line for line in why.split("\n"))
 
 
-def test_result_states_the_thresholds_that_ports_had(tmp_path: Path) -> None:
+def test_result_states_the_thresholds_that_ports_had(tmp_path):
     """Those of the file, read back from the switches; XOFF is none where a shared buffer has the
     thresholds."""
     network = tmp_path / "net.yaml"
@@ -534,9 +530,7 @@ def test_result_states_the_thresholds_that_ports_had(tmp_path: Path) -> None:
     assert "512 KB" not in page
 
 
-def test_map_that_all_ports_name_is_checked_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_map_that_all_ports_name_is_checked_once(tmp_path, monkeypatch):
     """4,000 ports and a map of 4,000 classes, a file of 360 KB, took 275 s."""
     checked: list[str] = []
     check = pfc.check_map

@@ -22,15 +22,15 @@ class ConstantWindow(ReactionPoint):
     segment_bytes = 1
     window_bytes = 60e3
 
-    def __init__(self, line_bps: float, _: object) -> None:
+    def __init__(self, line_bps: float, _: object):
         self.rate_bps = line_bps
         self.acks: list[Ack] = []
         self.losses: list[Loss] = []
 
-    def on_ack(self, ack: Ack, now_s: float) -> None:
+    def on_ack(self, ack: Ack, now_s: float):
         self.acks.append(ack)
 
-    def on_loss(self, loss: Loss, now_s: float) -> None:
+    def on_loss(self, loss: Loss, now_s: float):
         self.losses.append(loss)
 
 

@@ -163,7 +163,7 @@ def arrows_of(name: str) -> Arrows:
 
 
 @pytest.mark.parametrize("name", UNITS)
-def test_files_make_no_circle_wider_than_a_folder(name: str) -> None:
+def test_files_make_no_circle_wider_than_a_folder(name: str):
     arrows = arrows_of(name)
     assert len(arrows) > 20
     assert wider_than_a_folder(arrows) == []
@@ -172,7 +172,7 @@ def test_files_make_no_circle_wider_than_a_folder(name: str) -> None:
 LAYERS = (("frames", "time"), ("links",), ("switches", "hosts"), ("virtual", "api"), ("live",))
 
 
-def test_folders_of_the_engine_use_those_below_alone() -> None:
+def test_folders_of_the_engine_use_those_below_alone():
     """Switches and hosts don't use each other, nor RDMA and Python's api; the order of events uses
     frames alone."""
     level = {folder: height for height, folders in enumerate(LAYERS) for folder in folders}
@@ -190,7 +190,7 @@ def test_folders_of_the_engine_use_those_below_alone() -> None:
     assert up == []
 
 
-def test_circle_is_found_by_use_and_by_include(tmp_path: Path) -> None:
+def test_circle_is_found_by_use_and_by_include(tmp_path):
     (tmp_path / "low").mkdir()
     (tmp_path / "high").mkdir()
     (tmp_path / "low/a.h").write_text(

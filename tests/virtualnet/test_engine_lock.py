@@ -12,7 +12,7 @@ from pcn.virtualnet.lock import EngineLock
 from pcn.virtualnet.native import engine
 
 
-def test_paced_run_beside_a_reader_without_end_has_the_digest_of_virtual_time() -> None:
+def test_paced_run_beside_a_reader_without_end_has_the_digest_of_virtual_time():
     with dumbbell_network() as network:
         network.run(until_s=2e-3)
         expected = network.totals().digest
@@ -20,7 +20,7 @@ def test_paced_run_beside_a_reader_without_end_has_the_digest_of_virtual_time() 
     with dumbbell_network() as network:
         network.pace(50.0, 1e-4)
 
-        def read() -> None:
+        def read():
             while not ending.is_set():
                 with network.lock:
                     reads.append(network.switches["s0"].read_registers("waiting_bytes")[35])
@@ -36,11 +36,11 @@ def test_paced_run_beside_a_reader_without_end_has_the_digest_of_virtual_time() 
     assert reads
 
 
-def test_threads_get_the_lock_in_the_order_in_which_they_came() -> None:
+def test_threads_get_the_lock_in_the_order_in_which_they_came():
     lock, order, came = EngineLock(engine()), [], []
     threads = []
 
-    def take(number: int) -> None:
+    def take(number: int):
         came.append(number)
         with lock:
             order.append(number)
@@ -55,7 +55,7 @@ def test_threads_get_the_lock_in_the_order_in_which_they_came() -> None:
     assert order == came == list(range(8))
 
 
-def _wait_for_ticket(lock: EngineLock, number: int) -> None:
+def _wait_for_ticket(lock: EngineLock, number: int):
     """Waits until that many have come: the lock's `next`, of csrc/api/lock.c, is behind a mutex of
     40 bytes and a condition of 48."""
     next_ticket = ctypes.c_uint64.from_address(lock.handle + 88)
@@ -63,11 +63,11 @@ def _wait_for_ticket(lock: EngineLock, number: int) -> None:
         time.sleep(1e-3)
 
 
-def test_thread_takes_the_lock_again_and_leaves_it_once_for_each() -> None:
+def test_thread_takes_the_lock_again_and_leaves_it_once_for_each():
     lock = EngineLock(engine())
     free: list[bool] = []
 
-    def look() -> None:
+    def look():
         free.append(lock.acquire(blocking=False))
         if free[-1]:
             lock.release()
@@ -84,7 +84,7 @@ def test_thread_takes_the_lock_again_and_leaves_it_once_for_each() -> None:
         lock.release()
 
 
-def _in_thread(function: object) -> None:
+def _in_thread(function: object):
     thread = threading.Thread(target=function)
     thread.start()
     thread.join()

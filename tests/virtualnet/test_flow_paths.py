@@ -1,7 +1,6 @@
 """Flows' paths: logged as programs choose them, given, and as files."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -42,7 +41,7 @@ def paths_and_digest(
         return network.paths(), network.totals().digest
 
 
-def test_logged_path_leads_to_the_receiver_and_changes_nothing() -> None:
+def test_logged_path_leads_to_the_receiver_and_changes_nothing():
     topology = tree()
     paths, digest = paths_and_digest()
     assert (digest, {}) == (
@@ -58,12 +57,12 @@ def test_logged_path_leads_to_the_receiver_and_changes_nothing() -> None:
     assert paths == paths_and_digest(queues="one")[0] == paths_and_digest(inplace=False)[0]
 
 
-def test_given_path_that_the_program_chooses_anyway_changes_nothing() -> None:
+def test_given_path_that_the_program_chooses_anyway_changes_nothing():
     paths, digest = paths_and_digest()
     assert paths_and_digest(paths) == (paths, digest)
 
 
-def test_paths_are_logged_and_taken_alike_on_two_threads() -> None:
+def test_paths_are_logged_and_taken_alike_on_two_threads():
     paths, digest = paths_and_digest()
     assert paths_and_digest(threads=2) == (paths, digest)
     end = next(path for path in paths[0] if len(tree().next_hops(path.node, FLOWS[0].dst)) > 1)
@@ -75,7 +74,7 @@ def test_paths_are_logged_and_taken_alike_on_two_threads() -> None:
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_given_path_is_taken_instead_of_the_programs(inplace: bool) -> None:
+def test_given_path_is_taken_instead_of_the_programs(inplace: bool):
     topology = tree()
     chosen = paths_and_digest()[0][0]
     first = chosen[0]
@@ -93,7 +92,7 @@ def test_given_path_is_taken_instead_of_the_programs(inplace: bool) -> None:
     )
 
 
-def test_path_of_no_flow_or_by_no_switch_is_refused() -> None:
+def test_path_of_no_flow_or_by_no_switch_is_refused():
     with VirtualNetwork(tree(), PFC_ONLY) as network:
         network.add_flow(FLOWS[0])
         with pytest.raises(VirtualError, match="a path of flow 3: no such flow"):
@@ -107,7 +106,7 @@ def test_path_of_no_flow_or_by_no_switch_is_refused() -> None:
             network.set_paths({0: ends})
 
 
-def test_file_holds_paths_and_parallel_links(tmp_path: Path) -> None:
+def test_file_holds_paths_and_parallel_links(tmp_path):
     topology = tree()
     link = next(
         link
@@ -140,7 +139,7 @@ def test_file_holds_paths_and_parallel_links(tmp_path: Path) -> None:
         ("flow,switch,next\n1,{switch},h0\n1,{switch},h1", ":3: flow 1 leaves {switch} twice"),
     ],
 )
-def test_bad_file_is_refused_with_its_line(tmp_path: Path, text: str, why: str) -> None:
+def test_bad_file_is_refused_with_its_line(tmp_path, text: str, why: str):
     switch = tree().peer("h0", 0).node
     (tmp_path / "paths.csv").write_text(text.format(switch=switch))
     with pytest.raises(VirtualError, match=why.format(switch=switch)):
@@ -148,9 +147,7 @@ def test_bad_file_is_refused_with_its_line(tmp_path: Path, text: str, why: str) 
 
 
 @given(st.binary(max_size=60))
-def test_any_file_is_read_or_refused_in_a_line(
-    tmp_path_factory: pytest.TempPathFactory, text: bytes
-) -> None:
+def test_any_file_is_read_or_refused_in_a_line(tmp_path_factory, text: bytes):
     file = tmp_path_factory.mktemp("paths") / "paths.csv"
     file.write_bytes(b"flow,switch,next\n" + text)
     why = ""

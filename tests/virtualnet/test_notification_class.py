@@ -18,12 +18,12 @@ MARKS_ALL = {"k_min_bytes": 0.0, "k_max_bytes": 1.0, "p_max": 1.0}
 class Acked(ReactionPoint):
     segment_bytes = 1
 
-    def __init__(self, line_rate_bps: float, parameters: object) -> None:
+    def __init__(self, line_rate_bps: float, parameters: object):
         self.rate_bps = line_rate_bps
         self.marks: set[int] = set()
         self.longest_s = 0.0
 
-    def on_ack(self, ack: Ack, now_s: float) -> None:
+    def on_ack(self, ack: Ack, now_s: float):
         self.marks.add(ack.mark)
         self.longest_s = max(self.longest_s, ack.rtt_s)
 
@@ -56,7 +56,7 @@ def seen(
     return *at_sender, sent, {frame[15] & 3 for frame in acks}
 
 
-def test_acks_among_data_wait_for_it_and_are_not_marked(tmp_path: Path) -> None:
+def test_acks_among_data_wait_for_it_and_are_not_marked(tmp_path):
     marks, longest_s, classes, _ = seen(CONTROL_CLASS, tmp_path)
     assert (marks, classes) == ({2}, {7})
     among = seen(None, tmp_path)
@@ -65,11 +65,11 @@ def test_acks_among_data_wait_for_it_and_are_not_marked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 5])
-def test_notifications_have_the_class_that_is_given(number: int, tmp_path: Path) -> None:
+def test_notifications_have_the_class_that_is_given(number: int, tmp_path):
     assert seen(number, tmp_path)[2] == {number}
 
 
-def test_cnp_among_data_carries_its_mark(tmp_path: Path) -> None:
+def test_cnp_among_data_carries_its_mark(tmp_path):
     """PCN's marks come through, and what is unmarked stays so."""
     scheme = find_scheme("dcqcn-ns3").configure(MARKS_ALL)
     with VirtualNetwork(star(2), scheme, notification_class=None) as network:

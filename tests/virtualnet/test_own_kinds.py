@@ -19,7 +19,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "virtualnet.md"
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Part]]:
+def parts(tmp_path_factory) -> Iterator[list[Part]]:
     """The page's files, registered as on the page; the engine with them isn't optimised, which
     compiles sooner."""
     folder = tmp_path_factory.mktemp("kinds")
@@ -61,7 +61,7 @@ def numbers(network: TimedNetwork, host: str) -> list[int]:
 
 def test_scheduler_of_one_file_decides_the_order(
     parts: list[Part], switches: dict[str, NativeSwitch]
-) -> None:
+):
     with TimedNetwork(line(), switches, parts=parts) as network:
         network.set_scheduler("s0", "lifo")
         network.set_link("s0", 2, rate_bps=1e9)
@@ -72,7 +72,7 @@ def test_scheduler_of_one_file_decides_the_order(
         assert network.totals().packets == 0
 
 
-def test_endpoint_of_one_file_answers(parts: list[Part], switches: dict[str, NativeSwitch]) -> None:
+def test_endpoint_of_one_file_answers(parts: list[Part], switches: dict[str, NativeSwitch]):
     """The switch sends everything to h1, so the echo has its own answers to answer: each takes 4
     us."""
     links = tuple(Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), 10e9, 1e-6) for i in range(2))
@@ -87,7 +87,7 @@ def test_endpoint_of_one_file_answers(parts: list[Part], switches: dict[str, Nat
 
 def test_flow_control_of_one_file_stops_the_sender(
     parts: list[Part], switches: dict[str, NativeSwitch]
-) -> None:
+):
     with TimedNetwork(line(), switches, parts=parts) as network:
         network.call("vn_set_stop", network.link("h0", 0))
         network.set_link("s0", 2, rate_bps=1e9)
@@ -101,9 +101,7 @@ def test_flow_control_of_one_file_stops_the_sender(
         assert network.link_stats("s0", 1).packets > 2
 
 
-def test_node_of_one_file_passes_frames_on(
-    parts: list[Part], switches: dict[str, NativeSwitch]
-) -> None:
+def test_node_of_one_file_passes_frames_on(parts: list[Part], switches: dict[str, NativeSwitch]):
     with TimedNetwork(
         line(), {"s1": switches["s1"]}, parts=parts, nodes={"s0": "repeater"}
     ) as network:

@@ -88,7 +88,7 @@ def seen(
         }
 
 
-def require_equal(topology: Topology, scheme: str, numbers: Sequence[int]) -> None:
+def require_equal(topology: Topology, scheme: str, numbers: Sequence[int]):
     reference = seen(topology, scheme)
     assert reference is not None
     assert reference["received"] > 500
@@ -99,26 +99,26 @@ def require_equal(topology: Topology, scheme: str, numbers: Sequence[int]) -> No
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_parts_give_the_run_of_one(scheme: str) -> None:
+def test_parts_give_the_run_of_one(scheme: str):
     require_equal(fat_tree(4), scheme, (2, 3, 4))
 
 
 @pytest.mark.parametrize("name", ["odd ring", "groups"])
-def test_parts_of_networks_without_tiers_give_the_run_of_one(name: str) -> None:
+def test_parts_of_networks_without_tiers_give_the_run_of_one(name: str):
     require_equal(NETWORKS[name](), "pcn", (2, 3))
 
 
-def test_parts_with_credits_give_the_run_of_one() -> None:
+def test_parts_with_credits_give_the_run_of_one():
     require_equal(by_credits(fat_tree(4)), "pfc", (2, 4))
 
 
-def test_parts_have_threads() -> None:
+def test_parts_have_threads():
     reference = seen(fat_tree(4), "pcn")
     first, _ = in_threads(2, lambda transport: seen(fat_tree(4), "pcn", transport, threads=2))
     assert first == reference
 
 
-def test_parts_find_the_deadlock_of_one() -> None:
+def test_parts_find_the_deadlock_of_one():
     """Of a ring of switches, whose links cross the cuts."""
     topology = mesh(5, [(i, (i + 1) % 5) for i in range(5)], [1e-6])
     topology = replace(
@@ -139,7 +139,7 @@ def test_parts_find_the_deadlock_of_one() -> None:
         assert in_threads(n, run) == [reference] * n
 
 
-def test_parts_hold_their_nodes_alone() -> None:
+def test_parts_hold_their_nodes_alone():
     topology = fat_tree(4)
 
     def run(transport: Transport) -> tuple[set[str], int]:
@@ -160,7 +160,7 @@ def test_parts_hold_their_nodes_alone() -> None:
         assert sum(events for _, events in parts) == network.totals().events
 
 
-def test_partition_shares_tiers_and_keeps_racks_together() -> None:
+def test_partition_shares_tiers_and_keeps_racks_together():
     topology = clos(pods=4)
     owners = partition(topology, 4)
     tiers = {
@@ -224,7 +224,7 @@ def test_frames_cross_a_cut_as_they_are(
     here: list[tuple[int, bytes, int, int]],
     there: list[tuple[int, bytes, int, int]],
     whole_bytes: int | None,
-) -> None:
+):
     """Bytes, length, class and time, of frames stored whole or in part, on two cuts."""
     topology = lines()
     owners = {"h0": 0, "s0": 0, "s1": 1, "h1": 1, "h2": 1, "s2": 1, "s3": 0, "h3": 0}
@@ -270,7 +270,7 @@ def test_frames_cross_a_cut_as_they_are(
 # ---- failures and refusals ----
 
 
-def test_error_in_one_part_is_the_error_of_all() -> None:
+def test_error_in_one_part_is_the_error_of_all():
     """The first node's, as with threads, at its time."""
     topology = fat_tree(4)
 
@@ -298,11 +298,11 @@ def test_error_in_one_part_is_the_error_of_all() -> None:
         assert in_threads(n, run) == [reference] * n
 
 
-def test_part_that_gives_up_ends_the_others() -> None:
+def test_part_that_gives_up_ends_the_others():
     """In its own words, wherever they wait for it."""
     reasons: list[str] = []
 
-    def run(transport: ThreadTransport) -> None:
+    def run(transport: ThreadTransport):
         with VirtualNetwork(
             fat_tree(4), find_scheme("pcn").configure(), transport=transport
         ) as network:
@@ -321,7 +321,7 @@ def test_part_that_gives_up_ends_the_others() -> None:
 class Breaking:
     """A transport that breaks at its nth exchange, or never, and reports it once."""
 
-    def __init__(self, transport: Transport, n: int | None) -> None:
+    def __init__(self, transport: Transport, n: int | None):
         self.number, self.n = transport.number, transport.n
         self.exchanges = 0
         self._transport, self._last, self._broken = transport, n, False
@@ -337,11 +337,11 @@ class Breaking:
             self._broken = True
             raise
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, why: str):
         self._transport.give_up(why)
 
 
-def test_part_whose_transport_breaks_exchanges_no_more() -> None:
+def test_part_whose_transport_breaks_exchanges_no_more():
     """Whatever it exchanges then: a process that has given up answers no second question."""
     topology = mesh(5, [(i, (i + 1) % 5) for i in range(5)], [1e-6])
 
@@ -363,7 +363,7 @@ def test_part_whose_transport_breaks_exchanges_no_more() -> None:
             in_threads(2, lambda transport, n=n: run(transport, n))
 
 
-def test_parts_of_different_networks_are_refused() -> None:
+def test_parts_of_different_networks_are_refused():
     """One has other flows, or another call."""
 
     def run(transport: Transport, divergence: Callable[[VirtualNetwork], object]) -> str:
@@ -390,12 +390,12 @@ def refused(
     run: Callable[[VirtualNetwork], object],
     scheme: Configured | None = None,
     **options: Any,
-) -> None:
+):
     """Both parts refuse it."""
     reasons: list[str] = []
     configured = scheme or find_scheme("pcn").configure()
 
-    def part(transport: Transport) -> None:
+    def part(transport: Transport):
         with (
             pytest.raises(VirtualError, match=match) as raised,
             VirtualNetwork(fat_tree(4), configured, transport=transport, **options) as network,
@@ -408,8 +408,8 @@ def refused(
     assert all("one process" in reason for reason in reasons)
 
 
-def test_what_one_process_has_is_refused_with_its_reason(tmp_path: Path) -> None:
-    def calls(network: VirtualNetwork) -> None:
+def test_what_one_process_has_is_refused_with_its_reason(tmp_path):
+    def calls(network: VirtualNetwork):
         with_flows(network, [FlowSpec(1, "h0", "h15")])
         network.on_rate = lambda flow, now_s: None
         network.run(until_s=1e-5)
@@ -429,7 +429,7 @@ def test_what_one_process_has_is_refused_with_its_reason(tmp_path: Path) -> None
     refused("everywhere at once", lambda network: None, reroute_s=1e-3)
 
 
-def test_algorithms_in_python_are_refused() -> None:
+def test_algorithms_in_python_are_refused():
     """Flows of one class may share what a process has."""
     refused(
         "runs in Python",
@@ -438,8 +438,8 @@ def test_algorithms_in_python_are_refused() -> None:
     )
 
 
-def test_flow_that_waits_for_another_part_s_arrival_is_refused() -> None:
-    def run(network: VirtualNetwork) -> None:
+def test_flow_that_waits_for_another_part_s_arrival_is_refused():
+    def run(network: VirtualNetwork):
         network.add_flow(FlowSpec(1, "h0", "h15", size_bytes=1000))
         network.add_flow(FlowSpec(2, "h0", "h7", size_bytes=1000, after=(1,), start_s=0.0))
 
@@ -454,20 +454,20 @@ def test_flow_that_waits_for_another_part_s_arrival_is_refused() -> None:
     ],
     ids=["one switch", "short links"],
 )
-def test_networks_that_cannot_be_split_are_refused(topology: Topology, n: int, match: str) -> None:
+def test_networks_that_cannot_be_split_are_refused(topology: Topology, n: int, match: str):
     library = rdma.engine()
 
     class Alone:
         number = 0
 
-        def __init__(self) -> None:
+        def __init__(self):
             self.n = n
 
     with pytest.raises(VirtualError, match=match):
         Part.of(topology, Alone(), library)
 
 
-def test_engine_is_split_before_its_first_node() -> None:
+def test_engine_is_split_before_its_first_node():
     library = native.engine()
     handle = library.vn_create(True, False, 1, 0)
     try:

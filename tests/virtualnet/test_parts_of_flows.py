@@ -60,7 +60,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("scheme", names())
-def test_parts_sum_to_completion_times_of_all_networks(scheme: str) -> None:
+def test_parts_sum_to_completion_times_of_all_networks(scheme: str):
     arrived = {}
     for name, (topology, flows, options) in NETWORKS.items():
         if scheme in REFUSED.get(name, ()):
@@ -99,7 +99,7 @@ class Account:
     """By what started on all lines, when ports were PAUSEd and what RPs decided: flows of one
     class, each by one way, in order."""
 
-    def __init__(self, scheme: str, topology: Topology, flows: Iterable[FlowSpec]) -> None:
+    def __init__(self, scheme: str, topology: Topology, flows: Iterable[FlowSpec]):
         with VirtualNetwork(topology, find_scheme(scheme).configure(), explain=True) as network:
             network.add_flows((flow, None, None) for flow in flows)
             ends = [end for link in topology.links for end in (link.a, link.b)]
@@ -283,7 +283,7 @@ class Account:
         return parts
 
 
-def test_a_second_account_finds_the_same_parts() -> None:
+def test_a_second_account_finds_the_same_parts():
     """With PFC alone, whose senders are held by PAUSE and other frames only."""
     topology, flows, _ = NETWORKS["in-cast"]
     flows = tuple(replace(flow, size_bytes=150_000) for flow in flows)
@@ -299,7 +299,7 @@ def test_a_second_account_finds_the_same_parts() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn", "hpcc"])
-def test_waits_of_other_schemes_are_those_of_the_lines(scheme: str) -> None:
+def test_waits_of_other_schemes_are_those_of_the_lines(scheme: str):
     topology, flows, _ = NETWORKS["in-cast"]
     account = Account(scheme, topology, flows)
     for flow in flows:
@@ -322,7 +322,7 @@ def test_waits_of_other_schemes_are_those_of_the_lines(scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["dctcp", "swift", "hpcc"])
 @pytest.mark.parametrize("name", ["in-cast", "victim"])
-def test_a_second_account_finds_the_same_parts_of_windows(name: str, scheme: str) -> None:
+def test_a_second_account_finds_the_same_parts_of_windows(name: str, scheme: str):
     topology, flows, _ = NETWORKS[name]
     flows = tuple(replace(flow, id=number) for number, flow in enumerate(flows))
     account = Account(scheme, topology, flows)
@@ -339,7 +339,7 @@ def test_a_second_account_finds_the_same_parts_of_windows(name: str, scheme: str
     assert all(waited[part] > 0 for part in caused), waited
 
 
-def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
+def test_logs_are_those_of_the_chosen_flows_and_ports():
     topology, flows, _ = NETWORKS["in-cast"]
     port = Endpoint("e0", 1)
     logs = []
@@ -372,9 +372,7 @@ def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
 @pytest.mark.parametrize(
     "fields", [{"arbitration": ROUND_ROBIN}, {"schedules": (Schedule((1,) * 8),)}]
 )
-def test_where_order_is_not_by_coming_waits_are_contention_or_pause(
-    fields: dict[str, Any],
-) -> None:
+def test_where_order_is_not_by_coming_waits_are_contention_or_pause(fields: dict[str, Any]):
     """With round robin or weights, what is ahead of a packet isn't what goes first: nothing is
     known of a port without PAUSE."""
     topology = with_switches(compact(senders=4, **FABRIC), **fields)
@@ -386,7 +384,7 @@ def test_where_order_is_not_by_coming_waits_are_contention_or_pause(
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dctcp"])
-def test_parts_sum_where_switches_recirculate_what_is_paused(scheme: str) -> None:
+def test_parts_sum_where_switches_recirculate_what_is_paused(scheme: str):
     topology, flows, _ = NETWORKS["in-cast"]
     options = {"pfc": False, "program": scheme}
     _, totals, _ = run(scheme, topology, flows, options)
@@ -396,7 +394,7 @@ def test_parts_sum_where_switches_recirculate_what_is_paused(scheme: str) -> Non
     assert rows["parts_ps"][:, PARTS.index("contention")].sum() > 0
 
 
-def test_parts_sum_where_links_fail_and_packets_take_other_ways() -> None:
+def test_parts_sum_where_links_fail_and_packets_take_other_ways():
     tree = fat_tree(4, **FABRIC)
     repeats = {3: Reliability(Repeats.SELECTIVE, timeout_s=100e-6, reordering_s=20e-6)}
     digests = []
@@ -482,7 +480,7 @@ def second_account(topology: Topology, hops: Any, causes: Any, n_ports: int) -> 
 
 
 @pytest.mark.parametrize("name", ["in-cast", "victim"])
-def test_marks_are_counted_as_a_second_account_has_them(name: str) -> None:
+def test_marks_are_counted_as_a_second_account_has_them(name: str):
     topology, flows, options = NETWORKS[name]
     marks, hops, causes, counters = marks_of("pcn", topology, flows, options)
     assert np.array_equal(marks, second_account(topology, hops, causes, len(marks)))
@@ -494,20 +492,20 @@ def test_marks_are_counted_as_a_second_account_has_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(NETWORKS))
-def test_every_unmarked_packet_of_np_ecn_has_its_reason(name: str) -> None:
+def test_every_unmarked_packet_of_np_ecn_has_its_reason(name: str):
     topology, flows, options = NETWORKS[name]
     marks, hops, _, _ = marks_of("pcn", topology, flows, options)
     assert marks.sum() == len(hops) > 0
     assert marks[:, MARK_REASONS.index("other")].sum() == 0
 
 
-def test_where_order_is_not_by_coming_nothing_is_known_without_pause() -> None:
+def test_where_order_is_not_by_coming_nothing_is_known_without_pause():
     topology = with_switches(compact(senders=4, **FABRIC), arbitration=ROUND_ROBIN)
     marks, _, _, _ = marks_of("pcn", topology, random_flows(topology, 40), {})
     assert marks[:, :, MARK_AHEADS.index("unknown")].sum() == marks.sum() > 0
 
 
-def test_marks_that_were_not_counted_are_refused() -> None:
+def test_marks_that_were_not_counted_are_refused():
     topology, flows, options = NETWORKS["pool"]
     with VirtualNetwork(
         topology, find_scheme("pcn").configure(), **options, explain=True
@@ -518,7 +516,7 @@ def test_marks_that_were_not_counted_are_refused() -> None:
             network.explain_marks()
 
 
-def test_explaining_begins_with_the_network() -> None:
+def test_explaining_begins_with_the_network():
     topology, flows, options = NETWORKS["pool"]
     with VirtualNetwork(
         topology, find_scheme("pcn").configure(), **options, explain=True
@@ -529,7 +527,7 @@ def test_explaining_begins_with_the_network() -> None:
             network.explain_log(causes=True)
 
 
-def test_first_packet_of_a_class_after_a_pause_has_the_work_of_higher_ones_ahead() -> None:
+def test_first_packet_of_a_class_after_a_pause_has_the_work_of_higher_ones_ahead():
     """As the next packet of the higher class would: by Lindley's recursion over the arrivals since
     the PAUSE, too."""
     topology, flows, options = victim()

@@ -39,13 +39,13 @@ def network() -> Iterator[VirtualNetwork]:
 )
 def test_network_names_what_is_not_there(
     network: VirtualNetwork, call: Callable[[VirtualNetwork], object], message: str
-) -> None:
+):
     with pytest.raises(LabError) as caught:
         call(network)
     assert str(caught.value) == message
 
 
-def test_network_runs_on_to_the_present_time_and_later(network: VirtualNetwork) -> None:
+def test_network_runs_on_to_the_present_time_and_later(network: VirtualNetwork):
     network.run(until_s=1e-3)
     network.run(until_s=2e-3)
     assert network.now_s == 2e-3
@@ -64,13 +64,13 @@ def test_network_runs_on_to_the_present_time_and_later(network: VirtualNetwork) 
         ({"size_bytes": 1, "duration_s": [2]}, "flow 1: duration_s [2] is no number"),
     ],
 )
-def test_flow_names_the_field_that_is_no_number(fields: dict[str, object], message: str) -> None:
+def test_flow_names_the_field_that_is_no_number(fields: dict[str, object], message: str):
     with pytest.raises(LabError) as caught:
         FlowSpec(1, "h0", "r0", **fields)
     assert str(caught.value) == message
 
 
-def test_link_names_the_field_that_is_no_number() -> None:
+def test_link_names_the_field_that_is_no_number():
     ends = Endpoint("h0", 0), Endpoint("s0", 1)
     with pytest.raises(
         LabError, match=r"^link h0:0 - s0:1: rate_bps '10G' is no number: write 1e\+10$"
@@ -79,7 +79,7 @@ def test_link_names_the_field_that_is_no_number() -> None:
     assert Link(*ends, math.inf, -math.inf).rate_bps == math.inf  # the topology refuses it
 
 
-def test_log_of_pfc_describes_itself(network: VirtualNetwork) -> None:
+def test_log_of_pfc_describes_itself(network: VirtualNetwork):
     assert (
         repr(network.log_pfc())
         == f"PfcLog of {2 * len(network.topology.links)} ports: read() returns its events"

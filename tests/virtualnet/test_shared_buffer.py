@@ -37,7 +37,7 @@ def with_buffer(topology: Topology, buffer: SharedBuffer | None) -> Topology:
 
 def incast(
     network: VirtualNetwork, senders: int, size_bytes: int | None = None, traffic_class: int = 3
-) -> None:
+):
     for number in range(senders):
         network.add_flow(
             FlowSpec(
@@ -57,7 +57,7 @@ def incast(
 )
 def test_ports_hold_what_the_closed_form_has(
     senders: int, alpha: float, size_bytes: int, of_pool: float
-) -> None:
+):
     """n senders into one port: each holds reserve + S a / (1 + n a) when it is paused, and the pool
     n S a / (1 + n a) (Choudhury and Hahne), within two frames."""
     share = Share(alpha, resume_bytes=1)
@@ -100,14 +100,14 @@ def digest(
         )
 
 
-def test_run_without_pause_is_that_of_a_static_threshold() -> None:
+def test_run_without_pause_is_that_of_a_static_threshold():
     static = replace(star(6), parameters={**star(6).parameters, "xoff_bytes": 10e6})
     dynamic = digest(with_buffer(static, SharedBuffer(64 << 20)), 6)
     assert dynamic == digest(static, 6)
     assert dynamic[1] == 0
 
 
-def test_run_with_pauses_depends_on_neither_queues_nor_form() -> None:
+def test_run_with_pauses_depends_on_neither_queues_nor_form():
     topology = with_buffer(star(6), SharedBuffer(400_000))
     expected = digest(topology, 6)
     assert expected[1] > 10
@@ -118,7 +118,7 @@ def test_run_with_pauses_depends_on_neither_queues_nor_form() -> None:
     )
 
 
-def test_two_threads_give_the_run_of_one() -> None:
+def test_two_threads_give_the_run_of_one():
     topology = with_buffer(fat_tree(k=4), SharedBuffer(600_000))
 
     def seen(threads: int) -> tuple[int, list[object]]:
@@ -145,7 +145,7 @@ def two_outputs() -> Topology:
     return replace(star(1), hosts=hosts, links=links)
 
 
-def test_paused_port_resumes_when_others_leave_the_pool() -> None:
+def test_paused_port_resumes_when_others_leave_the_pool():
     """Links to receivers are down. The last packet of h1 takes it to its threshold; then what h0
     has sent leaves, and RESUME comes, though nothing of h1's departs."""
     topology = with_buffer(two_outputs(), SharedBuffer(1_000_000, (Share(1.0),)))
@@ -168,7 +168,7 @@ def test_paused_port_resumes_when_others_leave_the_pool() -> None:
         assert (network.buffer_stats("s0").paused, network.totals().packets) == (0, packets)
 
 
-def test_lossy_class_is_refused_what_is_above_its_threshold() -> None:
+def test_lossy_class_is_refused_what_is_above_its_threshold():
     topology = with_buffer(star(4), SharedBuffer(500_000, (Share(1 / 2),)))
     with VirtualNetwork(topology, PFC_ONLY) as network:
         incast(network, 4, traffic_class=1)
@@ -189,7 +189,7 @@ def test_lossy_class_is_refused_what_is_above_its_threshold() -> None:
         assert stats.headroom_max_bytes == 0
 
 
-def test_lossless_class_waits_while_a_lossy_one_fills_the_pool() -> None:
+def test_lossless_class_waits_while_a_lossy_one_fills_the_pool():
     topology = with_buffer(star(4), SharedBuffer(500_000, (Share(8.0, reserve_bytes=10_000),)))
     with VirtualNetwork(topology, PFC_ONLY) as network:
         incast(network, 3, traffic_class=1)
@@ -199,7 +199,7 @@ def test_lossless_class_waits_while_a_lossy_one_fills_the_pool() -> None:
         assert network.flows[9].stats().received_payload == 100_000
 
 
-def test_share_of_a_named_class_and_rate_is_its_own() -> None:
+def test_share_of_a_named_class_and_rate_is_its_own():
     shares = (
         Share(1 / 2, traffic_class=1, reserve_bytes=5000),
         Share(1 / 4, rate_bps=40e9),
@@ -212,14 +212,14 @@ def test_share_of_a_named_class_and_rate_is_its_own() -> None:
     assert buffer.share(1, 10e9, 2, lossless=False) == replace(shares[2], reserve_bytes=0)
 
 
-def test_hpcc_buffer_doubles_alpha_with_the_rate_up_to_one() -> None:
+def test_hpcc_buffer_doubles_alpha_with_the_rate_up_to_one():
     ports = {1: (100e9, 1e-6), 2: (400e9, 1e-6), 3: (3.2e12, 1e-6), 4: (25e9, 1e-6)}
     buffer = hpcc_buffer(32 << 20, ports, 100e9)
     assert [share.alpha for share in buffer.shares[:4]] == [1 / 8, 1 / 2, 1, 1 / 8]
     assert [share.headroom_bytes for share in buffer.shares[:3]] == [37_500, 150_000, 1_200_000]
 
 
-def test_headroom_that_is_too_small_is_refused_with_the_port() -> None:
+def test_headroom_that_is_too_small_is_refused_with_the_port():
     topology = with_buffer(star(2), SharedBuffer(1e6, (Share(headroom_bytes=1000),)))
     with pytest.raises(
         VirtualError,
@@ -228,7 +228,7 @@ def test_headroom_that_is_too_small_is_refused_with_the_port() -> None:
         VirtualNetwork(topology, PFC_ONLY)
 
 
-def test_headroom_that_longer_frames_outgrow_ends_the_run() -> None:
+def test_headroom_that_longer_frames_outgrow_ends_the_run():
     """Those with telemetry, of which the payload gives no account."""
     needed = headroom.needed_bytes(star(2, rate_bps=1e9), "s0", 1, MTU)
     topology = with_buffer(
@@ -240,7 +240,7 @@ def test_headroom_that_longer_frames_outgrow_ends_the_run() -> None:
             network.run(until_s=1e-3)
 
 
-def run_incast(topology: Topology) -> None:
+def run_incast(topology: Topology):
     with VirtualNetwork(topology, PFC_ONLY) as network:
         incast(network, 4)
         network.run(until_s=1e-3)
@@ -249,7 +249,7 @@ def run_incast(topology: Topology) -> None:
 @pytest.mark.parametrize(
     ("size_bytes", "why"), [(10_000, "leave nothing"), (30_000, "no room for the headroom")]
 )
-def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str) -> None:
+def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str):
     topology = with_buffer(star(4), SharedBuffer(size_bytes))
     with pytest.raises(VirtualError, match=why):
         run_incast(topology)
@@ -285,13 +285,13 @@ def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str) 
         ),
     ],
 )
-def test_buffer_that_cannot_work_is_refused(build: object, why: str) -> None:
+def test_buffer_that_cannot_work_is_refused(build: object, why: str):
     assert callable(build)
     with pytest.raises(TopologyError, match=why):
         build()
 
 
-def test_lost_pauses_overrun_the_headroom_and_are_counted() -> None:
+def test_lost_pauses_overrun_the_headroom_and_are_counted():
     topology = with_buffer(star(4), SharedBuffer(200_000))
     with VirtualNetwork(topology, PFC_ONLY) as network:
         for port in range(1, 5):
@@ -303,7 +303,7 @@ def test_lost_pauses_overrun_the_headroom_and_are_counted() -> None:
         assert network.buffer_stats("s0").held_bytes == 0
 
 
-def test_deadlock_is_refused_with_a_shared_buffer() -> None:
+def test_deadlock_is_refused_with_a_shared_buffer():
     with (
         VirtualNetwork(with_buffer(star(1), SharedBuffer(1e6)), PFC_ONLY) as network,
         pytest.raises(VirtualError, match="s0 has a shared buffer"),
@@ -338,7 +338,7 @@ SHARES = st.builds(
 )
 def test_accounts_agree_and_nothing_is_lost(
     shares: list[Share], last: Share, size: int, senders: int, lossy: bool, response_s: float
-) -> None:
+):
     """Whatever the thresholds: the pool is never more than full, its account is the sum of its
     shares', lossless flows arrive whole, and in the end nothing is inside and no class is
     paused."""
@@ -364,14 +364,14 @@ def test_accounts_agree_and_nothing_is_lost(
         )
 
 
-def test_topology_with_buffers_is_the_same_after_json() -> None:
+def test_topology_with_buffers_is_the_same_after_json():
     topology = with_buffer(
         star(2), SharedBuffer(1e6, (Share(0.5, port=1), Share(headroom_bytes=9e3)))
     )
     assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology
 
 
-def test_file_of_a_topology_holds_shared_buffers() -> None:
+def test_file_of_a_topology_holds_shared_buffers():
     shares = (
         Share(1 / 3, 5.0, 7.0, 90e3, 11.0, 40e9, 2, 1),
         Share(alpha=0.0, fixed_bytes=12_345.0),
@@ -384,7 +384,7 @@ def test_file_of_a_topology_holds_shared_buffers() -> None:
             assert find_topology(str(file)).build({}).switches == topology.switches
 
 
-def test_file_with_a_bad_share_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_file_with_a_bad_share_is_refused_with_its_line(tmp_path):
     file = tmp_path / "made.yaml"
     text = FORMATS["pcn"].write(with_buffer(star(2), SharedBuffer(1e6)))
     file.write_text(text.replace("alpha: 0.125", "alpha: 0.125, class: 8"))
@@ -394,6 +394,6 @@ def test_file_with_a_bad_share_is_refused_with_its_line(tmp_path: Path) -> None:
         find_topology(str(file)).build({})
 
 
-def test_live_network_refuses_a_shared_buffer() -> None:
+def test_live_network_refuses_a_shared_buffer():
     with pytest.raises(NetworkError, match="s0: a shared buffer is there in virtual time alone"):
         require_live(with_buffer(star(1), SharedBuffer(1e6)))

@@ -24,7 +24,7 @@ FRAME_NS = len(FRAME) * 8 // 10
 
 
 @pytest.fixture(params=["nodes", "one"])
-def network(request: pytest.FixtureRequest) -> Iterator[tuple[TimedNetwork, InProcessSwitch]]:
+def network(request) -> Iterator[tuple[TimedNetwork, InProcessSwitch]]:
     """h0 - s0 - h1, 10 Gbit/s, 1 us each; s0 learns, and forwards by destination."""
     links = tuple(Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), 10e9, 1e-6) for i in range(2))
     topology = Topology("pair", make_hosts(["h0", "h1"]), (Switch("s0", 1),), links)
@@ -39,7 +39,7 @@ def network(request: pytest.FixtureRequest) -> Iterator[tuple[TimedNetwork, InPr
 
 def test_controller_learns_a_destination_and_sends_on_what_came_before(
     network: tuple[TimedNetwork, InProcessSwitch],
-) -> None:
+):
     """The first frame goes to the controller, which sends it on 5 us later, by its port, and lets
     the others pass."""
     timed, control = network
@@ -54,7 +54,7 @@ def test_controller_learns_a_destination_and_sends_on_what_came_before(
     for number in range(3):
         timed.send("h0", number * 10e-6, FRAME)
 
-    def answer() -> None:
+    def answer():
         (packet,) = control.packets_in()
         assert packet.metadata == {"ingress_port": 1, "reason": 3}
         forward = TableAction("forward", port=2)
@@ -75,7 +75,7 @@ def test_controller_learns_a_destination_and_sends_on_what_came_before(
     assert (learned.timestamp, [*learned]) == (FRAME_NS + 1000, [{"src_addr": LEARNT, "port": 1}])
 
 
-def test_port_of_the_cpu_takes_no_link() -> None:
+def test_port_of_the_cpu_takes_no_link():
     links = (Link(Endpoint("h0", 0), Endpoint("s0", CPU_PORT), 10e9, 1e-6),)
     topology = Topology("alone", make_hosts(["h0"]), (Switch("s0", 1),), links)
     switch = VirtualSwitch("s0", load(BENCH, inplace=False), 1, CPU_PORT)

@@ -65,7 +65,7 @@ def switches() -> Iterator[dict[str, NativeSwitch]]:
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 def test_two_programs_carry_plain_frames_at_given_times(
     switches: dict[str, NativeSwitch], queues: str
-) -> None:
+):
     with TimedNetwork(line(), switches, queues=queues) as network:
         network.send("h0", 1e-6, FRAME, length=1000)  # s1 has no entry yet
         network.at(
@@ -92,7 +92,7 @@ def test_two_programs_carry_plain_frames_at_given_times(
         assert network.arrived("h0") == []
 
 
-def test_frames_obey_pause(switches: dict[str, NativeSwitch]) -> None:
+def test_frames_obey_pause(switches: dict[str, NativeSwitch]):
     """s0 sends at a tenth of the rate at which frames come in: it pauses h0, and none is lost. Its
     program leaves them in class 0."""
     switches["s1"].table_add(0, b"\x88\xb5", None, 0, 0, 0, [2])
@@ -111,7 +111,7 @@ def test_frames_obey_pause(switches: dict[str, NativeSwitch]) -> None:
         assert network.link_stats("h0", 0).held_max < 50_000
 
 
-def test_network_refuses_frames_that_it_can_t_store(switches: dict[str, NativeSwitch]) -> None:
+def test_network_refuses_frames_that_it_can_t_store(switches: dict[str, NativeSwitch]):
     with TimedNetwork(line(), switches) as network:
         with pytest.raises(VirtualError, match="behind the first 128 are zeros"):
             network.send("h0", 0.0, bytes(128) + b"x")
@@ -129,7 +129,7 @@ def test_network_refuses_frames_that_it_can_t_store(switches: dict[str, NativeSw
         network.send("h0", 0.0, FRAME)
 
 
-def test_timed_network_imports_neither_rdma_nor_controllers() -> None:
+def test_timed_network_imports_neither_rdma_nor_controllers():
     words = (
         "import sys, pcn.virtualnet; print(*sorted({name for name in sys.modules if "
         "name.count('.') == 1}))"

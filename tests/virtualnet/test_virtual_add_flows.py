@@ -42,7 +42,7 @@ def test_engine_writes_headers_as_wire_encodes_them(
     traffic_class: int,
     payload_bytes: int,
     scheme: str,
-) -> None:
+):
     """Data there, ACKs and CNPs back: with addresses, lengths, checksum, port and QP."""
     topology = chain(1)
     hosts = [
@@ -111,7 +111,7 @@ def flows(draw: st.DrawFn) -> list[FlowSpec]:
 @given(flows(), st.sampled_from(["pcn", "dctcp", "dcqcn", "nscc", "rccc", "timely"]), st.booleans())
 def test_flows_added_together_run_as_ones_added_in_turn(
     specs: list[FlowSpec], scheme: str, in_c: bool
-) -> None:
+):
     """Schemes of several paths, of grants and without C among them."""
     outcomes = []
     topology = star(4)
@@ -153,7 +153,7 @@ def test_flows_added_together_run_as_ones_added_in_turn(
     ],
     ids=lambda wrong: " ".join(f"{name}={value}" for name, value in wrong.items()),
 )
-def test_flow_is_refused_alike_by_itself_and_among_others(wrong: dict[str, object]) -> None:
+def test_flow_is_refused_alike_by_itself_and_among_others(wrong: dict[str, object]):
     spec = replace(FlowSpec(1, "h0", "r0", size_bytes=10_000, group="a"), **wrong)
     texts = []
     for together in (False, True):
@@ -167,7 +167,7 @@ def test_flow_is_refused_alike_by_itself_and_among_others(wrong: dict[str, objec
     assert texts[0] == texts[1]
 
 
-def test_refused_flow_leaves_network_as_it_was() -> None:
+def test_refused_flow_leaves_network_as_it_was():
     good = [FlowSpec(i, "h0", "r0", size_bytes=10_000, group=f"g{i}") for i in range(3)]
     with VirtualNetwork(star(2), find_scheme("pcn").configure()) as network:
         with pytest.raises(VirtualError, match="flow 1 is there already"):
@@ -178,7 +178,7 @@ def test_refused_flow_leaves_network_as_it_was() -> None:
         assert all(flow.stats().complete_s is not None for flow in network.flows.values())
 
 
-def test_flow_that_engine_refuses_ends_those_behind_it_alone() -> None:
+def test_flow_that_engine_refuses_ends_those_behind_it_alone():
     """Several paths need selective repeat, which class 3 has."""
     reliability = {3: Reliability(Repeats.SELECTIVE), 2: LOSSLESS}
     specs = [

@@ -56,19 +56,17 @@ def runs() -> dict[tuple[int, float], str]:
     return dict(zip(wanted, done.stdout.splitlines(), strict=True))
 
 
-def test_run_in_limited_address_space_has_the_same_digest(
-    runs: dict[tuple[int, float], str],
-) -> None:
+def test_run_in_limited_address_space_has_the_same_digest(runs: dict[tuple[int, float], str]):
     (digest,) = {runs[more_bytes, 1e-6] for more_bytes in FITS}
     assert digest.isdecimal()
 
 
-def test_run_names_what_has_no_address_space(runs: dict[tuple[int, float], str]) -> None:
+def test_run_names_what_has_no_address_space(runs: dict[tuple[int, float], str]):
     expected = "no address space for links: Cannot allocate memory; raise its limit (ulimit -v)"
     assert runs[16 << 20, 1e-6] == expected
 
 
-def test_run_names_the_limit_when_packets_do_not_fit(runs: dict[tuple[int, float], str]) -> None:
+def test_run_names_the_limit_when_packets_do_not_fit(runs: dict[tuple[int, float], str]):
     """Links with a delay of 20 ms hold 23,000 packets each: without a limit they fit."""
     assert runs[0, 20e-3].isdecimal()
     expected = (

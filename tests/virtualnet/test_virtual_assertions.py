@@ -65,13 +65,13 @@ def end_of_broken(breach: str, assertions: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("breach", BREAKS)
-def test_broken_invariant_ends_the_process_and_names_itself(breach: str) -> None:
+def test_broken_invariant_ends_the_process_and_names_itself(breach: str):
     code, stderr = end_of_broken(breach, "1")
     assert code < 0, stderr
     assert f"virtualnet/csrc/{BREAKS[breach]}:" in stderr
     assert stderr.endswith("doesn't hold\n")
 
 
-def test_shipped_engine_computes_no_invariant() -> None:
+def test_shipped_engine_computes_no_invariant():
     code, stderr = end_of_broken("a class that PFC doesn't protect", "")
     assert code == 0, stderr

@@ -54,14 +54,14 @@ def outcome(scheme: Scheme, **more: Any) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("name", ["dctcp", "swift", "hpcc"])
-def test_c_file_gives_the_run_of_the_scheme_that_is_built_in(name: str, tmp_path: Path) -> None:
+def test_c_file_gives_the_run_of_the_scheme_that_is_built_in(name: str, tmp_path):
     mine = somebody_s(name, tmp_path)
     assert mine.name == f"my_{name}"
     assert outcome(mine) == outcome(find_scheme(name))
     assert [finding for finding in check(mine) if not finding.kept] == []
 
 
-def test_c_file_has_its_parameters(tmp_path: Path) -> None:
+def test_c_file_has_its_parameters(tmp_path):
     file = tmp_path / "constant.c"
     file.write_text(CONSTANT)
     scheme = find_scheme(str(file))
@@ -84,9 +84,7 @@ def test_c_file_has_its_parameters(tmp_path: Path) -> None:
         (("begin(struct", "begin(strut"), "strut"),
     ],
 )
-def test_c_file_that_is_no_scheme_is_refused(
-    change: tuple[str, str], match: str, tmp_path: Path
-) -> None:
+def test_c_file_that_is_no_scheme_is_refused(change: tuple[str, str], match: str, tmp_path):
     file = tmp_path / "wrong.c"
     file.write_text(CONSTANT.replace(*change))
     with pytest.raises(SchemeError, match=match) as raised:
@@ -94,6 +92,6 @@ def test_c_file_that_is_no_scheme_is_refused(
     assert str(file) in str(raised.value)
 
 
-def test_c_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_c_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(SchemeError, match=r"no file .*none\.c"):
         find_scheme(str(tmp_path / "none.c"))

@@ -36,7 +36,7 @@ PERIOD_S = 50e-6
 class Np(NotificationPoint):
     """Sends what `answer` is, a window."""
 
-    def __init__(self, answer: Any = None) -> None:
+    def __init__(self, answer: Any = None):
         self.period_s: float = PERIOD_S
         self.answer = answer
         self.windows: list[Window] = []
@@ -52,23 +52,23 @@ class Np(NotificationPoint):
 class Rp(ReactionPoint):
     """Requests the events of `wants` after its first CNP."""
 
-    def __init__(self, wants: dict[str, Any] | None = None) -> None:
+    def __init__(self, wants: dict[str, Any] | None = None):
         self.rate_bps = 1e9
         self.wants = wants or {}
         self.events: list[tuple[object, ...]] = []
 
-    def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+    def on_cnp(self, cnp: Cnp, now_s: float):
         self.events.append((cnp, now_s, self.sent_bytes))
         for name, value in self.wants.items():
             if isinstance(value, Exception):
                 raise value
             setattr(self, name, value)
 
-    def on_timer(self, now_s: float) -> None:
+    def on_timer(self, now_s: float):
         self.events.append(("timer", now_s))
         self.timer_s = None
 
-    def on_bytes_sent(self, now_s: float) -> None:
+    def on_bytes_sent(self, now_s: float):
         self.events.append(("bytes", now_s, self.sent_bytes))
         self.due_bytes = None
 
@@ -86,7 +86,7 @@ def network_of(rp: ReactionPoint, np: NotificationPoint) -> VirtualNetwork:
     return network
 
 
-def test_algorithms_get_values_of_their_types() -> None:
+def test_algorithms_get_values_of_their_types():
     np, rp = Np(Cnp(Mark.CE, 2.5e9)), Rp({"timer_s": 200e-6, "due_bytes": 40_000})
     with network_of(rp, np) as network:
         network.run(until_s=500e-6)
@@ -115,11 +115,11 @@ def test_algorithms_get_values_of_their_types() -> None:
 class Overdue(Rp):
     """Begins with a timer at 10 us, whenever its flow starts."""
 
-    def on_start(self, now_s: float) -> None:
+    def on_start(self, now_s: float):
         self.timer_s = 10e-6
 
 
-def test_rp_that_begins_with_a_time_that_is_over_has_its_timer_at_once() -> None:
+def test_rp_that_begins_with_a_time_that_is_over_has_its_timer_at_once():
     rp = Overdue()
     with VirtualNetwork(chain(1), scheme_of(lambda: rp, lambda: Np())) as network:
         network.run(until_s=1e-3)
@@ -131,7 +131,7 @@ def test_rp_that_begins_with_a_time_that_is_over_has_its_timer_at_once() -> None
 
 @pytest.mark.parametrize("rate_bps", [0.0, 1.0])
 @pytest.mark.parametrize("needs", [False, True])
-def test_rp_that_needs_a_rate_gets_no_cnp_without(needs: bool, rate_bps: float) -> None:
+def test_rp_that_needs_a_rate_gets_no_cnp_without(needs: bool, rate_bps: float):
     rp = Rp()
     rp.needs_rec_rate = needs
     with network_of(rp, Np(Cnp(Mark.CE, rate_bps))) as network:
@@ -143,7 +143,7 @@ def test_rp_that_needs_a_rate_gets_no_cnp_without(needs: bool, rate_bps: float) 
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one"]) -> None:
+def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one"]):
     np = Np()
     with VirtualNetwork(chain(1), scheme_of(lambda: Rp(), lambda: np), queues=queues) as network:
         flow = network.add_flow(FlowSpec(7, "h0", "r0", size_bytes=100_000))
@@ -177,7 +177,7 @@ def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one
 )
 def test_an_algorithm_that_fails_ends_the_run(
     rp: Rp, np: Np, algorithm: str, error: type[Exception]
-) -> None:
+):
     with network_of(rp, np) as network:
         with pytest.raises(
             CallbackError, match=rf"^{algorithm}, at \d+\.\d{{6}} us of simulated time: "
@@ -192,11 +192,11 @@ def test_an_algorithm_that_fails_ends_the_run(
 class Late(Rp):
     """Raises at its third CNP, if it is to."""
 
-    def __init__(self, error: BaseException | None) -> None:
+    def __init__(self, error: BaseException | None):
         super().__init__()
         self.error = error
 
-    def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+    def on_cnp(self, cnp: Cnp, now_s: float):
         super().on_cnp(cnp, now_s)
         self.rate_bps = max(0.9 * self.rate_bps, 0.5e9)
         if self.error is not None and len(self.events) == 3:
@@ -204,7 +204,7 @@ class Late(Rp):
 
 
 @pytest.mark.parametrize("ends", ["RP", "NP"])
-def test_network_that_survives_ends_what_raised_alone(ends: str) -> None:
+def test_network_that_survives_ends_what_raised_alone(ends: str):
     """Of three flows at one port: the RP's is stopped; the NP's goes on and gets no CNPs."""
     seen = []
     for options in ({}, {"queues": "one"}, {"threads": 2}):
@@ -230,7 +230,7 @@ def test_network_that_survives_ends_what_raised_alone(ends: str) -> None:
     assert seen[0] == seen[1] == seen[2]
 
 
-def test_rp_that_can_t_decide_so_ends_where_a_network_survives() -> None:
+def test_rp_that_can_t_decide_so_ends_where_a_network_survives():
     rp = Rp({"rate_bps": -1.0})
     with network_of(rp, Np(Cnp(Mark.NONE))) as network:
         network.survive()
@@ -241,7 +241,7 @@ def test_rp_that_can_t_decide_so_ends_where_a_network_survives() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()])
-def test_signal_in_an_algorithm_ends_a_run_that_survives(error: BaseException) -> None:
+def test_signal_in_an_algorithm_ends_a_run_that_survives(error: BaseException):
     scheme = scheme_of(lambda: Late(error), lambda: Np(Cnp(Mark.NONE)))
     with VirtualNetwork(chain(1), scheme) as network:
         network.survive()
@@ -251,7 +251,7 @@ def test_signal_in_an_algorithm_ends_a_run_that_survives(error: BaseException) -
         assert not network.failures
 
 
-def test_an_algorithms_error_carries_its_traceback() -> None:
+def test_an_algorithms_error_carries_its_traceback():
     with (
         network_of(Rp(), Np(ZeroDivisionError("own"))) as network,
         pytest.raises(CallbackError) as caught,
@@ -267,8 +267,8 @@ def test_an_algorithms_error_carries_its_traceback() -> None:
 
 
 @pytest.mark.parametrize("callback", ["on_rate", "on_window"])
-def test_errors_of_notified_functions_end_the_run(callback: str) -> None:
-    def fails(*_: object) -> None:
+def test_errors_of_notified_functions_end_the_run(callback: str):
+    def fails(*_: object):
         raise ZeroDivisionError
 
     with network_of(Rp(), Np(Cnp(Mark.NONE))) as network:
@@ -277,7 +277,7 @@ def test_errors_of_notified_functions_end_the_run(callback: str) -> None:
             network.run(until_s=1e-3)
 
 
-def test_a_rate_is_at_most_what_limits_the_flow() -> None:
+def test_a_rate_is_at_most_what_limits_the_flow():
     with VirtualNetwork(
         chain(1), scheme_of(lambda: Rp({"rate_bps": 5e9}), lambda: Np(Cnp(Mark.NONE)))
     ) as network:
@@ -291,10 +291,10 @@ def test_a_rate_is_at_most_what_limits_the_flow() -> None:
     ("scheme", "settings"),
     [("pcn", {}), ("dcqcn", {}), ("qcn", {"timer_s": 1e-3}), ("timely", {"min_rtt_s": 1e-3})],
 )
-def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float]) -> None:
+def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float]):
     calls = 0
 
-    def count(flow: VirtualFlow, now_s: float, *_: object) -> None:
+    def count(flow: VirtualFlow, now_s: float, *_: object):
         nonlocal calls
         calls += 1
 
@@ -326,7 +326,7 @@ def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float
 
 
 @pytest.mark.parametrize("rate_bps", [math.nan, math.inf, -1.0, 2.0**32 * 1e6])
-def test_a_rate_that_no_cnp_carries_ends_the_run(rate_bps: float) -> None:
+def test_a_rate_that_no_cnp_carries_ends_the_run(rate_bps: float):
     with network_of(Rp(), Np(Cnp(Mark.CE, rate_bps))) as network:
         with pytest.raises(
             CallbackError,
@@ -337,7 +337,7 @@ def test_a_rate_that_no_cnp_carries_ends_the_run(rate_bps: float) -> None:
             network.run(until_s=1e-3)
 
 
-def test_no_rate_stays_none_and_others_are_whole_megabits() -> None:
+def test_no_rate_stays_none_and_others_are_whole_megabits():
     for sent, received in ((0.0, 0.0), (1.0, 1e6), (1.6e6, 2e6)):
         rp = Rp()
         with network_of(rp, Np(Cnp(Mark.CE, sent))) as network:
@@ -345,15 +345,15 @@ def test_no_rate_stays_none_and_others_are_whole_megabits() -> None:
         assert {event[0].rec_rate_bps for event in rp.events} == {received}
 
 
-def test_an_error_comes_from_another_process_as_its_text() -> None:
+def test_an_error_comes_from_another_process_as_its_text():
     error = CallbackError("RP of flow 7", 1e-3, KeyError("mine"))
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 @pytest.mark.parametrize("wrong", ["reaction_point", "notification_point", "period", "rate"])
-def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong: str) -> None:
+def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong: str):
     class Rateless(ReactionPoint):
-        def __init__(self) -> None:
+        def __init__(self):
             pass
 
     def broken() -> Any:
@@ -385,16 +385,16 @@ def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong: str) -> Non
         network.add_flow(FlowSpec(7, "h0", "r0"))
 
 
-def test_a_second_signal_ends_an_algorithm_that_hangs() -> None:
+def test_a_second_signal_ends_an_algorithm_that_hangs():
     hangs = threading.Event()
 
     class Hanging(Rp):
-        def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+        def on_cnp(self, cnp: Cnp, now_s: float):
             hangs.set()
             while True:
                 time.sleep(1e-3)
 
-    def interrupt() -> None:
+    def interrupt():
         hangs.wait()
         for number in (signal.SIGINT, signal.SIGTERM):
             os.kill(os.getpid(), number)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def disk_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def disk_without_room(monkeypatch):
     monkeypatch.setattr(
         owner_only, "output", lambda _path: os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC)
     )
@@ -41,13 +41,13 @@ def digest(capture: Path | None) -> str:
 
 
 @pytest.mark.usefixtures("disk_without_room")
-def test_full_disk_ends_a_capture_alone(tmp_path: Path) -> None:
+def test_full_disk_ends_a_capture_alone(tmp_path):
     assert digest(tmp_path / "x.pcap") == digest(None)
 
 
 @pytest.mark.usefixtures("disk_without_room")
-def test_error_of_a_run_goes_before_a_captures(tmp_path: Path) -> None:
-    def fail() -> None:
+def test_error_of_a_run_goes_before_a_captures(tmp_path):
+    def fail():
         with VirtualNetwork(dumbbell(1), find_scheme("pfc").configure()) as network:
             network.capture("h0", 0, tmp_path / "x.pcap")
             raise ZeroDivisionError
@@ -57,9 +57,7 @@ def test_error_of_a_run_goes_before_a_captures(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("disk_without_room")
-def test_p4_run_with_a_cut_capture_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_p4_run_with_a_cut_capture_fails(tmp_path, capsys):
     words = ["p4", "run", str(ROOT / "examples/router"), "--clock", "virtual", "--for", "10ms"]
     assert run([*words, "--pcap", str(tmp_path)]) == 1
     output = capsys.readouterr()

@@ -19,7 +19,7 @@ def lossless_in(topology: Topology, names: str) -> Topology:
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_pfc_protects_the_topology_s_classes_each_by_itself(inplace: bool) -> None:
+def test_pfc_protects_the_topology_s_classes_each_by_itself(inplace: bool):
     """Two hosts send in class 5, two in class 3; class 4 isn't protected, and loses what goes
     beyond 16 MiB."""
     topology = lossless_in(star(6, xoff_bytes=30e3), "3,5")
@@ -44,7 +44,7 @@ def test_pfc_protects_the_topology_s_classes_each_by_itself(inplace: bool) -> No
         assert network.link_stats("s0", 7).refused == lost
 
 
-def test_a_higher_class_goes_first() -> None:
+def test_a_higher_class_goes_first():
     topology = lossless_in(star(2), "3,5")
     with VirtualNetwork(topology, PFC_ONLY) as network:
         specs = [
@@ -58,7 +58,7 @@ def test_a_higher_class_goes_first() -> None:
         assert low.stats().complete_s == pytest.approx(2 * alone_s, rel=0.02)
 
 
-def test_a_paused_class_holds_no_other_at_its_host() -> None:
+def test_a_paused_class_holds_no_other_at_its_host():
     """h0's class 3 is paused by s1, whose link to r0 is down; class 5 to r1 goes on."""
     topology = lossless_in(chain(2, xoff_bytes=20e3), "3,5")
     with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
@@ -74,7 +74,7 @@ def test_a_paused_class_holds_no_other_at_its_host() -> None:
         assert network.run(until_s=10e-3, finish=True)
 
 
-def test_cnps_come_back_to_flows_of_every_class() -> None:
+def test_cnps_come_back_to_flows_of_every_class():
     topology = lossless_in(star(3, out_bps=5e9), "1,3,6")
     with VirtualNetwork(topology, find_scheme("dcqcn").configure()) as network:
         used = (1, 3, 6)
@@ -87,7 +87,7 @@ def test_cnps_come_back_to_flows_of_every_class() -> None:
         assert flows[2].stats().marked_ce > 0
 
 
-def test_a_class_that_does_not_exist_is_refused() -> None:
+def test_a_class_that_does_not_exist_is_refused():
     with pytest.raises(TopologyError, match="flow 1: class 8: 0 to 7 are possible"):
         replace(star(1), flows=(FlowSpec(1, "h0", "r0", traffic_class=8),))
     with (
@@ -98,7 +98,7 @@ def test_a_class_that_does_not_exist_is_refused() -> None:
 
 
 @pytest.mark.parametrize("names", ["", "8", "3,3", "three", "3;4", "-1", "3,"])
-def test_what_names_no_lossless_classes_is_refused(names: str) -> None:
+def test_what_names_no_lossless_classes_is_refused(names: str):
     with pytest.raises(
         TopologyError,
         match=r"star: lossless_classes .*: classes from 0 to 7, each once, as 3 or 3,4",
@@ -106,7 +106,7 @@ def test_what_names_no_lossless_classes_is_refused(names: str) -> None:
         lossless_in(star(1), names)
 
 
-def test_the_class_of_cnps_can_be_lossless_by_credits_alone() -> None:
+def test_the_class_of_cnps_can_be_lossless_by_credits_alone():
     """With PFC they obey no PAUSE: more came in than XOFF and headroom are for, which ended a
     run."""
     assert wire.DSCP_CNP >> 3 == CONTROL_CLASS
@@ -119,7 +119,7 @@ def test_the_class_of_cnps_can_be_lossless_by_credits_alone() -> None:
 
 
 @given(st.sets(st.integers(0, 6), min_size=1))
-def test_lossless_classes_are_read_as_they_are_written(numbers: set[int]) -> None:
+def test_lossless_classes_are_read_as_they_are_written(numbers: set[int]):
     assert classes(", ".join(map(str, sorted(numbers, reverse=True)))) == tuple(sorted(numbers))
     assert lossless_in(star(1), ",".join(map(str, numbers))).lossless_classes == tuple(
         sorted(numbers)

@@ -2,7 +2,6 @@
 time."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ type_info { structs { key: "seen_t" value {
 
 
 @pytest.fixture
-def learning(tmp_path: Path) -> Program:
+def learning(tmp_path) -> Program:
     """`pcn_native` with `digest<seen_t>(1, {hdr.bth.psn, standard_metadata.ingress_port})` wherever
     it forwards."""
     compiled = Program.compiled("pcn_native")
@@ -67,7 +66,7 @@ def network_with_cpu(queues: Any = "nodes", scheme: str = "pfc") -> VirtualNetwo
     )
 
 
-def route(network: VirtualNetwork, host: str, port: int) -> None:
+def route(network: VirtualNetwork, host: str, port: int):
     to = network.topology.host(host)
     action = TableAction("ipv4_forward", dst_mac=to.mac, port=port)
     network.switches["s0"].modify(
@@ -90,7 +89,7 @@ def data_frame(network: VirtualNetwork, to: str = "r0", payload_bytes: int = 8) 
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_digests_have_the_simulated_time_of_their_packets(learning: Program, queues: Any) -> None:
+def test_digests_have_the_simulated_time_of_their_packets(learning: Program, queues: Any):
     with VirtualNetwork(
         star(2), PFC_ONLY, program=load(learning, inplace=True), queues=queues
     ) as network:
@@ -108,7 +107,7 @@ def test_digests_have_the_simulated_time_of_their_packets(learning: Program, que
         assert [digest.timestamp for digest in early + late] == ARRIVALS_NS
 
 
-def test_digest_list_is_sent_when_it_is_due(learning: Program) -> None:
+def test_digest_list_is_sent_when_it_is_due(learning: Program):
     with VirtualNetwork(star(1), PFC_ONLY, program=load(learning, inplace=False)) as network:
         switch = network.switches["s0"]
         switch.insert([DigestEntry("seen_t", max_timeout_ns=1000)])
@@ -127,7 +126,7 @@ def test_digest_list_is_sent_when_it_is_due(learning: Program) -> None:
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_program_sends_whole_packets_to_the_cpu_port(queues: Any, tmp_path: Path) -> None:
+def test_program_sends_whole_packets_to_the_cpu_port(queues: Any, tmp_path):
     with network_with_cpu(queues) as network:
         route(network, "r0", CPU_PORT)
         network.capture("h0", 0, tmp_path / "sent.pcap")
@@ -147,9 +146,7 @@ def test_program_sends_whole_packets_to_the_cpu_port(queues: Any, tmp_path: Path
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_packet_out_goes_through_the_program_at_the_callers_time(
-    queues: Any, tmp_path: Path
-) -> None:
+def test_packet_out_goes_through_the_program_at_the_callers_time(queues: Any, tmp_path):
     at_s = 10e-6
     with network_with_cpu(queues) as network:
         frame = data_frame(network)
@@ -162,7 +159,7 @@ def test_packet_out_goes_through_the_program_at_the_callers_time(
     assert (len(left), left[34:-4]) == (len(frame), frame[34:-4])
 
 
-def test_controller_that_learns_a_route_gets_every_packet_through() -> None:
+def test_controller_that_learns_a_route_gets_every_packet_through():
     """It looks every microsecond, and sends on what came before its route: to a host, frames of no
     flow."""
     runs = []
@@ -171,7 +168,7 @@ def test_controller_that_learns_a_route_gets_every_packet_through() -> None:
             switch, through = network.switches["s0"], 0
             route(network, "r0", CPU_PORT)
 
-            def look() -> None:
+            def look():
                 nonlocal through
                 for packet in switch.packets_in():  # noqa: B023
                     if not through:
@@ -202,7 +199,7 @@ def test_controller_that_learns_a_route_gets_every_packet_through() -> None:
 )
 def test_host_takes_any_frame_of_a_controller(
     scheme: str, to: str, port: int, opcode: int, qp: int, rest: bytes
-) -> None:
+):
     """Notifications of flows that don't use them, too: the flows still arrive whole."""
     with network_with_cpu(scheme=scheme) as network:
         with_flows(network, [FlowSpec(n, "h0", "r0", size_bytes=1000 * N_PACKETS) for n in (1, 2)])
@@ -215,7 +212,7 @@ def test_host_takes_any_frame_of_a_controller(
         assert [flow.stats().received_packets for flow in network.flows.values()] == [N_PACKETS] * 2
 
 
-def test_packet_out_before_the_run_is_its_first_event(tmp_path: Path) -> None:
+def test_packet_out_before_the_run_is_its_first_event(tmp_path):
     with network_with_cpu() as network:
         network.capture("s0", 3, tmp_path / "out.pcap")
         network.switches["s0"].packet_out(data_frame(network))
@@ -223,14 +220,14 @@ def test_packet_out_before_the_run_is_its_first_event(tmp_path: Path) -> None:
     assert len(read_pcap(tmp_path / "out.pcap")) == 1
 
 
-def test_long_packet_out_fits_the_headroom_of_pfc() -> None:
+def test_long_packet_out_fits_the_headroom_of_pfc():
     with network_with_cpu() as network:
         before = network.link_stats("h0", 0).held_limit
         network.switches["s0"].packet_out(data_frame(network, payload_bytes=4000))
         assert network.link_stats("h0", 0).held_limit > before
 
 
-def test_packets_that_virtual_time_cannot_take_are_refused() -> None:
+def test_packets_that_virtual_time_cannot_take_are_refused():
     with network_with_cpu(scheme="pcn") as network:
         switch, frame = network.switches["s0"], data_frame(network, payload_bytes=1000)
         with pytest.raises(
@@ -250,6 +247,6 @@ def test_packets_that_virtual_time_cannot_take_are_refused() -> None:
         network.switches["s0"].packet_out(frame)
 
 
-def test_cpu_port_with_a_link_is_refused() -> None:
+def test_cpu_port_with_a_link_is_refused():
     with pytest.raises(VirtualError, match="s0: port 2 is its CPU port, and has a link"):
         VirtualNetwork(star(2), PFC_ONLY, cpu_port=2)

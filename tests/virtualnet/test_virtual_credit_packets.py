@@ -2,7 +2,6 @@
 and that losses of them and of data heal."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from credit_packets import (
@@ -27,9 +26,7 @@ from pcn.topologies.model import FlowSpec
 
 
 @pytest.mark.parametrize("response_s", [0.0, 3e-6])
-def test_senders_keep_to_the_limits_that_flow_control_packets_give(
-    response_s: float, tmp_path: Path
-) -> None:
+def test_senders_keep_to_the_limits_that_flow_control_packets_give(response_s: float, tmp_path):
     """A slow link behind s0. FCTBS is what we count, modulo 4096, twelve times over; h0 starts no
     frame that the latest FCCL forbids; lanes get a packet at least once in each period, and at most
     once an interval."""
@@ -69,7 +66,7 @@ def test_senders_keep_to_the_limits_that_flow_control_packets_give(
     )
 
 
-def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
+def test_programs_follow_the_switch_s_count(tmp_path):
     """TCD's program at s0, before a slow link. Its FCTBS and FCCL are those of the packets on the
     wire, and its last RESUME is when a capture shows that s1's flow control packet ended a lack of
     credits."""
@@ -116,7 +113,7 @@ def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
 # ---- losses ----
 
 
-def test_lost_flow_control_packets_stop_nothing_for_longer_than_a_period() -> None:
+def test_lost_flow_control_packets_stop_nothing_for_longer_than_a_period():
     """All of s0's are lost for a millisecond: h0 sends what it had credits for and stops. Then,
     after a period at most, it goes on, and all of it arrives."""
     with VirtualNetwork(by_credits(chain(1)), PFC_ONLY) as network:
@@ -134,7 +131,7 @@ def test_lost_flow_control_packets_stop_nothing_for_longer_than_a_period() -> No
 
 
 @pytest.mark.parametrize("which", [1, 5, 20])
-def test_one_lost_flow_control_packet_changes_little(which: int) -> None:
+def test_one_lost_flow_control_packet_changes_little(which: int):
     """The next one has all of its content."""
     ended = []
     for lost in (0, which):
@@ -155,7 +152,7 @@ def test_one_lost_flow_control_packet_changes_little(which: int) -> None:
     assert ended[1] == pytest.approx(ended[0], abs=5e-6)
 
 
-def test_credits_of_lost_data_come_back(tmp_path: Path) -> None:
+def test_credits_of_lost_data_come_back(tmp_path):
     """Every tenth data frame is lost on the way to s0, 2,000 blocks in all and more than the buffer
     of 500 has: h0 reports what it sent, s0 takes that for received. Losses of all data stop it
     until then."""
@@ -186,7 +183,7 @@ def test_credits_of_lost_data_come_back(tmp_path: Path) -> None:
     assert (limit - sent) % COUNTS == 500
 
 
-def test_acknowledgements_need_credits_of_their_lane() -> None:
+def test_acknowledgements_need_credits_of_their_lane():
     """An ACK for each packet. s0's flow control packets to r0 are lost: r0 stops sending ACKs, but
     not its own flow control packets, so data arrive. Later all ACKs do, too."""
     timely = find_scheme("timely").configure({"segment_bytes": 1000})
@@ -205,7 +202,7 @@ def test_acknowledgements_need_credits_of_their_lane() -> None:
         assert back.packets - back.fc_packets == 5000
 
 
-def test_messages_that_a_switch_makes_use_no_credits() -> None:
+def test_messages_that_a_switch_makes_use_no_credits():
     """QCN's messages to h0 wait in s0, for h0's flow control packets are lost: more than their
     lane's buffer at the input that they are made for could hold."""
     topology = by_credits(star(4), buffer_bytes=blocks(MTU) * BLOCK)

@@ -58,7 +58,7 @@ from pcn.virtualnet import VirtualError
 )
 def test_an_incast_fills_its_buffers_and_no_more(
     buffer_bytes: int, delay_s: float, response_s: float
-) -> None:
+):
     topology = by_credits(star(4, delay_s=delay_s), buffer_bytes=buffer_bytes)
     with VirtualNetwork(topology, PFC_ONLY, response_s=response_s) as network:
         with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=500_000) for i in range(4)])
@@ -80,7 +80,7 @@ def test_an_incast_fills_its_buffers_and_no_more(
             assert network.now_s == pytest.approx(data_s, rel=0.01, abs=1e-5)
 
 
-def test_a_switch_without_credits_stops_those_before_it() -> None:
+def test_a_switch_without_credits_stops_those_before_it():
     """A slow last link: s1's buffer fills, s0 gets no credits, its own buffer fills, and h0 gets
     none."""
     with VirtualNetwork(by_credits(chain(2, out_bps=1e9)), PFC_ONLY) as network:
@@ -98,7 +98,7 @@ def test_a_switch_without_credits_stops_those_before_it() -> None:
         assert network.now_s == pytest.approx(3000 * MTU * 8 / 1e9, rel=0.01)
 
 
-def test_links_that_change_lose_nothing() -> None:
+def test_links_that_change_lose_nothing():
     topology = by_credits(chain(3, out_bps=1e9), buffer_bytes=50_000)
     with VirtualNetwork(topology, PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=2_000_000))
@@ -141,7 +141,7 @@ def trees(draw: st.DrawFn) -> Topology:
 
 @given(st.data())
 @settings(max_examples=20)
-def test_in_any_network_all_arrives_and_all_credits_come_back(data: st.DataObject) -> None:
+def test_in_any_network_all_arrives_and_all_credits_come_back(data: st.DataObject):
     topology = data.draw(trees())
     names = [host.name for host in topology.hosts]
     pairs = [(a, b) for a in names for b in names if a != b]
@@ -198,7 +198,7 @@ def add_flow(
     return flow
 
 
-def test_a_lane_without_credits_stops_no_other() -> None:
+def test_a_lane_without_credits_stops_no_other():
     """Lane 3 to r0 is stopped behind a slow link; lanes 1 and 5 to r1, over the same s0 and s1,
     share what it leaves: their buffers are their own."""
     hosts = make_hosts(["h0", "r0", "r1"])
@@ -228,7 +228,7 @@ def test_a_lane_without_credits_stops_no_other() -> None:
         assert nothing_inside(network)
 
 
-def test_every_lane_is_lossless() -> None:
+def test_every_lane_is_lossless():
     """Class 5, which PFC doesn't protect: an incast loses nothing, and its lane's buffer alone
     fills."""
     with VirtualNetwork(by_credits(star(3), buffer_bytes=20_000), PFC_ONLY) as network:
@@ -245,7 +245,7 @@ def test_every_lane_is_lossless() -> None:
         assert network.link_stats("s0", 4).refused == 0
 
 
-def test_a_longer_frame_waits_for_credits_enough() -> None:
+def test_a_longer_frame_waits_for_credits_enough():
     """17 frames of the first flow wait in s0 and leave 23 blocks; a frame of the second takes
     64."""
     with VirtualNetwork(by_credits(chain(1), buffer_bytes=312 * BLOCK), PFC_ONLY) as network:
@@ -261,7 +261,7 @@ def test_a_longer_frame_waits_for_credits_enough() -> None:
         assert later.stats().received_payload == 100_000
 
 
-def test_a_switch_that_takes_another_lane_than_was_used_ends_the_run() -> None:
+def test_a_switch_that_takes_another_lane_than_was_used_ends_the_run():
     """h0 takes credits of lane 2 for what s0 queues in class 3: nothing there stops it."""
     with VirtualNetwork(by_credits(chain(1, out_bps=1e9)), PFC_ONLY) as network:
         add_flow(network, FlowSpec(1, "h0", "r0", size_bytes=3_000_000), priority=2)
@@ -269,7 +269,7 @@ def test_a_switch_that_takes_another_lane_than_was_used_ends_the_run() -> None:
             network.run(until_s=0.1)
 
 
-def test_network_that_survives_loses_what_fills_another_lane() -> None:
+def test_network_that_survives_loses_what_fills_another_lane():
     """The same: the lane's buffer keeps its bound, and all that has been sent is accounted for."""
     topology = by_credits(chain(1, out_bps=1e9), buffer_bytes=20_000)
     with VirtualNetwork(topology, PFC_ONLY) as network:
@@ -292,7 +292,7 @@ def test_network_that_survives_loses_what_fills_another_lane() -> None:
 @pytest.mark.parametrize("scheme", ["dcqcn", "timely", "qcn", "ibcc-tcd"])
 def test_both_orders_of_events_and_both_forms_of_a_program_agree(
     scheme: str, output: OutputBuffer | None
-) -> None:
+):
     """CNPs, ACKs and, with QCN, messages that switches make by cloning: those use no credits."""
     topology = by_credits(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer_bytes=30_000)
     switches = tuple(
@@ -321,7 +321,7 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(
     assert totals[0] == totals[1] == totals[2]
 
 
-def test_experiments_run_it() -> None:
+def test_experiments_run_it():
     """TCD's network with credits, 1 ms of its traffic: recorded, and nothing is left."""
     drawn = victims_plan("table3", "ibcc-tcd", 1, {"bursts_load": 0.3})
     topology = by_credits(
@@ -336,14 +336,14 @@ def test_experiments_run_it() -> None:
 # ---- what there isn't ----
 
 
-def test_a_topology_with_it_can_be_written_and_read() -> None:
+def test_a_topology_with_it_can_be_written_and_read():
     topology = by_credits(star(2), credit_interval_s=1e-6)
     assert topology.number("buffer_bytes") == BUFFER
     assert from_dict(json.loads(json.dumps(to_dict(topology)))) == topology
     assert "buffer_bytes" not in star(2).parameters
 
 
-def test_what_can_not_be() -> None:
+def test_what_can_not_be():
     with pytest.raises(
         TopologyError, match="star: flow control 'fc': choose from 'pfc' and 'credits'"
     ):
@@ -359,7 +359,7 @@ def test_what_can_not_be() -> None:
         network.add_flow(FlowSpec(1, "h0", "r0"))
 
 
-def test_live_networks_refuse_it_and_so_do_programs_that_emulate_pfc() -> None:
+def test_live_networks_refuse_it_and_so_do_programs_that_emulate_pfc():
     with pytest.raises(
         NetworkError, match="star: flow control 'credits' is there in virtual time alone"
     ):

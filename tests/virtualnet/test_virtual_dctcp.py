@@ -29,9 +29,7 @@ def dctcp_network(senders: int, settings: dict[str, float], **more: Any) -> Virt
 
 @pytest.mark.parametrize("settings", [EACH_PACKET, SECOND], ids=["ack each", "ack each second"])
 @pytest.mark.parametrize("flows", [2, 10])
-def test_queue_has_the_height_and_amplitude_of_the_model(
-    flows: int, settings: dict[str, float]
-) -> None:
+def test_queue_has_the_height_and_amplitude_of_the_model(flows: int, settings: dict[str, float]):
     """Q_max = K + N, A = sqrt(2 N (C RTT + K)) / 2, T = sqrt(2 (C RTT + K) / N) / 2 round trips;
     extremes are means over one and a half periods each."""
     amplitude, period_s = (
@@ -56,14 +54,14 @@ def test_queue_has_the_height_and_amplitude_of_the_model(
     assert sum(rates) ** 2 / (flows * sum(rate**2 for rate in rates)) > 0.98  # Jain
 
 
-def test_queue_of_many_flows_is_not_above_k_and_a_frame_a_flow() -> None:
+def test_queue_of_many_flows_is_not_above_k_and_a_frame_a_flow():
     with dctcp_network(40, EACH_PACKET) as network:
         queue = network.sample(2e-6, [network.queue_bytes("s0", 41)], from_s=0.03)
         network.run(until_s=0.1)
         assert queue.values.max() <= (K + 40 + 1) * DATA
 
 
-def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
+def test_run_is_the_same_with_either_queue_and_form_and_in_c():
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}):
         with dctcp_network(4, SECOND, **more) as network:
@@ -77,7 +75,7 @@ def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
     assert len(digests) == 1
 
 
-def test_marks_follow_k() -> None:
+def test_marks_follow_k():
     """Half of K, half of the queue's height."""
     heights = []
     for k in (30, 65):
@@ -88,7 +86,7 @@ def test_marks_follow_k() -> None:
     assert heights == pytest.approx([32, 67], abs=2)
 
 
-def test_dctcp_goes_on_after_losses() -> None:
+def test_dctcp_goes_on_after_losses():
     """In a class that repeats what is lost: all arrives, and losses cost throughput."""
     lossy = {3: Reliability(Repeats.SELECTIVE, 1e-3)}
     times = []

@@ -55,7 +55,7 @@ def clockwise(size_bytes: int | None = None, traffic_class: int = 3) -> list[Flo
 @pytest.mark.parametrize("inplace", [True, False])
 def test_a_ring_that_is_found_never_sends_again(
     flow_control: Literal["pfc", "credits"], arbitration: str, inplace: bool
-) -> None:
+):
     with VirtualNetwork(ring(flow_control, arbitration), PFC_ONLY, inplace=inplace) as network:
         flows = [network.add_flow(spec) for spec in clockwise()]
         assert network.deadlock() is None
@@ -93,7 +93,7 @@ def test_a_ring_that_is_found_never_sends_again(
         )
 
 
-def test_classes_are_stuck_by_themselves() -> None:
+def test_classes_are_stuck_by_themselves():
     """Class 5 stands still; class 3, with flows that pass one switch less, goes on below it."""
     with VirtualNetwork(ring(classes="3,5"), PFC_ONLY) as network:
         with_flows(network, clockwise(traffic_class=5))
@@ -113,7 +113,7 @@ def test_classes_are_stuck_by_themselves() -> None:
         assert later.circle == deadlock.circle
 
 
-def test_waiting_is_no_deadlock() -> None:
+def test_waiting_is_no_deadlock():
     """Behind a slow link, and behind one that is down: both can end."""
     with VirtualNetwork(star(6, out_bps=1e9, xoff_bytes=20e3), PFC_ONLY) as network:
         with_flows(network, [FlowSpec(n, f"h{n}", "r0") for n in range(6)])
@@ -131,7 +131,7 @@ def test_waiting_is_no_deadlock() -> None:
 
 @settings(max_examples=40)
 @given(st.data())
-def test_a_network_stands_still_exactly_where_a_deadlock_is_found(data: st.DataObject) -> None:
+def test_a_network_stands_still_exactly_where_a_deadlock_is_found(data: st.DataObject):
     switches = data.draw(st.integers(5, 8))
     around = [(n, (n + 1) % switches) for n in range(switches)]
     chord = data.draw(st.sampled_from([[], [], [(0, 2)], [(1, 4)]]))
@@ -164,7 +164,7 @@ def test_a_network_stands_still_exactly_where_a_deadlock_is_found(data: st.DataO
         assert complete is (network.deadlock() is None)
 
 
-def test_experiments_report_a_deadlock() -> None:
+def test_experiments_report_a_deadlock():
     topology = replace(ring(), flows=tuple(clockwise()))
     plan = plan_of("ring", "pfc", 1, topology, 2e-3, {}, [Endpoint("s0", 2)], 1e-4, start_s=-0.5e-3)
     recording = run_virtual(plan, Silent())
@@ -200,7 +200,7 @@ def test_experiments_report_a_deadlock() -> None:
     assert (row.measured, row.verdict) == (1, "not met")
 
 
-def test_output_buffers_are_refused() -> None:
+def test_output_buffers_are_refused():
     topology = replace(
         star(2), switches=(replace(star(2).switches[0], output=OutputBuffer(20_000)),)
     )

@@ -37,14 +37,12 @@ def reference() -> Totals:
 
 
 @pytest.fixture(autouse=True, params=[None, 1e-3, 2.0], ids=lambda k: f"k={k}")
-def pace(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, reference: Totals
-) -> None:
+def pace(request, monkeypatch, reference: Totals):
     """Each test with runs in virtual time, and with every second of its networks paced, so that it
     compares the two; `reference` is never paced. At k = 0.001 a run is late all the time."""
     k, begun, begin = request.param, itertools.count(), VirtualNetwork.__init__
 
-    def paced(network: VirtualNetwork, *arguments: Any, **options: Any) -> None:
+    def paced(network: VirtualNetwork, *arguments: Any, **options: Any):
         begin(network, *arguments, **options)
         if next(begun) % 2 == 0:
             network.pace(k, 1e-4)
@@ -52,16 +50,16 @@ def pace(
     monkeypatch.setattr(VirtualNetwork, "__init__", paced)
 
 
-def test_nodes_by_themselves_do_what_they_do_in_strict_order(reference: Totals) -> None:
+def test_nodes_by_themselves_do_what_they_do_in_strict_order(reference: Totals):
     assert digest(queues="one") == reference
 
 
-def test_programs_in_place_do_what_their_general_form_does(reference: Totals) -> None:
+def test_programs_in_place_do_what_their_general_form_does(reference: Totals):
     assert digest(inplace=False) == reference
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn", "dcqcn"])
-def test_both_forms_agree_under_pauses_and_random_marks(scheme: str) -> None:
+def test_both_forms_agree_under_pauses_and_random_marks(scheme: str):
     """Two switches, the first one paused by the second; DCQCN's RED draws random numbers."""
     seen = []
     for inplace in (True, False):
@@ -83,7 +81,7 @@ def test_both_forms_agree_under_pauses_and_random_marks(scheme: str) -> None:
     assert sum(stats.marked_ce for stats in seen[0][1]) > 10
 
 
-def test_a_second_run_is_equal(reference: Totals) -> None:
+def test_a_second_run_is_equal(reference: Totals):
     assert digest() == reference
 
 
@@ -99,13 +97,11 @@ def test_a_second_run_is_equal(reference: Totals) -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_the_result_changes_with_each_parameter(
-    change: dict[str, float], reference: Totals
-) -> None:
+def test_the_result_changes_with_each_parameter(change: dict[str, float], reference: Totals):
     assert digest(**change).digest != reference.digest
 
 
-def test_samples_are_in_no_digest(reference: Totals) -> None:
+def test_samples_are_in_no_digest(reference: Totals):
     with dumbbell_network() as network:
         network.sample(7e-6, [network.queue_bytes("s0", 1, 3)])
         network.run(until_s=DURATION_S)
@@ -114,14 +110,14 @@ def test_samples_are_in_no_digest(reference: Totals) -> None:
     assert totals.events > reference.events
 
 
-def test_steps_don_t_matter(reference: Totals) -> None:
+def test_steps_don_t_matter(reference: Totals):
     with dumbbell_network() as network:
         for step in range(1, 9):
             network.run(until_s=step * DURATION_S / 8)
         assert network.totals() == reference
 
 
-def test_many_flows_on_one_nic_in_both_queues() -> None:
+def test_many_flows_on_one_nic_in_both_queues():
     """300 flows that come and go, of three sizes, at the same times."""
     flows = [
         FlowSpec(
@@ -142,7 +138,7 @@ def test_many_flows_on_one_nic_in_both_queues() -> None:
     )
 
 
-def test_more_packets_than_caches_hold() -> None:
+def test_more_packets_than_caches_hold():
     """Over 1 MB of them on their way."""
     flows = [FlowSpec(i, f"h{i % 4}", "r0", size_bytes=1_500_000) for i in range(16)]
     seen = []
@@ -155,14 +151,14 @@ def test_more_packets_than_caches_hold() -> None:
     assert all(totals == seen[0] for totals in seen)
 
 
-def _forget(switch: VirtualSwitch, routes: Iterable[int]) -> None:
+def _forget(switch: VirtualSwitch, routes: Iterable[int]):
     tables = load_program(bytes(Program.compiled("pcn_native")).decode()).tables
     number = next(i for i, table in enumerate(tables) if table.name.endswith("ipv4_lpm"))
     for handle in routes:
         switch.native.table_delete(number, handle)
 
 
-def test_routes_that_come_and_go_under_many_packets() -> None:
+def test_routes_that_come_and_go_under_many_packets():
     """What is read of the tables before a switch's turn is what they have then: few routes, many,
     few, none."""
     topology = star(4, rate_bps=40e9, delay_s=500e-6, xoff_bytes=10e6)
@@ -190,7 +186,7 @@ def test_routes_that_come_and_go_under_many_packets() -> None:
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 1e-6])
-def test_calls_and_samples_find_all_nodes_at_their_time(delay_s: float) -> None:
+def test_calls_and_samples_find_all_nodes_at_their_time(delay_s: float):
     """Without delay there is no stretch of time in which nodes could go by themselves."""
     seen = []
     for queues in ("nodes", "one"):
@@ -253,7 +249,7 @@ def meshes(
 )
 def test_any_network_in_both_queues(
     case: tuple[Topology, list[FlowSpec]], scheme: str, finish: bool, chunk: int
-) -> None:
+):
     """Nodes ahead of others come back to one time wherever a run is left: here, after every few
     events."""
     topology, flows = case
@@ -270,7 +266,7 @@ def test_any_network_in_both_queues(
 
 @pytest.mark.parametrize("finish", [True, False])
 @pytest.mark.parametrize("short", ["h0", "all hosts"])
-def test_short_links_cost_no_more_rounds(short: str, finish: bool) -> None:
+def test_short_links_cost_no_more_rounds(short: str, finish: bool):
     """Nodes that links of 1 ns join have turns together, as long as those of the others."""
     rounds = []
     for short_s in (1e-6, 1e-9):
@@ -301,7 +297,7 @@ def test_short_links_cost_no_more_rounds(short: str, finish: bool) -> None:
     ],
     ids=["to one receiver", "one after the other"],
 )
-def test_short_flows_leave_nodes_their_turns(flows: list[FlowSpec]) -> None:
+def test_short_flows_leave_nodes_their_turns(flows: list[FlowSpec]):
     """Each flow alone could complete within the shortest link's delay; all of them take far
     longer, so a run up to their end has turns as another run has."""
     delay_s, seen = 5e-6, []

@@ -3,7 +3,6 @@ model of the agents' own code have for it, and a result directory that the runne
 root."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ PORT = ("s0", 4)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_convergence_and_steady_state(seed: int) -> None:
+def test_convergence_and_steady_state(seed: int):
     """docs/choices.md: capacity after 0.85 to 1.1 ms, queue drained after 2.6 to 5.2 ms, Jain 0.98
     to 1.00."""
     with dumbbell_network(seed) as network:
@@ -50,7 +49,7 @@ def test_convergence_and_steady_state(seed: int) -> None:
     assert pause <= 4  # at the start, of the NIC with two flows
 
 
-def test_a_run_writes_what_a_live_one_does(tmp_path: Path) -> None:
+def test_a_run_writes_what_a_live_one_does(tmp_path):
     settings = ["duration=20ms"]
     place = run("dumbbell", clock="virtual", seed=3, settings=settings, out=tmp_path / "out")
     summary = json.loads((place / "summary.json").read_text())
@@ -62,12 +61,12 @@ def test_a_run_writes_what_a_live_one_does(tmp_path: Path) -> None:
     assert (place / "report.html").read_text().count("<svg") >= 1
 
 
-def test_equal_seeds_give_equal_recordings() -> None:
+def test_equal_seeds_give_equal_recordings():
     plan = SCENARIOS["dumbbell"].plan("pcn", 5, {"duration": 5e-3})
 
     class Quiet:
-        def stage(self, text: str) -> None: ...
-        def advance(self, share: float, text: str) -> None: ...
+        def stage(self, text: str): ...
+        def advance(self, share: float, text: str): ...
 
     first, second = run_virtual(plan, Quiet()), run_virtual(plan, Quiet())
     assert first.flows == second.flows

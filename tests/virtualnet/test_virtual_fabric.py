@@ -36,7 +36,7 @@ def buffered(
     return replace(topology, switches=switches)
 
 
-def test_a_frame_takes_the_fabric_s_time_and_latency_more() -> None:
+def test_a_frame_takes_the_fabric_s_time_and_latency_more():
     """Its bits at 1.6 times the rate, and a microsecond; frames behind it follow at the line's
     rate."""
     times = []
@@ -66,7 +66,7 @@ def test_a_fabric_of_any_speed_takes_no_time(speed_up: float) -> None:
 
 
 @pytest.mark.parametrize("reliable", [False, True])
-def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool) -> None:
+def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool):
     """Two inputs into a tenth of their rate: the buffer fills up to less than two frames; the
     ingress occupancy has it with reliable delivery alone. Without, its sum is what waits at the
     inputs."""
@@ -97,7 +97,7 @@ def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool) -
         assert all(flow.stats().out_of_order == 0 for flow in network.flows.values())
 
 
-def test_a_paused_output_fills_its_buffer_and_empties_it() -> None:
+def test_a_paused_output_fills_its_buffer_and_empties_it():
     """s1 pauses s0, behind a slow link to r0; the rate of a link changes meanwhile, and it is down
     for a while."""
     topology = buffered(chain(3, out_bps=1e9, xoff_bytes=50e3))
@@ -127,7 +127,7 @@ def ports(topology: Topology) -> list[Endpoint]:
 )
 def test_both_orders_of_events_and_both_forms_of_a_program_agree(
     scheme: str, reliable: bool, arbitration: str
-) -> None:
+):
     buffer = replace(BUFFER, reliable=reliable)
     topology = buffered(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer, arbitration)
     totals = []
@@ -151,7 +151,7 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(
     assert totals[0].packets == 0
 
 
-def test_what_can_not_be_a_buffer() -> None:
+def test_what_can_not_be_a_buffer():
     with pytest.raises(
         TopologyError, match="s0: output buffers of 1000 bytes hold no frame of mtu_bytes, 1058"
     ):
@@ -163,12 +163,12 @@ def test_what_can_not_be_a_buffer() -> None:
         network.add_flow(FlowSpec(1, "h0", "r0"))
 
 
-def test_a_topology_with_it_can_be_written_and_read() -> None:
+def test_a_topology_with_it_can_be_written_and_read():
     topology = buffered(star(2))
     assert from_dict(to_dict(topology)) == topology
 
 
-def test_live_networks_refuse_it_and_so_do_programs_that_emulate_pfc() -> None:
+def test_live_networks_refuse_it_and_so_do_programs_that_emulate_pfc():
     with pytest.raises(
         NetworkError, match="s0: output buffers behind a fabric are there in virtual time alone"
     ):

@@ -31,7 +31,7 @@ def accounted(network: VirtualNetwork) -> bool:
 
 
 @pytest.mark.parametrize("every", [1, 2, 7])
-def test_every_nth_data_packet_is_lost(every: int) -> None:
+def test_every_nth_data_packet_is_lost(every: int):
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=100_000))
         network.disturb("h0", 0, "data", lose=every)
@@ -71,7 +71,7 @@ def lost_at_random(p_lose: float, seed: int = 1, port: int = 0, packets: int = 2
 
 
 @pytest.mark.parametrize("p_lose", [0.001, 0.01, 0.3])
-def test_random_faults_take_each_packet_with_their_probability(p_lose: float) -> None:
+def test_random_faults_take_each_packet_with_their_probability(p_lose: float):
     """Within four standard deviations; and as often right after a loss as otherwise, which no
     period does."""
     packets = 20_000
@@ -82,19 +82,19 @@ def test_random_faults_take_each_packet_with_their_probability(p_lose: float) ->
     assert abs(pairs - len(lost) * p_lose) < 4 * math.sqrt(len(lost) * p_lose) + 1
 
 
-def test_random_faults_depend_on_seed_and_link_alone() -> None:
+def test_random_faults_depend_on_seed_and_link_alone():
     lost = lost_at_random(0.01, packets=4000)
     assert lost == lost_at_random(0.01, packets=4000)
     assert lost != lost_at_random(0.01, packets=4000, seed=2)
     assert lost_at_random(0.01, packets=4000, port=2) != [len(lost)]
 
 
-def test_random_faults_of_probability_0_and_1_take_nothing_and_everything() -> None:
+def test_random_faults_of_probability_0_and_1_take_nothing_and_everything():
     assert lost_at_random(0, packets=100) == []
     assert lost_at_random(1, packets=100) == list(range(100))
 
 
-def test_a_packet_that_a_program_drops_is_its_flow_s_loss() -> None:
+def test_a_packet_that_a_program_drops_is_its_flow_s_loss():
     """r0's route is gone while half of the flow comes."""
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1_000_000))
@@ -108,7 +108,7 @@ def test_a_packet_that_a_program_drops_is_its_flow_s_loss() -> None:
         assert network.totals().packets == 0
 
 
-def test_without_pause_headroom_overruns_and_no_more_is_lost() -> None:
+def test_without_pause_headroom_overruns_and_no_more_is_lost():
     """All PAUSE to h0 is lost: what comes when XOFF and headroom are full is lost, and counted."""
     topology = chain(1, out_bps=1e9, xoff_bytes=50e3)
     with VirtualNetwork(topology, PFC_ONLY) as network:
@@ -126,7 +126,7 @@ def test_without_pause_headroom_overruns_and_no_more_is_lost() -> None:
         assert (held.held_bytes, network.totals().packets) == (0, 0)
 
 
-def test_a_pause_that_is_late_stops_later_by_as_much() -> None:
+def test_a_pause_that_is_late_stops_later_by_as_much():
     """Each PFC frame takes effect 20 us later: until then h0 goes on, into its headroom and
     beyond."""
     paused_at_s = []
@@ -148,7 +148,7 @@ def test_a_pause_that_is_late_stops_later_by_as_much() -> None:
     assert paused_at_s[1] - paused_at_s[0] == pytest.approx(20e-6, abs=1.1e-6)
 
 
-def test_a_pause_that_a_link_keeps_back_is_late() -> None:
+def test_a_pause_that_a_link_keeps_back_is_late():
     """The cable is down while h0's PAUSE runs out; when it is up again, h0 goes on until it
     receives the next one."""
     topology = chain(1, out_bps=1e9, delay_s=20e-6, xoff_bytes=50e3, pause_quanta=1000)
@@ -167,7 +167,7 @@ def test_a_pause_that_a_link_keeps_back_is_late() -> None:
         assert network.totals().packets == 0
 
 
-def test_a_late_pause_is_not_overtaken_by_its_resume() -> None:
+def test_a_late_pause_is_not_overtaken_by_its_resume():
     """Every second PFC frame is 500 us late, longer than a pause; the last one always opens the
     gate."""
     with VirtualNetwork(chain(1, out_bps=9e9, xoff_bytes=50e3), PFC_ONLY) as network:
@@ -181,7 +181,7 @@ def test_a_late_pause_is_not_overtaken_by_its_resume() -> None:
         assert held.overrun == stats.lost_packets
 
 
-def test_pfc_frames_that_come_twice_change_nothing_for_data() -> None:
+def test_pfc_frames_that_come_twice_change_nothing_for_data():
     seen = []
     for repeat in (0, 1):
         with VirtualNetwork(chain(1, out_bps=1e9, xoff_bytes=50e3), PFC_ONLY) as network:
@@ -195,7 +195,7 @@ def test_pfc_frames_that_come_twice_change_nothing_for_data() -> None:
 
 
 @pytest.mark.parametrize("how", ["lose", "repeat"])
-def test_cnps_are_lost_and_come_twice(how: Literal["lose", "repeat"]) -> None:
+def test_cnps_are_lost_and_come_twice(how: Literal["lose", "repeat"]):
     """On h0's own link: counted where they are sent, and where they come."""
     received = []
     for every in (0, 2):
@@ -217,7 +217,7 @@ def test_cnps_are_lost_and_come_twice(how: Literal["lose", "repeat"]) -> None:
     assert received == [1, pytest.approx(0.5 if how == "lose" else 1.5, abs=0.06)]
 
 
-def test_late_cnps_come_in_order_and_all() -> None:
+def test_late_cnps_come_in_order_and_all():
     """RPs get notifications 200 us later, some of the time, and queues grow higher."""
     longest = []
     for late_s in (0.0, 200e-6):
@@ -239,7 +239,7 @@ def test_late_cnps_come_in_order_and_all() -> None:
 
 
 @pytest.mark.parametrize("how", [{"repeat": 2}, {"late": 3, "late_s": 30e-6}, {"lose": 3}])
-def test_credits_lost_late_or_twice_lose_nothing(how: dict[str, float]) -> None:
+def test_credits_lost_late_or_twice_lose_nothing(how: dict[str, float]):
     topology = replace(chain(2), flow_control="credits", parameters={"buffer_bytes": 20_000})
     ended = []
     for disturbed in (False, True):
@@ -258,7 +258,7 @@ def test_credits_lost_late_or_twice_lose_nothing(how: dict[str, float]) -> None:
         assert ended[1] > ended[0]
 
 
-def test_both_queues_and_both_forms_agree_about_faults() -> None:
+def test_both_queues_and_both_forms_agree_about_faults():
     seen = []
     for options in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}):
         topology = star(3, xoff_bytes=40e3)
@@ -282,7 +282,7 @@ def test_both_queues_and_both_forms_agree_about_faults() -> None:
     assert all(min(link.lost, link.repeated) > 0 for link in seen[0][2][:3])
 
 
-def test_frames_with_faults_are_on_the_wire_once(tmp_path: Path) -> None:
+def test_frames_with_faults_are_on_the_wire_once(tmp_path):
     """A fault is the link's: the sender doesn't detect it."""
     with VirtualNetwork(chain(1, out_bps=1e9, xoff_bytes=50e3), PFC_ONLY) as network:
         network.capture("s0", 1, tmp_path / "back")
@@ -294,7 +294,7 @@ def test_frames_with_faults_are_on_the_wire_once(tmp_path: Path) -> None:
     assert len(sent) == frames.pause + frames.resume
 
 
-def test_faults_that_can_not_be() -> None:
+def test_faults_that_can_not_be():
     by_credits = replace(star(1), flow_control="credits")
     with VirtualNetwork(by_credits, PFC_ONLY) as network:
         with pytest.raises(VirtualError, match="data can be lost; it comes once, and in time"):

@@ -29,7 +29,7 @@ class Rp(ReactionPoint):
     segment_bytes = 1
     window_bytes = 20e3
 
-    def __init__(self, line_bps: float, _: object) -> None:
+    def __init__(self, line_bps: float, _: object):
         self.rate_bps = line_bps
 
 
@@ -57,7 +57,7 @@ def repeating_network(
 
 @pytest.mark.parametrize("name", ["constant", "dctcp", "swift", "nscc"])
 @pytest.mark.parametrize("kind", [Repeats.GO_BACK_N, Repeats.SELECTIVE])
-def test_everything_arrives_that_full_queues_drop(kind: Repeats, name: str) -> None:
+def test_everything_arrives_that_full_queues_drop(kind: Repeats, name: str):
     settings = {"nscc": {"paths": 1}, "swift": {"base_target_s": 20e-6}}.get(name, {})
     scheme = windowed() if name == "constant" else find_scheme(name).configure(settings)
     with repeating_network(kind, scheme) as network:
@@ -79,9 +79,7 @@ def test_everything_arrives_that_full_queues_drop(kind: Repeats, name: str) -> N
 
 @pytest.mark.parametrize("trim", [False, True])
 @pytest.mark.parametrize("kind", [Repeats.GO_BACK_N, Repeats.SELECTIVE])
-def test_group_s_sums_are_those_of_its_flows_while_packets_are_repeated(
-    kind: Repeats, trim: bool
-) -> None:
+def test_group_s_sums_are_those_of_its_flows_while_packets_are_repeated(kind: Repeats, trim: bool):
     """At each time, when some flows have ended and others haven't, to the end."""
     with repeating_network(kind) as network:
         if trim:
@@ -106,7 +104,7 @@ def test_group_s_sums_are_those_of_its_flows_while_packets_are_repeated(
         )
 
 
-def test_run_is_the_same_with_paths_of_one_port() -> None:
+def test_run_is_the_same_with_paths_of_one_port():
     """Several ports to one path change nothing but which are used: no packet overtakes another."""
     times = []
     for paths in (None, Paths("packet", 16, avoid=False)):
@@ -117,7 +115,7 @@ def test_run_is_the_same_with_paths_of_one_port() -> None:
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_refused_packets_leave_what_the_program_counts(inplace: bool) -> None:
+def test_refused_packets_leave_what_the_program_counts(inplace: bool):
     """So its marks go by the queue, as those of a queue that refuses none."""
     with repeating_network(Repeats.SELECTIVE, inplace=inplace) as network:
         cell = index(END[1], CLASS)
@@ -132,7 +130,7 @@ def test_refused_packets_leave_what_the_program_counts(inplace: bool) -> None:
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_refused_trimmed_packets_leave_what_the_program_counts(inplace: bool) -> None:
+def test_refused_trimmed_packets_leave_what_the_program_counts(inplace: bool):
     with repeating_network(Repeats.SELECTIVE, inplace=inplace) as network:
         network.set_trimming(*END, [CLASS], depth=2)
         assert network.run(until_s=0.5, finish=True)
@@ -143,7 +141,7 @@ def test_refused_trimmed_packets_leave_what_the_program_counts(inplace: bool) ->
 
 
 @pytest.mark.parametrize("name", ["dctcp", "hpcc", "pcn", "dcqcn-ns3"])
-def test_schemes_fill_a_line_whose_queue_has_refused_packets(name: str) -> None:
+def test_schemes_fill_a_line_whose_queue_has_refused_packets(name: str):
     """With refused packets among those that wait, DCTCP's and HPCC's windows fell to a frame, and
     stayed there."""
     topology = shared_star(4, 1, 40e9, 5e-6, lossless_classes="0")
@@ -179,7 +177,7 @@ def has_signal_or_is_refused(name: str, topology: Topology) -> bool:
     return True
 
 
-def test_each_scheme_signals_on_a_lossy_class_or_is_refused() -> None:
+def test_each_scheme_signals_on_a_lossy_class_or_is_refused():
     """Those of RTTs alone, of which the queue is a long one here, and those without congestion
     control aside."""
     topology = shared_star(8, 1, 10e9, 1e-6, lossless_classes="0")
@@ -200,7 +198,7 @@ def test_each_scheme_signals_on_a_lossy_class_or_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["pcn-time", "qcn-in", "qcn-os", "qcn-os-sojourn", "qcn-both"])
-def test_scheme_without_a_signal_in_a_lossy_class_is_refused(name: str) -> None:
+def test_scheme_without_a_signal_in_a_lossy_class_is_refused(name: str):
     with VirtualNetwork(shared_star(1), find_scheme(name).configure()) as network:
         network.add_flow(FlowSpec(1, "h0", "r0"))
         why = (

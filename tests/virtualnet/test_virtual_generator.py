@@ -35,7 +35,7 @@ def dropped(network: VirtualNetwork, switch: str = "s0") -> int:
 
 @pytest.mark.parametrize("inplace", [True, False])
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_a_batch_each_period(inplace: bool, queues: Any) -> None:
+def test_a_batch_each_period(inplace: bool, queues: Any):
     with generating(VirtualNetwork(star(1), PFC_ONLY, inplace=inplace, queues=queues)) as network:
         counts = []
         for us in (6.999, 7.0, 13.999, 14.0, 70.0):
@@ -55,7 +55,7 @@ def outcome(generated: bool, **options: Any) -> tuple[Totals, list[FlowStats]]:
         return network.totals(), [flow.stats() for flow in network.flows.values()]
 
 
-def test_one_order_of_events_for_both_queues_and_both_forms() -> None:
+def test_one_order_of_events_for_both_queues_and_both_forms():
     reference = outcome(True)
     for options in (
         {"queues": "one"},
@@ -66,7 +66,7 @@ def test_one_order_of_events_for_both_queues_and_both_forms() -> None:
         assert outcome(True, **options) == reference, options
 
 
-def test_flows_are_the_same_beside_it() -> None:
+def test_flows_are_the_same_beside_it():
     """Frames that the program drops take no time; the run's digest has their batches."""
     (without, flows), (beside, same) = outcome(False), outcome(True)
     assert flows == same
@@ -76,7 +76,7 @@ def test_flows_are_the_same_beside_it() -> None:
     assert beside.digest != without.digest
 
 
-def test_each_switch_has_its_own() -> None:
+def test_each_switch_has_its_own():
     with generating(VirtualNetwork(chain(2), PFC_ONLY), [1], "s1") as network:
         network.run(until_s=100e-6)
         assert (dropped(network, "s0"), dropped(network, "s1")) == (0, 14)
@@ -113,9 +113,7 @@ def stopped(
     [{}, {"arbitration": ROUND_ROBIN}, {"program": "qcn_in", "pfc": False}],
     ids=["native", "round robin", "emulated"],
 )
-def test_a_stopped_output_s_input_is_sampled_each_period(
-    scheme: str, variant: dict[str, Any]
-) -> None:
+def test_a_stopped_output_s_input_is_sampled_each_period(scheme: str, variant: dict[str, Any]):
     reference = stopped(2, scheme, **variant)
     _, counts, received = reference
     assert [after - before for before, after in pairwise(counts)] == [1] * 19
@@ -124,13 +122,13 @@ def test_a_stopped_output_s_input_is_sampled_each_period(
 
 
 @pytest.mark.parametrize("keep_alive", [0, 1])
-def test_sender_gets_no_message_without_keep_alive(keep_alive: int) -> None:
+def test_sender_gets_no_message_without_keep_alive(keep_alive: int):
     _, counts, _ = stopped(keep_alive)
     assert len(set(counts)) == 1
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_a_batch_comes_first(queues: Any) -> None:
+def test_a_batch_comes_first(queues: Any):
     """A frame departs each 120 us, from 120 us on: at 240 us the batch's sample still finds it
     inside, and it, with an age of 0, makes none."""
     frame_bytes, line_bps = 1050, 10e9
@@ -148,7 +146,7 @@ def test_a_batch_comes_first(queues: Any) -> None:
         assert switch.read_register("sampled_bytes", index(1)) == inside
 
 
-def test_samples_and_calls_come_after_a_batch() -> None:
+def test_samples_and_calls_come_after_a_batch():
     """In both orders of events."""
     for queues in ("nodes", "one"):
         with generating(VirtualNetwork(star(1), PFC_ONLY, queues=queues)) as network:

@@ -4,7 +4,6 @@ them."""
 import itertools
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from networks import all_link_stats
@@ -93,7 +92,7 @@ def run(topology: Topology, scheme: Configured, **options: object) -> tuple[int,
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])
 @pytest.mark.parametrize("credits_", [False, True])
-def test_run_is_equal_in_any_order_of_events(name: str, credits_: bool) -> None:
+def test_run_is_equal_in_any_order_of_events(name: str, credits_: bool):
     """Also with threads, and in the program's general form."""
     topology, scheme = racks(credits_=credits_), find_scheme(name).configure()
     outcomes = [
@@ -103,7 +102,7 @@ def test_run_is_equal_in_any_order_of_events(name: str, credits_: bool) -> None:
     assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
-def test_ports_are_as_hosts_with_a_nic_each_on_the_same_paths(topology: Topology) -> None:
+def test_ports_are_as_hosts_with_a_nic_each_on_the_same_paths(topology: Topology):
     """With PFC alone, whose hosts draw nothing: each flow takes as long as in a network with a host
     a NIC."""
     apart = racks(split=True)
@@ -134,7 +133,7 @@ def test_ports_are_as_hosts_with_a_nic_each_on_the_same_paths(topology: Topology
     assert len({paths[number][-1] for number in paths}) > 8
 
 
-def test_host_sends_by_the_only_port_of_a_shortest_path() -> None:
+def test_host_sends_by_the_only_port_of_a_shortest_path():
     """Rails: h0 and h1 share the switch of their first ports alone, h0 and h2 that of their second
     ones."""
     ends = [("h0", 0, "s0", 1), ("h0", 1, "s1", 1), ("h1", 0, "s0", 2), ("h2", 0, "s1", 2)]
@@ -157,7 +156,7 @@ def test_host_sends_by_the_only_port_of_a_shortest_path() -> None:
         assert network.link_stats("s0", 3).packets == 80  # of h1 to h2 alone
 
 
-def test_two_ports_carry_twice_the_rate_and_are_paused_alone(topology: Topology) -> None:
+def test_two_ports_carry_twice_the_rate_and_are_paused_alone(topology: Topology):
     """A NIC whose link is down, or paced, doesn't hold up the other one."""
     with VirtualNetwork(topology, PFC_ONLY) as network:
         for number in range(2):
@@ -175,7 +174,7 @@ def test_two_ports_carry_twice_the_rate_and_are_paused_alone(topology: Topology)
 
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])
-def test_flow_changes_its_port_and_loses_nothing(topology: Topology, name: str) -> None:
+def test_flow_changes_its_port_and_loses_nothing(topology: Topology, name: str):
     """Again and again, while it sends, before it starts, and when it has ended."""
     with VirtualNetwork(topology, find_scheme(name).configure()) as network:
         for number in range(8):
@@ -195,7 +194,7 @@ def test_flow_changes_its_port_and_loses_nothing(topology: Topology, name: str) 
             assert flow.stats().lost_packets == 0
 
 
-def test_set_ports_refuses_a_port_that_the_host_has_not(topology: Topology) -> None:
+def test_set_ports_refuses_a_port_that_the_host_has_not(topology: Topology):
     with VirtualNetwork(topology, PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "h4"))
         with pytest.raises(TopologyError, match="h0 has no port 2"):
@@ -204,9 +203,7 @@ def test_set_ports_refuses_a_port_that_the_host_has_not(topology: Topology) -> N
             network.call("vn_flow_ports", 0, network.link("h1", 0), network.link("h4", 0))
 
 
-def test_paths_with_hosts_ports_are_read_as_they_were_written(
-    topology: Topology, tmp_path: Path
-) -> None:
+def test_paths_with_hosts_ports_are_read_as_they_were_written(topology: Topology, tmp_path):
     file = tmp_path / "paths.csv"
 
     def fcts(paths: dict[int, tuple[Endpoint, ...]] | None) -> list[float | None]:
@@ -230,7 +227,7 @@ def test_paths_with_hosts_ports_are_read_as_they_were_written(
     }
 
 
-def test_choice_among_ports_is_even_and_independent_of_a_switch() -> None:
+def test_choice_among_ports_is_even_and_independent_of_a_switch():
     """chi-squared, 0.1%: of 4,096 flows over two and over three ports; and beside the bits that a
     switch takes of the CRC, over the four pairs."""
     ends = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 9])
@@ -251,7 +248,7 @@ def test_choice_among_ports_is_even_and_independent_of_a_switch() -> None:
     assert min(pairs.values()) > 512 / 4 * 0.75
 
 
-def test_kernel_hosts_with_several_ports_are_refused(topology: Topology) -> None:
+def test_kernel_hosts_with_several_ports_are_refused(topology: Topology):
     """Mininet's own command, P4 networks: an agent sends by several NICs, the kernel doesn't."""
     require_live(topology)
     with pytest.raises(
@@ -260,7 +257,7 @@ def test_kernel_hosts_with_several_ports_are_refused(topology: Topology) -> None
         require_kernel_hosts(topology)
 
 
-def test_host_is_named_once_by_address(topology: Topology) -> None:
+def test_host_is_named_once_by_address(topology: Topology):
     assert topology.hosts[0] == Host("h0", "10.0.0.1", "02:00:00:00:00:01")
     assert topology.host_rate_bps("h0") == 2 * RATE
     assert len(topology.host_links("h0")) == 2

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -42,7 +41,7 @@ def hpcc_network(
 
 @pytest.mark.parametrize("flows", [1, 2, 4, 8, 11, 16, 17])
 @pytest.mark.parametrize(("line_bps", "delay_s"), [(10e9, 30e-6), (LINE, DELAY)])
-def test_bottleneck_carries_eta(line_bps: float, delay_s: float, flows: int) -> None:
+def test_bottleneck_carries_eta(line_bps: float, delay_s: float, flows: int):
     """Whatever the number of flows, and without a queue: U = eta, from which W_AI takes little
     (3.3)."""
     with hpcc_network(flows, line_bps, delay_s) as network:
@@ -75,13 +74,11 @@ def fairness(flows: int, line_bps: float, delay_s: float, round_trips: int, **mo
 
 @pytest.mark.parametrize("flows", range(3, 9))
 @pytest.mark.parametrize(("line_bps", "delay_s"), [(LINE, DELAY), (400e9, DELAY / 4)])
-def test_few_long_flows_share_a_bottleneck_equally(
-    line_bps: float, delay_s: float, flows: int
-) -> None:
+def test_few_long_flows_share_a_bottleneck_equally(line_bps: float, delay_s: float, flows: int):
     assert fairness(flows, line_bps, delay_s, 10_000) >= 0.98
 
 
-def test_clock_of_few_ticks_a_round_trip_makes_shares_unequal() -> None:
+def test_clock_of_few_ticks_a_round_trip_makes_shares_unequal():
     """v1model's, of 1 us, has 12 here: what it is that 1 ns mends."""
     assert fairness(4, LINE, DELAY, 2000, switch_tick_s=1e-6) < 0.8
 
@@ -92,7 +89,7 @@ def test_clock_of_few_ticks_a_round_trip_makes_shares_unequal() -> None:
 )
 def test_first_windows_of_an_incast_drain_in_the_time_they_take(
     line_bps: float, delay_s: float, round_trips: float, mean_bytes: float
-) -> None:
+):
     """16 windows of a BDP meet, and the queue is gone 5 or 8 round trips after it could have been:
     the reference window is the first one until all of it is acknowledged, so that windows rise
     again before the queue is empty. On a line of 1 Gbit/s a window is three frames then."""
@@ -112,7 +109,7 @@ def test_first_windows_of_an_incast_drain_in_the_time_they_take(
 @pytest.mark.parametrize(
     "settings", [{}, {"frame_per_payload": 1.102, "min_rate_bps": 1e9, "first_rtt": 1}]
 )
-def test_run_is_the_same_with_either_queue_and_form_and_in_c(settings: dict[str, float]) -> None:
+def test_run_is_the_same_with_either_queue_and_form_and_in_c(settings: dict[str, float]):
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"prefetch": False}):
         with hpcc_network(4, settings=settings, **more) as network:
@@ -129,17 +126,17 @@ def test_run_is_the_same_with_either_queue_and_form_and_in_c(settings: dict[str,
 class Recording(HpccReactionPoint):
     """Keeps what acknowledgements bring."""
 
-    def __init__(self, line_rate_bps: float, parameters: Any) -> None:
+    def __init__(self, line_rate_bps: float, parameters: Any):
         super().__init__(line_rate_bps, parameters)
         self.brought: list[Ack] = []
 
-    def on_ack(self, ack: Ack, now_s: float) -> None:
+    def on_ack(self, ack: Ack, now_s: float):
         self.brought.append(ack)
         super().on_ack(ack, now_s)
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path: Path, inplace: bool) -> None:
+def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path, inplace: bool):
     """Frames on either side of the switch fit their ICRC; the one that leaves has the record that
     its ACK brings."""
     scheme = replace(HPCC, reaction_point=Recording)
@@ -166,7 +163,7 @@ def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path: Path, inpla
     assert sent == [psn * FRAME // 128 * 128 for psn in range(100)]
 
 
-def test_telemetry_costs_its_bytes() -> None:
+def test_telemetry_costs_its_bytes():
     """Data of 1,102 bytes for 1,058, and acknowledgements of 106 for 62."""
     with hpcc_network(1) as network:
         network.run(until_s=1e-4)
@@ -175,7 +172,7 @@ def test_telemetry_costs_its_bytes() -> None:
     assert back.bytes == ACK * back.packets
 
 
-def test_hpcc_goes_on_after_losses() -> None:
+def test_hpcc_goes_on_after_losses():
     lossy = {3: Reliability(Repeats.GO_BACK_N, 1e-3)}
     topology = star(1, LINE, delay_s=DELAY)
     network = VirtualNetwork(
@@ -189,7 +186,7 @@ def test_hpcc_goes_on_after_losses() -> None:
     assert stats.repeated_packets > 0
 
 
-def test_program_without_telemetry_brings_back_none() -> None:
+def test_program_without_telemetry_brings_back_none():
     """The room stays empty, and the window as it was."""
     with hpcc_network(1, scheme=replace(HPCC, program="plain", marking=())) as network:
         network.run(until_s=1e-4)
@@ -200,7 +197,7 @@ def test_program_without_telemetry_brings_back_none() -> None:
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_switch_clock_ticks_as_the_network_has_it(inplace: bool) -> None:
+def test_switch_clock_ticks_as_the_network_has_it(inplace: bool):
     """Two packets' records are as far apart as the packets, in whole ticks."""
     frame_s = FRAME * 8 / LINE
     for tick_s in (1e-9, 16e-9, 1e-6):
@@ -217,7 +214,7 @@ def test_switch_clock_ticks_as_the_network_has_it(inplace: bool) -> None:
 
 
 @pytest.mark.parametrize("tick_s", [0.0, 0.4e-9, 2e-6])
-def test_switch_clock_refuses_other_ticks(tick_s: float) -> None:
+def test_switch_clock_refuses_other_ticks(tick_s: float):
     with pytest.raises(VirtualError, match="a tick of"):
         hpcc_network(1, switch_tick_s=tick_s)
 
@@ -235,7 +232,7 @@ def test_switch_clock_refuses_other_ticks(tick_s: float) -> None:
 )
 def test_remark_states_where_telemetry_is_too_coarse_or_its_range_too_short(
     delay_s: float, tick_s: float, rate_bps: float, words: str
-) -> None:
+):
     topology = star(1, rate_bps=rate_bps, delay_s=delay_s)
     remark = unfit(topology, HPCC.configure(), tick_s)
     assert words in remark

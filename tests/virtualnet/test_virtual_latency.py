@@ -84,7 +84,7 @@ def last_bit_s(topology: Topology, frame: int) -> float:
 @settings(max_examples=40)
 def test_frame_takes_the_time_of_its_bits(
     rates_bps: list[float], latency_s: float, cut_through: bool, payload: int
-) -> None:
+):
     topology = chain(rates_bps, latency_s, cut_through)
     with VirtualNetwork(topology, PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "h1", size_bytes=payload))
@@ -95,9 +95,7 @@ def test_frame_takes_the_time_of_its_bits(
 
 @given(st.lists(st.sampled_from([10e9, 40e9, 100e9]), min_size=2, max_size=4), st.booleans())
 @settings(max_examples=20)
-def test_long_flow_has_the_slowest_link_and_keeps_order(
-    rates_bps: list[float], cut_through: bool
-) -> None:
+def test_long_flow_has_the_slowest_link_and_keeps_order(rates_bps: list[float], cut_through: bool):
     with VirtualNetwork(chain(rates_bps, 700e-9, cut_through), PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "h1", size_bytes=400_000))
         assert network.run(until_s=5e-3, finish=True)
@@ -109,7 +107,7 @@ def test_long_flow_has_the_slowest_link_and_keeps_order(
         assert network.totals().packets == 0
 
 
-def test_base_rtt_and_trail_have_the_latency() -> None:
+def test_base_rtt_and_trail_have_the_latency():
     plain, slow = chain([10e9] * 4), chain([10e9] * 4, latency_s=600e-9)
     assert slow.rtt_s("h0", "h1") == pytest.approx(plain.rtt_s("h0", "h1") + 6 * 600e-9)
     assert slow.max_rtt_s() == pytest.approx(slow.rtt_s("h0", "h1"))
@@ -118,7 +116,7 @@ def test_base_rtt_and_trail_have_the_latency() -> None:
 
 @pytest.mark.parametrize("cut_through", [False, True])
 @pytest.mark.parametrize("name", ["pcn", "swift", "hpcc"])
-def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool) -> None:
+def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool):
     """With PAUSE: headroom has room for what is in pipelines, or the run would end with an
     error."""
     topology = with_time(fat_tree(k=4), 500e-9, cut_through)
@@ -148,7 +146,7 @@ def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool) -> No
     assert first[1] > 0 or name == "hpcc"
 
 
-def test_live_network_and_impossible_switches_are_refused() -> None:
+def test_live_network_and_impossible_switches_are_refused():
     with pytest.raises(
         NetworkError, match="s0: a latency and cut-through are there in virtual time alone"
     ):
@@ -196,12 +194,12 @@ def first_cut_s(delay_s: float) -> float:
     return cuts[0]
 
 
-def test_cnp_arrives_later_by_the_time_that_it_takes() -> None:
+def test_cnp_arrives_later_by_the_time_that_it_takes():
     """Frames may be in its way."""
     assert first_cut_s(55e-6) - first_cut_s(0.0) == pytest.approx(55e-6, abs=3 * FRAME * 8 / 10e9)
 
 
-def test_run_with_late_cnps_is_equal_in_any_order_of_events() -> None:
+def test_run_with_late_cnps_is_equal_in_any_order_of_events():
     def run(**options: object) -> object:
         scheme = find_scheme("dcqcn").configure()
         with VirtualNetwork(fat_tree(k=4), scheme, cnp_delay_s=20e-6, **options) as network:
@@ -217,7 +215,7 @@ def test_run_with_late_cnps_is_equal_in_any_order_of_events() -> None:
         assert run(**options) == first
 
 
-def test_cnp_delay_refuses_no_time() -> None:
+def test_cnp_delay_refuses_no_time():
     for seconds in (-1e-9, math.inf, math.nan):
         with pytest.raises(VirtualError, match="a CNP takes"):
             VirtualNetwork(dumbbell(), PFC_ONLY, cnp_delay_s=seconds)

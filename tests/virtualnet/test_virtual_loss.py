@@ -4,7 +4,6 @@ that all arrives."""
 import math
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -26,7 +25,7 @@ KINDS = (Repeats.GO_BACK_N, Repeats.SELECTIVE)
 
 
 class Rp(ConstantWindow):
-    def __init__(self, line_bps: float, window: float, segment: int | None) -> None:
+    def __init__(self, line_bps: float, window: float, segment: int | None):
         super().__init__(line_bps, None)
         self.window_bytes, self.segment_bytes = window, segment
 
@@ -48,7 +47,7 @@ def lossy_network(
     )
 
 
-def accounted(network: VirtualNetwork) -> None:
+def accounted(network: VirtualNetwork):
     """All has arrived once, and every packet sent is counted once."""
     assert network.totals().packets == 0
     for flow in network.flows.values():
@@ -75,7 +74,7 @@ def run(kind: Repeats, p_lose: float, seed: int, **more: Any) -> tuple[float, Vi
 
 
 @pytest.mark.parametrize(("p_lose", "least_bps"), [(1e-4, 94e9), (1e-3, 94e9), (1e-2, 93e9)])
-def test_selective_repeat_costs_a_packet_a_loss(p_lose: float, least_bps: float) -> None:
+def test_selective_repeat_costs_a_packet_a_loss(p_lose: float, least_bps: float):
     for seed in (1, 2):
         goodput_bps, network = run(Repeats.SELECTIVE, p_lose, seed)
         with network:
@@ -87,7 +86,7 @@ def test_selective_repeat_costs_a_packet_a_loss(p_lose: float, least_bps: float)
 
 
 @pytest.mark.parametrize(("p_lose", "least_bps"), [(1e-4, 93e9), (1e-3, 85e9)])
-def test_go_back_n_costs_a_bdp_a_loss(p_lose: float, least_bps: float) -> None:
+def test_go_back_n_costs_a_bdp_a_loss(p_lose: float, least_bps: float):
     for seed in (1, 2):
         goodput_bps, network = run(Repeats.GO_BACK_N, p_lose, seed)
         with network:
@@ -102,7 +101,7 @@ def test_go_back_n_costs_a_bdp_a_loss(p_lose: float, least_bps: float) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_lossy_run_is_the_same_with_either_queue(kind: Repeats) -> None:
+def test_lossy_run_is_the_same_with_either_queue(kind: Repeats):
     digests = set()
     for queues in ("nodes", "one"):
         with with_flows(
@@ -121,9 +120,7 @@ def test_lossy_run_is_the_same_with_either_queue(kind: Repeats) -> None:
 @pytest.mark.parametrize(
     ("window", "segment"), [(1.0, 1), (1.2 * BDP, 8000), (math.inf, None), (20 * DATA, None)]
 )
-def test_everything_arrives_whatever_is_lost(
-    kind: Repeats, window: float, segment: int | None
-) -> None:
+def test_everything_arrives_whatever_is_lost(kind: Repeats, window: float, segment: int | None):
     """Data, acknowledgements and NAKs, the last packet among them, by either transport and every
     kind of window."""
     flows = [FlowSpec(number, "h0", "r0", size_bytes=300_000 + number) for number in range(1, 5)]
@@ -139,7 +136,7 @@ def test_everything_arrives_whatever_is_lost(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_last_packet_is_repeated_after_the_timer(kind: Repeats) -> None:
+def test_last_packet_is_repeated_after_the_timer(kind: Repeats):
     timeout_s, frame_s = 300e-6, DATA * 8 / LINE
     with with_flows(
         lossy_network(kind, timeout_s=timeout_s), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]
@@ -157,7 +154,7 @@ def test_last_packet_is_repeated_after_the_timer(kind: Repeats) -> None:
         )
 
 
-def test_rp_gets_each_loss_once_and_all_bytes_acknowledged() -> None:
+def test_rp_gets_each_loss_once_and_all_bytes_acknowledged():
     _, network = run(Repeats.SELECTIVE, 1e-2, 1)
     with network:
         rp, stats = network.flows[1].rp, network.flows[1].stats()
@@ -171,7 +168,7 @@ def test_rp_gets_each_loss_once_and_all_bytes_acknowledged() -> None:
         assert min(ack.rtt_s for ack in rp.acks) == pytest.approx(RTT - DATA * 8 / LINE, rel=1e-6)
 
 
-def test_nothing_is_lost_or_repeated_without_faults() -> None:
+def test_nothing_is_lost_or_repeated_without_faults():
     """A network without loss: reliable flows have the throughput of lossless ones."""
     for kind in KINDS:
         goodput_bps, network = run(kind, 0, 1)
@@ -186,7 +183,7 @@ def test_nothing_is_lost_or_repeated_without_faults() -> None:
             ) == (0,) * 4
 
 
-def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path: Path) -> None:
+def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path):
     with with_flows(
         lossy_network(Repeats.GO_BACK_N), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]
     ) as network:
@@ -209,8 +206,8 @@ def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path: Path) -
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("kind", [Repeats.NOTHING, Repeats.SELECTIVE])
 def test_acknowledgement_goes_at_each_change_of_the_mark(
-    exact: bool, kind: Literal[0, 2], tmp_path: Path
-) -> None:
+    exact: bool, kind: Literal[0, 2], tmp_path
+):
     """Four packets to an acknowledgement: with exact marks the bytes acknowledged as marked are
     those marked."""
 

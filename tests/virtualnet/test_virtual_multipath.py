@@ -31,7 +31,7 @@ def predicted(topology: Topology, flow: FlowSpec) -> set[Endpoint]:
     return ends
 
 
-def test_a_flow_has_one_path_which_its_five_tuple_decides() -> None:
+def test_a_flow_has_one_path_which_its_five_tuple_decides():
     ends = [
         Endpoint(node.name, port)
         for node in TOPOLOGY.switches
@@ -75,7 +75,7 @@ def reference() -> tuple[Totals, list[int]]:
     return permutation()
 
 
-def test_flows_share_the_cores_and_stay_in_order(reference: tuple[Totals, list[int]]) -> None:
+def test_flows_share_the_cores_and_stay_in_order(reference: tuple[Totals, list[int]]):
     totals, ups = reference
     assert totals.dropped == 0
     assert min(ups) > sum(ups) / len(ups) / 3
@@ -84,5 +84,5 @@ def test_flows_share_the_cores_and_stay_in_order(reference: tuple[Totals, list[i
 @pytest.mark.parametrize("options", [{"queues": "one"}, {"inplace": False}])
 def test_it_is_the_same_run_in_each_design(
     options: dict[str, object], reference: tuple[Totals, list[int]]
-) -> None:
+):
     assert permutation(**options) == reference

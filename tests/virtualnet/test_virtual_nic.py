@@ -5,7 +5,6 @@ byte and as tshark reads it."""
 import dataclasses
 import random
 import subprocess
-from pathlib import Path
 
 import needs
 import pytest
@@ -24,12 +23,12 @@ LINE = 10e9
 class Changing(ReactionPoint):
     """Takes a new rate at each of some times."""
 
-    def __init__(self, changes: list[tuple[float, float]]) -> None:
+    def __init__(self, changes: list[tuple[float, float]]):
         self.changes = list(changes)
         self.rate_bps = self.changes.pop(0)[1]
         self.timer_s = self.changes[0][0] if self.changes else None
 
-    def on_timer(self, now_s: float) -> None:
+    def on_timer(self, now_s: float):
         self.rate_bps = self.changes.pop(0)[1]
         self.timer_s = self.changes[0][0] if self.changes else None
 
@@ -39,7 +38,7 @@ def nanoseconds(time_s: float) -> int:
 
 
 @pytest.mark.parametrize("seed", [*range(6), 60])
-def test_the_nic_of_the_agents(seed: int, tmp_path: Path) -> None:
+def test_the_nic_of_the_agents(seed: int, tmp_path):
     """Flows of h0 share the bottleneck with h1, so that PAUSE comes; h0's NIC is followed frame by
     frame."""
     random_ = random.Random(seed)
@@ -88,7 +87,7 @@ def test_the_nic_of_the_agents(seed: int, tmp_path: Path) -> None:
     numbers = {id(flow): number for number, flow in flows.items()}
     expected: list[tuple[int, int, int]] = []
 
-    def until(now: float) -> None:
+    def until(now: float):
         while (wake := nic.wake()) <= now:
             nic.advance(wake)
             while (item := nic.due(wake)) is not None:
@@ -119,7 +118,7 @@ def test_the_nic_of_the_agents(seed: int, tmp_path: Path) -> None:
     )
 
 
-def test_frames_of_a_run_are_whole_and_sound(tmp_path: Path) -> None:
+def test_frames_of_a_run_are_whole_and_sound(tmp_path):
     """wire.decode checks lengths, checksum and ICRC of what the program forwarded."""
     scheme = find_scheme("pcn").configure({"period_s": 50e-6})
     with VirtualNetwork(chain(2, out_bps=5e9), scheme) as network:
@@ -147,7 +146,7 @@ def test_frames_of_a_run_are_whole_and_sound(tmp_path: Path) -> None:
     }
 
 
-def test_a_switch_s_message_is_captured_as_it_is(tmp_path: Path) -> None:
+def test_a_switch_s_message_is_captured_as_it_is(tmp_path):
     """It ends with the sampled packet's PSN, where RoCEv2's frames have an ICRC."""
     with VirtualNetwork(star(2), find_scheme("qcn").configure()) as network:
         with_flows(
@@ -162,7 +161,7 @@ def test_a_switch_s_message_is_captured_as_it_is(tmp_path: Path) -> None:
     assert [packet.psn for packet in messages] == sorted(packet.psn for packet in messages)
 
 
-def test_tshark_reads_a_capture(tmp_path: Path) -> None:
+def test_tshark_reads_a_capture(tmp_path):
     tshark = needs.program("tshark", needs.TSHARK)
     with VirtualNetwork(star(2, xoff_bytes=20e3), find_scheme("pcn").configure()) as network:
         with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=300_000) for i in range(2)])

@@ -33,7 +33,7 @@ class Marks:
     resumes: int
 
 
-def assert_documented(row: str, *seen: Marks) -> None:
+def assert_documented(row: str, *seen: Marks):
     """That the table of differences in docs/tofino.md has these figures, summed, in the row that
     begins so."""
     (line,) = [line for line in DOCUMENTED.splitlines() if line.startswith(f"| {row}")]
@@ -67,7 +67,7 @@ def dumbbell_run(scheme: Scheme) -> tuple[Any, dict[tuple[str, int], Marks]]:
         return network.totals(), all_marks(network) if scheme is TIME else {}
 
 
-def test_the_dumbbell_is_the_same_run_to_the_last_frame() -> None:
+def test_the_dumbbell_is_the_same_run_to_the_last_frame():
     """Equal digests: every frame at the same time with the same marks."""
     totals, seen = dumbbell_run(TIME)
     assert totals == dumbbell_run(find_scheme("pcn"))[0]
@@ -89,7 +89,7 @@ def victim_run() -> tuple[Topology, dict[tuple[str, int], Marks]]:
         return network.topology, all_marks(network)
 
 
-def test_the_victim_s_pauses_leave_the_same_packets_unmarked() -> None:
+def test_the_victim_s_pauses_leave_the_same_packets_unmarked():
     topology, seen = victim_run()
     paused = seen["s0", 3]
     assert paused.resumes >= 3
@@ -125,7 +125,7 @@ def paused_tree(
 
 @pytest.mark.parametrize("xoff_bytes", [20e3, 50e3])
 @pytest.mark.parametrize("out_bps", [1e9, 5e9, 9e9])
-def test_many_pauses(out_bps: float, xoff_bytes: float) -> None:
+def test_many_pauses(out_bps: float, xoff_bytes: float):
     """No packet that a pause held up is marked. What comes in the same microsecond as the RESUME
     isn't either."""
     seen = paused_tree(out_bps, xoff_bytes)
@@ -137,7 +137,7 @@ def test_many_pauses(out_bps: float, xoff_bytes: float) -> None:
 
 @pytest.mark.parametrize("xoff_bytes", [20e3, 50e3])
 @pytest.mark.parametrize("out_bps", [5e9, 9e9])
-def test_many_pauses_by_recirculation(out_bps: float, xoff_bytes: float) -> None:
+def test_many_pauses_by_recirculation(out_bps: float, xoff_bytes: float):
     """The first departure is up to a frame's time later than the RESUME, and may be one of those
     that came last: then it shows nothing, and the next one does."""
     frame_s = MTU * 8 / 10e9
@@ -147,7 +147,7 @@ def test_many_pauses_by_recirculation(out_bps: float, xoff_bytes: float) -> None
     assert seen.counter_alone <= seen.resumes * arrivals(tree(2), 1e-6 + 2 * frame_s)
 
 
-def test_documentation_has_what_is_counted() -> None:
+def test_documentation_has_what_is_counted():
     for row, seen in (
         (
             "two senders of 10 Gbit/s share a port of 10 that the next switch lets have 5",
@@ -162,7 +162,7 @@ def test_documentation_has_what_is_counted() -> None:
     )
 
 
-def test_pauses_shorter_than_the_largest_frame_are_not_seen() -> None:
+def test_pauses_shorter_than_the_largest_frame_are_not_seen():
     """9,216 B take 7.4 us, which many of these pauses don't."""
     seen, all_seen = paused_tree(9e9, 20e3, largest_frame=9216), paused_tree(9e9, 20e3)
     assert all_seen.time_alone == 0

@@ -88,7 +88,7 @@ FLOWS = [FlowSpec(i + 1, f"h{i}", "r0", start_s=i * 7e-6) for i in range(3)]
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Scheme:
+def both(tmp_path_factory) -> Scheme:
     folder = tmp_path_factory.mktemp("both")
     (folder / "both.py").write_text(PYTHON)
     (folder / "both.c").write_text(C)
@@ -116,19 +116,19 @@ def outcome(scheme: Scheme, watched: bool, **more: Any) -> tuple[object, ...]:
 
 
 @pytest.fixture(autouse=True)
-def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
+def fewer_events(monkeypatch):
     """Of those of `check`, each of which comes hundreds of times all the same."""
     monkeypatch.setattr("pcn.hosts.algorithms.check_events.EVENTS", 1000)
 
 
-def test_np_in_c_and_its_python_text_decide_the_same_at_each_event(both: Scheme) -> None:
+def test_np_in_c_and_its_python_text_decide_the_same_at_each_event(both: Scheme):
     findings = check(both)
     assert [finding for finding in findings if not finding.kept] == []
     assert any("NP in C" in finding.rule for finding in findings)
 
 
 @pytest.mark.parametrize("name", ["pcn", "pcn-w", "dcqcn", "both"])
-def test_np_in_c_gives_the_same_run_to_the_bit(name: str, both: Scheme) -> None:
+def test_np_in_c_gives_the_same_run_to_the_bit(name: str, both: Scheme):
     """With a watcher, whose calls are of Python, and without; on one thread and on two."""
     scheme = both if name == "both" else find_scheme(name)
     for watched in (False, True):
@@ -138,7 +138,7 @@ def test_np_in_c_gives_the_same_run_to_the_bit(name: str, both: Scheme) -> None:
     assert sum(stats.cnps_sent for stats in expected[1]) > 3
 
 
-def test_run_with_both_ends_in_c_calls_no_python() -> None:
+def test_run_with_both_ends_in_c_calls_no_python():
     for name in ("pcn", "dcqcn"):
         with VirtualNetwork(star(3), find_scheme(name).configure(), threads=2) as network:
             with_flows(network, FLOWS).run(until_s=1e-3)
@@ -146,7 +146,7 @@ def test_run_with_both_ends_in_c_calls_no_python() -> None:
             assert network.threads().questions == 0
 
 
-def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_path: Path) -> None:
+def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_path):
     changed = with_c(both, tmp_path, C.replace("% 7", "% 8"))
     (finding,) = [finding for finding in check(changed) if not finding.kept]
     assert "the NP in C" in finding.rule
@@ -162,9 +162,7 @@ def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_pa
         ("cnp->mark = 256 + 2", "a Cnp's mark is one of Mark"),
     ],
 )
-def test_impossible_cnp_of_an_np_in_c_ends_the_run(
-    both: Scheme, tmp_path: Path, set_: str, message: str
-) -> None:
+def test_impossible_cnp_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path, set_: str, message: str):
     changed = with_c(
         both,
         tmp_path,
@@ -179,7 +177,7 @@ def test_impossible_cnp_of_an_np_in_c_ends_the_run(
             network.run(until_s=1e-3)
 
 
-def test_impossible_time_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path: Path) -> None:
+def test_impossible_time_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path):
     changed = with_c(both, tmp_path, C.replace("now_s + np->parameters->quiet_s", "1e300"))
     with VirtualNetwork(star(3), changed.configure()) as network:
         with_flows(network, FLOWS)
@@ -194,19 +192,17 @@ def test_impossible_time_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path: Path
         ("int none;", "both: its NP in C, .*other.c: .*notification_point"),
     ],
 )
-def test_file_without_an_np_is_refused(
-    both: Scheme, tmp_path: Path, text: str, message: str
-) -> None:
+def test_file_without_an_np_is_refused(both: Scheme, tmp_path, text: str, message: str):
     with pytest.raises(SchemeError, match=message):
         Ends(with_c(both, tmp_path, text).configure()).new_np()
 
 
-def test_class_that_is_derived_from_one_in_c_runs_in_python(both: Scheme) -> None:
+def test_class_that_is_derived_from_one_in_c_runs_in_python(both: Scheme):
     derived = type("Derived", (both.notification_point,), {})
     assert type(Ends(replace(both, notification_point=derived).configure()).new_np()) is derived
 
 
-def test_np_in_c_is_a_notification_point_like_any_other(both: Scheme) -> None:
+def test_np_in_c_is_a_notification_point_like_any_other(both: Scheme):
     configured = both.configure()
     np = Ends(configured).new_np()
     assert isinstance(np, CompiledNotificationPoint)

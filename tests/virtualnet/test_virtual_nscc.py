@@ -33,7 +33,7 @@ def nscc_network(
 
 
 @pytest.mark.parametrize("senders", [2, 8])
-def test_nscc_holds_the_queue_between_its_marks_at_full_utilisation(senders: int) -> None:
+def test_nscc_holds_the_queue_between_its_marks_at_full_utilisation(senders: int):
     with nscc_network(senders) as network:
         end = ("s0", senders + 1)
         seen = network.sample(
@@ -47,7 +47,7 @@ def test_nscc_holds_the_queue_between_its_marks_at_full_utilisation(senders: int
         assert sum(got) ** 2 / (senders * sum(received**2 for received in got)) > 0.95  # Jain
 
 
-def test_incast_ends_without_a_timeout() -> None:
+def test_incast_ends_without_a_timeout():
     with nscc_network(32, size=200_000) as network:
         assert network.run(until_s=0.1, finish=True)
         assert network.now_s < 1.15 * 32 * 200 * DATA * 8 / LINE
@@ -56,7 +56,7 @@ def test_incast_ends_without_a_timeout() -> None:
         assert sum(stat.timeouts for stat in stats) == 0
 
 
-def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
+def test_run_is_the_same_with_either_queue_and_form_and_in_c():
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"threads": 2}):
         with nscc_network(6, size=300_000, **more) as network:

@@ -57,7 +57,7 @@ def on_times_s(topology: Topology, excess: float, from_s: float, until_s: float)
 
 
 @pytest.mark.parametrize("excess", [0.05, 0.2])
-def test_with_pfc_a_port_is_on_for_max_ton(excess: float) -> None:
+def test_with_pfc_a_port_is_on_for_max_ton(excess: float):
     """Without the two frames that can't be stopped at the least."""
     on_times = on_times_s(senders(4e-6, "r0", "r1"), excess, 2e-3, 4e-3)
     least, most = (
@@ -70,9 +70,7 @@ def test_with_pfc_a_port_is_on_for_max_ton(excess: float) -> None:
 
 @pytest.mark.parametrize("excess", [0.05, 0.2])
 @pytest.mark.parametrize("interval_s", [2e-6, 8e-6])
-def test_with_credits_a_port_is_on_for_what_one_packet_gives(
-    excess: float, interval_s: float
-) -> None:
+def test_with_credits_a_port_is_on_for_what_one_packet_gives(excess: float, interval_s: float):
     """That is sent before the next one comes, however long the link is. Frames are whole, here and
     where they leave."""
     near, far = (
@@ -88,7 +86,7 @@ def test_with_credits_a_port_is_on_for_what_one_packet_gives(
 @pytest.mark.parametrize("interval_s", [0.5e-6, 2e-6, 8e-6])
 def test_max_ton_with_credits_is_how_long_epsilon_takes_to_outweigh_a_round_trip(
     delay_s: float, interval_s: float
-) -> None:
+):
     """P2 lacks credits until all is in its queue. Then it sends at line rate, and gets as much: the
     queue falls by what is on its way now, and no further."""
     topology = with_credits(senders(delay_s, "r0", "r0"), interval_s)

@@ -68,9 +68,7 @@ NETWORKS: Sequence[Callable[[], VirtualNetwork]] = (
 
 @pytest.mark.parametrize("make", NETWORKS, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("k", [1e-300, 0.01, 1.0, 20.0])
-def test_paced_run_has_the_digest_of_virtual_time(
-    make: Callable[[], VirtualNetwork], k: float
-) -> None:
+def test_paced_run_has_the_digest_of_virtual_time(make: Callable[[], VirtualNetwork], k: float):
     """However late it is: at k = 0.01 all of it is due at the first look, at 1e-300 all
     that ever will be."""
     with make() as network:
@@ -95,7 +93,7 @@ FEATURES = {**by_feature(), **of_switches_alone()}
 
 
 @pytest.mark.parametrize("name", sorted(FEATURES))
-def test_paced_run_has_what_virtual_time_has(name: str) -> None:
+def test_paced_run_has_what_virtual_time_has(name: str):
     """Whatever the network's switches and flows have; at k = 2 it takes 2 ms."""
     topology, flows, options = FEATURES[name]
     results = []
@@ -108,7 +106,7 @@ def test_paced_run_has_what_virtual_time_has(name: str) -> None:
     assert results[0].data_traversals > 100
 
 
-def test_paced_run_ends_with_the_last_flow() -> None:
+def test_paced_run_ends_with_the_last_flow():
     ends = []
     for k in (None, 5.0):
         with short_links() as network:
@@ -118,7 +116,7 @@ def test_paced_run_ends_with_the_last_flow() -> None:
     assert ends[0] == ends[1]
 
 
-def test_paced_run_takes_no_event_before_its_real_time() -> None:
+def test_paced_run_takes_no_event_before_its_real_time():
     k, real_s = 40.0, []
     with dumbbell_network() as network:
         network.run(until_s=0.5e-3)  # which takes none of it
@@ -133,7 +131,7 @@ def test_paced_run_takes_no_event_before_its_real_time() -> None:
     assert took_s >= k * 3.5e-3
 
 
-def test_paced_run_sleeps_without_python_s_lock() -> None:
+def test_paced_run_sleeps_without_python_s_lock():
     """The other thread gets the lock by the sleep alone: Python itself takes it from no thread."""
     go, seen, before = threading.Event(), [], sys.getswitchinterval()
     thread = threading.Thread(target=lambda: (go.wait(), seen.append("thread")))
@@ -151,7 +149,7 @@ def test_paced_run_sleeps_without_python_s_lock() -> None:
     assert seen == ["thread", "run"]
 
 
-def test_events_happen_while_another_thread_has_python_s_lock() -> None:
+def test_events_happen_while_another_thread_has_python_s_lock():
     """It doesn't give the lock back before it has seen time pass, or has waited a while: a run
     whose ends are in C needs it for none."""
     seen, before, end = [], sys.getswitchinterval(), time.monotonic() + 60
@@ -164,7 +162,7 @@ def test_events_happen_while_another_thread_has_python_s_lock() -> None:
                     return True
             return False
 
-        def look() -> None:
+        def look():
             while not seen and time.monotonic() < end:
                 if time_passes():
                     seen.append(True)
@@ -183,10 +181,10 @@ def test_events_happen_while_another_thread_has_python_s_lock() -> None:
     assert seen
 
 
-def test_error_of_an_algorithm_ends_a_paced_run() -> None:
+def test_error_of_an_algorithm_ends_a_paced_run():
     with ends_in_python() as network:
 
-        def fail(flow: VirtualFlow, now_s: float) -> None:
+        def fail(flow: VirtualFlow, now_s: float):
             if now_s > 1e-4:
                 raise KeyError(flow.spec.id)
 
@@ -197,9 +195,7 @@ def test_error_of_an_algorithm_ends_a_paced_run() -> None:
         assert 1e-4 < raised.value.now_s < 2e-3
 
 
-def test_paced_run_that_is_late_leaves_its_locks_between_slices(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_paced_run_that_is_late_leaves_its_locks_between_slices(monkeypatch):
     """All is due at the first look. The thread that waits for the engine is let in after a few
     thousand events, and the digest is virtual time's."""
     with fat_tree_of_flows() as network:
@@ -211,7 +207,7 @@ def test_paced_run_that_is_late_leaves_its_locks_between_slices(
     begun, seen, before = threading.Event(), [], sys.getswitchinterval()
     with fat_tree_of_flows() as network:
 
-        def look() -> None:
+        def look():
             begun.set()
             with network.lock:
                 seen.append(network.now_s)
@@ -229,7 +225,7 @@ def test_paced_run_that_is_late_leaves_its_locks_between_slices(
     assert 1e-6 <= seen[0] < 1e-3
 
 
-def test_ctrl_c_ends_a_paced_run_that_goes_on_afterwards() -> None:
+def test_ctrl_c_ends_a_paced_run_that_goes_on_afterwards():
     with dumbbell_network() as network:
         network.run(until_s=2e-3)
         expected = network.totals().digest
@@ -248,7 +244,7 @@ def test_ctrl_c_ends_a_paced_run_that_goes_on_afterwards() -> None:
 @pytest.mark.parametrize(
     ("k", "slack_s"), [(0.0, 1e-3), (-1.0, 1e-3), (float("nan"), 1e-3), (1.0, 0.0), (1.0, 2.0)]
 )
-def test_impossible_pace_is_refused(k: float, slack_s: float) -> None:
+def test_impossible_pace_is_refused(k: float, slack_s: float):
     with dumbbell_network() as network:
         with pytest.raises(VirtualError, match="a pace of k="):
             network.pace(k, slack_s)
@@ -262,7 +258,7 @@ def test_impossible_pace_is_refused(k: float, slack_s: float) -> None:
     st.floats(0, 100),
 )
 @settings(deadline=None)
-def test_bounds_of_lateness_ascend_to_the_worst(counts: list[int], low: float, high: float) -> None:
+def test_bounds_of_lateness_ascend_to_the_worst(counts: list[int], low: float, high: float):
     lateness = Lateness(tuple(counts), 0.07, 3)
     low, high = sorted((low, high))
     least, most = lateness.bound_s(low), lateness.bound_s(high)
@@ -276,7 +272,7 @@ def test_bounds_of_lateness_ascend_to_the_worst(counts: list[int], low: float, h
     assert most == lateness.worst_s or late <= sum(counts) * (1 - high / 100) + 1e-6
 
 
-def test_derived_k_is_a_microsecond_for_each_frame_of_full_links() -> None:
+def test_derived_k_is_a_microsecond_for_each_frame_of_full_links():
     """Four ports of one switch at 10 Gb/s: 4 x 10e9 / 8,000 frames a second, 1 us each."""
     assert paced_k(star(3), 1000) == 5.0
     assert paced_k(star(3, rate_bps=1e6), 1000) == 1.0

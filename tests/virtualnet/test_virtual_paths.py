@@ -40,7 +40,7 @@ def permutation(size_bytes: int = 200_000) -> list[FlowSpec]:
     ]
 
 
-def test_packets_of_a_flow_take_all_paths_and_all_arrive(tmp_path: Path) -> None:
+def test_packets_of_a_flow_take_all_paths_and_all_arrive(tmp_path):
     with VirtualNetwork(TREE, windowed(), reliability=SELECTIVE, paths=PACKET) as network:
         network.capture("h0", 0, tmp_path / "sent")
         network.capture("h8", 0, tmp_path / "answered")
@@ -71,7 +71,7 @@ def ports_of(path: Path) -> list[int]:
     return [int.from_bytes(frame[34:36], "big") for _, frame in read_pcap(path)]
 
 
-def test_flow_of_a_rate_alone_sprays_without_acknowledgements() -> None:
+def test_flow_of_a_rate_alone_sprays_without_acknowledgements():
     with with_flows(VirtualNetwork(TREE, PFC_ONLY, paths=PACKET), permutation()) as network:
         assert network.run(until_s=0.1, finish=True)
         assert all(
@@ -81,7 +81,7 @@ def test_flow_of_a_rate_alone_sprays_without_acknowledgements() -> None:
         assert min(network.link_stats(*end).packets for end in UP) > 150
 
 
-def test_permutation_takes_less_time_with_spraying() -> None:
+def test_permutation_takes_less_time_with_spraying():
     times = []
     for paths in (None, PACKET):
         with with_flows(
@@ -93,7 +93,7 @@ def test_permutation_takes_less_time_with_spraying() -> None:
     assert times[1] < 200_000 * DATA / 1000 * 8 / LINE + 2 * RTT
 
 
-def test_flowlet_begins_after_a_gap(tmp_path: Path) -> None:
+def test_flowlet_begins_after_a_gap(tmp_path):
     """A flow paced to a packet each 8.46 us, with gaps of 5 us and 10 us for a flowlet."""
     ports = []
     for gap_s in (5e-6, 10e-6):
@@ -105,7 +105,7 @@ def test_flowlet_begins_after_a_gap(tmp_path: Path) -> None:
     assert ports == [30, 1]
 
 
-def test_marked_path_is_avoided() -> None:
+def test_marked_path_is_avoided():
     """One of two ways up ends at slow links, where queues are marked. A mark leaves a port out
     once, so its share falls from a half towards a third."""
     shares = []
@@ -130,7 +130,7 @@ def test_marked_path_is_avoided() -> None:
     assert 1 / 3 < shares[0] < 0.43
 
 
-def test_run_is_the_same_with_either_queue_and_form() -> None:
+def test_run_is_the_same_with_either_queue_and_form():
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}, {"threads": 2}):
         network = VirtualNetwork(
@@ -147,7 +147,7 @@ def test_run_is_the_same_with_either_queue_and_form() -> None:
     assert len(digests) == 1
 
 
-def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps() -> None:
+def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps():
     def paths_of(rp: type[ReactionPoint], **more: Any) -> int:
         with VirtualNetwork(
             TREE, windowed(rp), reliability=SELECTIVE, paths=more.pop("network", None)
@@ -166,9 +166,7 @@ def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps() ->
 @pytest.mark.parametrize(
     ("settings", "ports"), [({}, 1), ({"paths": 8}, 8), ({"paths": 8, "flowlet_gap_s": 1e-3}, 1)]
 )
-def test_scheme_s_parameters_have_its_flows_spray(
-    settings: dict[str, float], ports: int, tmp_path: Path
-) -> None:
+def test_scheme_s_parameters_have_its_flows_spray(settings: dict[str, float], ports: int, tmp_path):
     """With the selective repeat that it needs, which the network needn't set."""
     with VirtualNetwork(
         TREE, find_scheme("dctcp").configure({"init_window_bytes": 40e3, **settings})
@@ -180,7 +178,7 @@ def test_scheme_s_parameters_have_its_flows_spray(
     assert len(set(ports_of(tmp_path / "sent"))) == ports
 
 
-def test_network_refuses_several_paths_for_scheme_with_telemetry() -> None:
+def test_network_refuses_several_paths_for_scheme_with_telemetry():
     """Two packets' records would be of two links."""
     with VirtualNetwork(TREE, find_scheme("hpcc").configure(), paths=PACKET) as network:
         with pytest.raises(VirtualError, match="flow 1: hpcc compares a link's telemetry"):
@@ -188,7 +186,7 @@ def test_network_refuses_several_paths_for_scheme_with_telemetry() -> None:
         network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000), paths=Paths())
 
 
-def test_flow_of_several_paths_needs_selective_repeat() -> None:
+def test_flow_of_several_paths_needs_selective_repeat():
     for reliability in ({}, {3: Reliability(Repeats.GO_BACK_N)}):
         with (
             VirtualNetwork(TREE, windowed(), reliability=reliability, paths=PACKET) as network,

@@ -21,7 +21,7 @@ class Constant(ReactionPoint):
     segment_bytes = 1
     window_bytes = 2 * BDP
 
-    def __init__(self, line_bps: float, _: object) -> None:
+    def __init__(self, line_bps: float, _: object):
         self.rate_bps = line_bps
 
 
@@ -52,12 +52,12 @@ def queue(scheme: Configured, **more: bool) -> Seen:
         return Seen(waiting.max() / BDP, waiting[half:].mean() / BDP, used)
 
 
-def test_pcn_w_keeps_the_rules_in_python_and_in_c() -> None:
+def test_pcn_w_keeps_the_rules_in_python_and_in_c():
     assert [finding for finding in check(find_scheme("pcn-w")) if not finding.kept] == []
 
 
 @pytest.mark.parametrize("rtts", [1, 2])
-def test_first_burst_is_the_flows_windows(rtts: float) -> None:
+def test_first_burst_is_the_flows_windows(rtts: float):
     """Of N windows one BDP is on its way; PCN's is what comes in before CNPs do, here more than
     twice as much."""
     windowed = queue(configured("pcn-w", window_rtts=rtts))
@@ -68,7 +68,7 @@ def test_first_burst_is_the_flows_windows(rtts: float) -> None:
     assert windowed.steady < usual.steady
 
 
-def test_constant_window_leaves_its_queue_standing() -> None:
+def test_constant_window_leaves_its_queue_standing():
     constant = queue(
         replace(find_scheme("pfc"), name="constant", reaction_point=Constant).configure()
     )
@@ -76,5 +76,5 @@ def test_constant_window_leaves_its_queue_standing() -> None:
     assert queue(configured("pcn-w")).steady < 0.05 * constant.steady
 
 
-def test_run_is_the_same_in_c_and_in_python() -> None:
+def test_run_is_the_same_in_c_and_in_python():
     assert queue(configured("pcn-w")) == queue(configured("pcn-w"), in_c=False)

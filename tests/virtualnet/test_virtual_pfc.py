@@ -22,9 +22,7 @@ def incast(network: VirtualNetwork, senders: int, size_bytes: int = 500_000) -> 
 
 @pytest.mark.parametrize("delay_s", [0.0, 1e-6, 50e-6])
 @pytest.mark.parametrize("response_s", [0.0, 3e-6])
-def test_an_incast_loses_nothing_and_stays_within_the_headroom(
-    delay_s: float, response_s: float
-) -> None:
+def test_an_incast_loses_nothing_and_stays_within_the_headroom(delay_s: float, response_s: float):
     with VirtualNetwork(
         star(4, delay_s=delay_s, xoff_bytes=50e3), PFC_ONLY, response_s=response_s
     ) as network:
@@ -43,7 +41,7 @@ def test_an_incast_loses_nothing_and_stays_within_the_headroom(
         assert network.now_s == pytest.approx(4 * 500 * MTU * 8 / 10e9, abs=1e-4 + 6 * delay_s)
 
 
-def test_more_inside_than_can_be_ends_the_run() -> None:
+def test_more_inside_than_can_be_ends_the_run():
     """The engine's account gets bytes that never came."""
     with VirtualNetwork(star(2, xoff_bytes=50e3), PFC_ONLY) as network:
         incast(network, 2).run(until_s=1e-6)
@@ -53,7 +51,7 @@ def test_more_inside_than_can_be_ends_the_run() -> None:
             network.run(until_s=0.1)
 
 
-def test_a_paused_port_passes_the_pause_on() -> None:
+def test_a_paused_port_passes_the_pause_on():
     """A slow last link: s1 stops s0, s0 stops h0; all of it arrives, in order."""
     with VirtualNetwork(chain(2, out_bps=1e9, xoff_bytes=50e3), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3_000_000))
@@ -78,7 +76,7 @@ def test_a_paused_port_passes_the_pause_on() -> None:
         )
 
 
-def test_pauses_are_refreshed_before_they_run_out() -> None:
+def test_pauses_are_refreshed_before_they_run_out():
     """PAUSE of 100 quanta, 5.12 us: the last link is so slow that one pause lasts longer."""
     with VirtualNetwork(
         chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=100), PFC_ONLY
@@ -93,7 +91,7 @@ def test_pauses_are_refreshed_before_they_run_out() -> None:
 
 @pytest.mark.parametrize("factor", [0.2, 1.5, 2.5, 8])
 @pytest.mark.parametrize("at_s", [0.0, 300e-6, 302.5e-6])
-def test_pauses_are_refreshed_by_the_rate_that_the_link_has(factor: float, at_s: float) -> None:
+def test_pauses_are_refreshed_by_the_rate_that_the_link_has(factor: float, at_s: float):
     """A quantum is 512 bit times: the refresh has to follow a rate that changes, while h0 is paused
     or before."""
     with VirtualNetwork(
@@ -111,7 +109,7 @@ def test_pauses_are_refreshed_by_the_rate_that_the_link_has(factor: float, at_s:
         assert count == pytest.approx(3e-3 / (400 * 512 / (factor * 10e9) / 2), rel=0.1)
 
 
-def test_a_pause_that_isn_t_refreshed_expires() -> None:
+def test_a_pause_that_isn_t_refreshed_expires():
     """The way back is down while h0 is paused: after its quanta the NIC sends on, by itself."""
     with VirtualNetwork(
         chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=2000), PFC_ONLY
@@ -133,7 +131,7 @@ def test_a_pause_that_isn_t_refreshed_expires() -> None:
 
 @pytest.mark.parametrize("xoff_bytes", [1e9, 50e3])
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
-def test_both_variants_mark_the_same_packets(scheme: str, xoff_bytes: float) -> None:
+def test_both_variants_mark_the_same_packets(scheme: str, xoff_bytes: float):
     """One switch: the program that emulates PFC by recirculation and clones, and the one with PFC
     below it, give the same frames at the same times, hence equal digests, with PAUSE frames and
     without."""
@@ -158,7 +156,7 @@ def test_both_variants_mark_the_same_packets(scheme: str, xoff_bytes: float) -> 
     assert (pauses > 0) == (xoff_bytes == 50e3)
 
 
-def test_class_that_is_held_by_recirculation_keeps_no_other_back() -> None:
+def test_class_that_is_held_by_recirculation_keeps_no_other_back():
     """While class 3 is paused at s0, whose program sends its packets round, packets of class 5 find
     the line idle, whenever they come."""
     seen = []
@@ -185,7 +183,7 @@ def test_class_that_is_held_by_recirculation_keeps_no_other_back() -> None:
     assert len(seen[0]) == 1
 
 
-def test_both_variants_of_tcd_mark_alike_behind_a_pause() -> None:
+def test_both_variants_of_tcd_mark_alike_behind_a_pause():
     """Likewise: as many UE, as many CE."""
     seen = []
     for program, pfc in (("tcd", False), ("tcd_native", True)):
@@ -202,7 +200,7 @@ def test_both_variants_of_tcd_mark_alike_behind_a_pause() -> None:
     assert seen[0] == pytest.approx(seen[1], abs=40)
 
 
-def test_both_variants_leave_as_many_unmarked_behind_a_pause() -> None:
+def test_both_variants_leave_as_many_unmarked_behind_a_pause():
     """Here a switch itself is paused, s0. By recirculation packets change their order; the numbers
     are the same."""
     seen = []

@@ -31,7 +31,7 @@ def incast(scheme: str) -> VirtualNetwork:
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn", "timely"])
-def test_log_and_latency_change_no_event(scheme: str) -> None:
+def test_log_and_latency_change_no_event(scheme: str):
     totals = []
     for recorded in (False, True):
         with incast(scheme) as network:
@@ -43,7 +43,7 @@ def test_log_and_latency_change_no_event(scheme: str) -> None:
     assert totals[0] == totals[1]
 
 
-def test_log_keeps_the_order_of_events_of_one_picosecond() -> None:
+def test_log_keeps_the_order_of_events_of_one_picosecond():
     """A RESUME, and a PAUSE in the same picosecond, of one class of a port; others come before and
     behind."""
     happened = [
@@ -71,7 +71,7 @@ def test_log_keeps_the_order_of_events_of_one_picosecond() -> None:
     ]  # fmt: skip
 
 
-def test_log_has_each_frame_that_links_count() -> None:
+def test_log_has_each_frame_that_links_count():
     with incast("pfc") as network:
         log = network.log_pfc()
         network.run(until_s=1.0, finish=True)
@@ -107,7 +107,7 @@ def _stopped_s(events: list[tuple[float, str]]) -> float:
     return total
 
 
-def test_latency_is_that_of_the_captured_packets(tmp_path: Path) -> None:
+def test_latency_is_that_of_the_captured_packets(tmp_path):
     """A flow's packets arrive in order: the n-th that leaves its sender is the n-th that reaches
     the receiver."""
     receiver = TOPOLOGY.flows[0].dst
@@ -147,14 +147,14 @@ def _data(path: Path) -> dict[str, list[tuple[float, int]]]:
     return departures
 
 
-def test_buckets_of_latency_are_adjacent_and_narrow() -> None:
+def test_buckets_of_latency_are_adjacent_and_narrow():
     edges = bounds_s()
     assert len(edges) == BUCKETS + 1
     assert (np.diff(edges) > 0).all()
     assert (np.diff(edges)[STEPS:] <= edges[STEPS:-1] / STEPS * (1 + 1e-9)).all()
 
 
-def test_latency_needs_a_request_before_the_first_packet() -> None:
+def test_latency_needs_a_request_before_the_first_packet():
     with incast("pcn") as network:
         network.run(until_s=1e-4)
         with pytest.raises(VirtualError, match="call measure_latency before the run"):

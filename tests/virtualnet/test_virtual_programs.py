@@ -91,9 +91,7 @@ def run(program: Program, *, inplace: bool, route: TableAction | None = None) ->
     "fields", [["egress_spec"], ["ingress_port", "egress_spec", "mcast_grp"]], ids=len
 )
 @pytest.mark.parametrize("inplace", [True, False])
-def test_what_a_copy_of_standard_metadata_drops(
-    tmp_path: Path, fields: list[str], inplace: bool
-) -> None:
+def test_what_a_copy_of_standard_metadata_drops(tmp_path, fields: list[str], inplace: bool):
     """Copied back without `mcast_grp`, the program has a form in place; with it, the general form
     alone."""
     compiled = Program.compiled("pcn_native")
@@ -104,7 +102,7 @@ def test_what_a_copy_of_standard_metadata_drops(
     assert totals == run(compiled, inplace=inplace)
 
 
-def test_packets_to_a_port_without_a_link_are_dropped_in_both_forms() -> None:
+def test_packets_to_a_port_without_a_link_are_dropped_in_both_forms():
     program = Program.compiled("pcn_native")
     nowhere = TableAction("ipv4_forward", dst_mac="02:00:00:00:00:01", port=9)
     in_place, general = (run(program, inplace=inplace, route=nowhere) for inplace in (True, False))
@@ -113,7 +111,7 @@ def test_packets_to_a_port_without_a_link_are_dropped_in_both_forms() -> None:
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_what_the_parser_writes(tmp_path: Path, inplace: bool) -> None:
+def test_what_the_parser_writes(tmp_path, inplace: bool):
     """A parser that marks each packet, as `hdr.ipv4.ecn = 3` in a state."""
     source = source_of(Program.compiled("pcn_native"))
     state = next(s for s in source["parsers"][0]["parse_states"] if s["name"] == "parse_ipv4")
@@ -130,7 +128,7 @@ def test_what_the_parser_writes(tmp_path: Path, inplace: bool) -> None:
         assert network.flows[1].stats().marked_ce == N_PACKETS
 
 
-def test_the_benchs_floor_forwards_through_next_hop_groups() -> None:
+def test_the_benchs_floor_forwards_through_next_hop_groups():
     full, floor = (measure("incast", 50e-6, empty=empty) for empty in (False, True))
     assert floor.events > full.events / 2
 
@@ -146,7 +144,7 @@ def resubmitting() -> Json:
     return source
 
 
-def test_program_that_resubmits_without_end_is_refused(tmp_path: Path) -> None:
+def test_program_that_resubmits_without_end_is_refused(tmp_path):
     source = resubmitting()
     with VirtualNetwork(
         star(1), PFC_ONLY, program=load(changed(tmp_path, source), False)
@@ -179,7 +177,7 @@ def taking(n_bytes: int) -> Json:
     return source
 
 
-def test_virtual_time_refuses_headers_beyond_the_bytes_that_it_stores(tmp_path: Path) -> None:
+def test_virtual_time_refuses_headers_beyond_the_bytes_that_it_stores(tmp_path):
     """54 bytes are Ethernet, IPv4, UDP and BTH."""
     route = TableAction("ipv4_forward", dst_mac="02:00:00:00:00:01", port=9)
     (folder := tmp_path / "other").mkdir()
@@ -193,8 +191,8 @@ def test_virtual_time_refuses_headers_beyond_the_bytes_that_it_stores(tmp_path: 
 
 @pytest.mark.parametrize("source", [resubmitting, lambda: taking(80)], ids=["resubmit", "parse"])
 def test_network_that_survives_loses_and_counts_what_would_end_its_run(
-    source: Callable[[], Json], tmp_path: Path
-) -> None:
+    source: Callable[[], Json], tmp_path
+):
     with VirtualNetwork(
         star(1), PFC_ONLY, program=load(changed(tmp_path, source()), False)
     ) as network:
@@ -208,7 +206,7 @@ def test_network_that_survives_loses_and_counts_what_would_end_its_run(
         assert network.unable("h0") == 0
 
 
-def test_network_that_survives_has_the_digest_of_others() -> None:
+def test_network_that_survives_has_the_digest_of_others():
     digests = set()
     for survives in (False, True):
         with VirtualNetwork(star(3, out_bps=5e9, xoff_bytes=50e3), PFC_ONLY) as network:

@@ -49,7 +49,7 @@ def rccc_network(
 
 @pytest.mark.parametrize("pull_rate", [0.99, 0.5])
 @pytest.mark.parametrize("senders", [1, 8])
-def test_line_carries_what_is_granted_and_nothing_waits(senders: int, pull_rate: float) -> None:
+def test_line_carries_what_is_granted_and_nothing_waits(senders: int, pull_rate: float):
     end = ("s0", senders + 1)
     with rccc_network(senders, pull_rate=pull_rate) as network:
         seen = network.sample(
@@ -66,7 +66,7 @@ def test_line_carries_what_is_granted_and_nothing_waits(senders: int, pull_rate:
 
 
 @pytest.mark.parametrize("senders", [2, 32])
-def test_incast_takes_the_line_s_time_and_no_timeout(senders: int) -> None:
+def test_incast_takes_the_line_s_time_and_no_timeout(senders: int):
     with rccc_network(senders, SIZE) as network:
         assert network.run(until_s=0.1, finish=True)
         bound_s = senders * SIZE / 1000 * DATA * 8 / LINE
@@ -77,7 +77,7 @@ def test_incast_takes_the_line_s_time_and_no_timeout(senders: int) -> None:
         assert sum(stat.timeouts for stat in stats) == 0
 
 
-def test_flow_that_misses_grants_goes_on_by_timers() -> None:
+def test_flow_that_misses_grants_goes_on_by_timers():
     """Nine of ten notifications to a sender are lost: a grant has all that was granted before."""
     with rccc_network(2, SIZE) as network:
         network.disturb("s0", 1, "notifications", p_lose=0.9)
@@ -89,7 +89,7 @@ def test_flow_that_misses_grants_goes_on_by_timers() -> None:
 
 
 @pytest.mark.parametrize("in_c", [True, False])
-def test_grants_end_with_a_flow_whatever_maxwnd_is(in_c: bool) -> None:
+def test_grants_end_with_a_flow_whatever_maxwnd_is(in_c: bool):
     """Flow 1 is stopped, of flow 2 all has come, flow 3 has lost its last packets, which
     nothing repeats; each may have 10^12 bytes unasked, 25 s of grants."""
     parameters = {"network_rtt_s": RTT, "maxwnd_bytes": 1e12, "rto_s": 1e-4, "paths": 1}
@@ -113,7 +113,7 @@ def test_grants_end_with_a_flow_whatever_maxwnd_is(in_c: bool) -> None:
         assert [flow.stats() for flow in network.flows.values()] == sent
 
 
-def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
+def test_run_is_the_same_with_either_queue_and_form_and_in_c():
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"threads": 2}):
         with rccc_network(6, SIZE, **more) as network:
@@ -127,10 +127,10 @@ def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
 class Granting(NotificationPoint):
     grants = True
 
-    def __init__(self, _parameters: Parameters) -> None:
+    def __init__(self, _parameters: Parameters):
         self.turn = Turn.NONE
 
-    def on_demand(self, demand: Demand, now_s: float) -> None:
+    def on_demand(self, demand: Demand, now_s: float):
         self.turn = Turn.ACTIVE
 
 
@@ -148,14 +148,14 @@ class NoPace(Granting):
 
 
 class LineRate(ReactionPoint):
-    def __init__(self, line_rate_bps: float, _parameters: Parameters) -> None:
+    def __init__(self, line_rate_bps: float, _parameters: Parameters):
         self.rate_bps = line_rate_bps
 
 
 @pytest.mark.parametrize(
     ("np", "text"), [(OnePacket, "as much as a grant can carry"), (NoPace, "pace_bytes: from 1")]
 )
-def test_grant_that_can_t_be_is_refused(np: type[Granting], text: str) -> None:
+def test_grant_that_can_t_be_is_refused(np: type[Granting], text: str):
     scheme = Scheme("own", "", "plain", Parameters, LineRate, np).configure()
     network = with_flows(VirtualNetwork(star(1, LINE), scheme), [FlowSpec(1, "h0", "r0")])
     with network, pytest.raises((VirtualError, ValueError), match=text):
@@ -167,7 +167,7 @@ class Raising(Granting):
 
     begun = 0
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters):
         super().__init__(parameters)
         Raising.begun += 1
         self.raises = Raising.begun == 2
@@ -188,7 +188,7 @@ class Demanding(LineRate):
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_np_that_fails_in_its_turn_leaves_it_to_others(queues: Any) -> None:
+def test_np_that_fails_in_its_turn_leaves_it_to_others(queues: Any):
     Raising.begun = 0
     scheme = Scheme("own", "", "plain", Parameters, Demanding, Raising).configure()
     with VirtualNetwork(star(3, LINE), scheme, queues=queues) as network:
@@ -201,7 +201,7 @@ def test_np_that_fails_in_its_turn_leaves_it_to_others(queues: Any) -> None:
         assert min(granted[0], granted[2]) > 50 * 1024
 
 
-def test_host_that_survives_sends_no_grant_that_can_t_be_carried() -> None:
+def test_host_that_survives_sends_no_grant_that_can_t_be_carried():
     scheme = Scheme("own", "", "plain", Parameters, Demanding, OnePacket).configure()
     with VirtualNetwork(star(1, LINE), scheme) as network:
         network.survive()
@@ -214,7 +214,7 @@ class GrantingInC(Granting):
     in_c = str(Path(dcqcn.__file__).parent / "dcqcn_np.c")
 
 
-def test_np_in_c_without_turns_is_refused() -> None:
+def test_np_in_c_without_turns_is_refused():
     scheme = replace(find_scheme("dcqcn"), notification_point=GrantingInC).configure()
     with (
         VirtualNetwork(star(1, LINE), scheme) as network,

@@ -60,7 +60,7 @@ FABRIC = native.FabricConfig(10**6, 10**6, 2.0, False)
 )
 def test_each_wrong_argument_alone_is_refused(
     function: str, arguments: Sequence[Any], message: str
-) -> None:
+):
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         code = getattr(network._library, function)(network._handle, *arguments)
         assert code < 0
@@ -68,7 +68,7 @@ def test_each_wrong_argument_alone_is_refused(
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_unknown_value_can_t_be_sampled(place: int) -> None:
+def test_unknown_value_can_t_be_sampled(place: int):
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         sources = [network.queue_bytes("s0", 1)] * 2
         sources[place] = Source("of no link", native.QUEUE_BYTES, LINKS)

@@ -74,7 +74,7 @@ def forwarding(network: VirtualNetwork, switch: str) -> dict[str, tuple[int, ...
     return ports_by_host
 
 
-def test_flows_of_a_nic_go_by_the_other_and_come_back() -> None:
+def test_flows_of_a_nic_go_by_the_other_and_come_back():
     """From the failure on, nothing for 50 us; then by the other NIC; 50 us after the link is up,
     back again."""
     with VirtualNetwork(dual(), PFC_ONLY, reroute_s=50e-6, reliability=LOSSY) as network:
@@ -103,7 +103,7 @@ def test_flows_of_a_nic_go_by_the_other_and_come_back() -> None:
 
 @pytest.mark.parametrize("name", ["pfc", "swift", "dctcp"])
 @pytest.mark.parametrize("end", [("h2", 0), ("h0", 1)])
-def test_all_arrives_after_a_link_has_failed_for_good(name: str, end: tuple[str, int]) -> None:
+def test_all_arrives_after_a_link_has_failed_for_good(name: str, end: tuple[str, int]):
     """At the receiver or a sender, with what repeats lost packets; without a reroute it doesn't."""
     scheme = find_scheme(name).configure()
     for reroute_s in (20e-6, None):
@@ -126,7 +126,7 @@ def test_all_arrives_after_a_link_has_failed_for_good(name: str, end: tuple[str,
                 assert not any(network.switches[switch].read_registers("waiting_bytes").values())
 
 
-def test_packets_for_a_link_that_is_down_stop_no_other_flow() -> None:
+def test_packets_for_a_link_that_is_down_stop_no_other_flow():
     """h0's packets for h2 would fill `a` and pause h0's NIC, by which h0 sends to h1 as well."""
     for reroute_s, moves in ((10e-6, True), (None, False)):
         with VirtualNetwork(dual(), PFC_ONLY, reroute_s=reroute_s) as network:
@@ -148,7 +148,7 @@ def test_packets_for_a_link_that_is_down_stop_no_other_flow() -> None:
 )
 def test_switches_have_the_routes_of_all_links_that_are_up(
     changes: list[tuple[int, bool]], dual_homed: bool
-) -> None:
+):
     """After each failure and repair, in the switches' own tables; hosts that can't be reached have
     none."""
     topology = dual(4) if dual_homed else fat_tree(k=4)
@@ -167,7 +167,7 @@ def test_switches_have_the_routes_of_all_links_that_are_up(
                     assert ports_by_host[host.name] == wanted or not wanted
 
 
-def test_packets_to_a_host_that_is_cut_off_are_lost_and_counted() -> None:
+def test_packets_to_a_host_that_is_cut_off_are_lost_and_counted():
     """They leave no loop behind, whatever prefix has the host's address; when its link is up, they
     arrive again."""
     topology = fat_tree(k=4)
@@ -190,7 +190,7 @@ def test_packets_to_a_host_that_is_cut_off_are_lost_and_counted() -> None:
 
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])
-def test_run_with_failures_is_equal_in_any_order_of_events(name: str) -> None:
+def test_run_with_failures_is_equal_in_any_order_of_events(name: str):
     def run(**options: object) -> object:
         scheme = find_scheme(name).configure()
         with VirtualNetwork(fat_tree(k=4), scheme, reroute_s=30e-6, **options) as network:
@@ -216,7 +216,7 @@ def test_run_with_failures_is_equal_in_any_order_of_events(name: str) -> None:
         assert run(**options) == first
 
 
-def test_reroute_refuses_what_it_cannot_have() -> None:
+def test_reroute_refuses_what_it_cannot_have():
     for seconds in (-1e-6, math.nan, math.inf):
         with pytest.raises(VirtualError, match="a reroute takes"):
             VirtualNetwork(dual(), PFC_ONLY, reroute_s=seconds)
@@ -238,7 +238,7 @@ def test_reroute_refuses_what_it_cannot_have() -> None:
 
 @settings(max_examples=12)
 @given(st.data())
-def test_switch_has_the_routes_that_were_written(data: st.DataObject) -> None:
+def test_switch_has_the_routes_that_were_written(data: st.DataObject):
     """As they are read, after failures and repairs at random: those of a switch that is programmed
     anew."""
     topology = fat_tree(4)

@@ -22,7 +22,7 @@ def arbitrated(topology: Topology, arbitration: str) -> Topology:
 
 
 @pytest.mark.parametrize(("arbitration", "slow_bps"), [(FIFO, 2.5e9), (ROUND_ROBIN, 3e9)])
-def test_what_a_slow_input_gets_of_a_full_output(arbitration: str, slow_bps: float) -> None:
+def test_what_a_slow_input_gets_of_a_full_output(arbitration: str, slow_bps: float):
     """9 and 3 Gbit/s into 10: a FIFO serves in proportion to arrivals, round robin gives max-min
     shares."""
     flows = [FlowSpec(1, "h0", "r0", rate_bps=9e9), FlowSpec(2, "h1", "r0", rate_bps=3e9)]
@@ -39,7 +39,7 @@ def test_what_a_slow_input_gets_of_a_full_output(arbitration: str, slow_bps: flo
         assert rates[1] == pytest.approx(slow_bps, rel=0.01)
 
 
-def test_paused_inputs_share_equally_and_nothing_is_lost() -> None:
+def test_paused_inputs_share_equally_and_nothing_is_lost():
     """Three inputs with 1, 2 and 3 flows, all at line rate, and PFC alone: a third of the output
     each."""
     flows = [
@@ -64,7 +64,7 @@ def test_paused_inputs_share_equally_and_nothing_is_lost() -> None:
         assert network.link_stats("s0", 1).pause == network.link_stats("s0", 1).resume > 0
 
 
-def test_one_input_is_served_as_by_a_fifo() -> None:
+def test_one_input_is_served_as_by_a_fifo():
     totals = []
     for arbitration in (FIFO, ROUND_ROBIN):
         topology = arbitrated(chain(3, out_bps=1e9, xoff_bytes=50e3), arbitration)
@@ -77,7 +77,7 @@ def test_one_input_is_served_as_by_a_fifo() -> None:
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn"])
 @pytest.mark.parametrize("pfc", [True, False])
-def test_both_orders_of_events_agree(scheme: str, pfc: bool) -> None:
+def test_both_orders_of_events_agree(scheme: str, pfc: bool):
     """Switches in a line, three flows to each host; PFC under the program and in it."""
     topology = arbitrated(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), ROUND_ROBIN)
     totals = []
@@ -93,14 +93,14 @@ def test_both_orders_of_events_agree(scheme: str, pfc: bool) -> None:
     assert totals[0].packets == 0
 
 
-def test_unknown_arbitration_is_refused() -> None:
+def test_unknown_arbitration_is_refused():
     with pytest.raises(
         TopologyError, match="s0: arbitration 'wfq': choose from 'fifo' and 'round robin'"
     ):
         arbitrated(star(2), "wfq")
 
 
-def test_live_networks_refuse_it() -> None:
+def test_live_networks_refuse_it():
     with pytest.raises(
         NetworkError, match="s0: arbitration 'round robin' is there with --target engine, and"
     ):

@@ -170,7 +170,7 @@ FLOWS = [
 
 
 @pytest.fixture(scope="module")
-def every_event(tmp_path_factory: pytest.TempPathFactory) -> Scheme:
+def every_event(tmp_path_factory) -> Scheme:
     folder = tmp_path_factory.mktemp("all")
     (folder / "all.py").write_text(PYTHON)
     (folder / "all.c").write_text(C)
@@ -188,19 +188,19 @@ def rp_class_with(scheme: Scheme, file: str) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
+def fewer_events(monkeypatch):
     """Of those of `check`, each of which comes hundreds of times all the same."""
     monkeypatch.setattr("pcn.hosts.algorithms.check_events.EVENTS", 1000)
 
 
-def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: Scheme) -> None:
+def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: Scheme):
     findings = check(every_event)
     assert [finding for finding in findings if not finding.kept] == []
     assert any("RP in C" in finding.rule for finding in findings)
 
 
 @pytest.mark.parametrize("program", ["pcn", "qcn"])
-def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program: str) -> None:
+def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program: str):
     """CNPs, or a switch's messages; windows, timers, byte counters."""
     marking = () if program == "pcn" else find_scheme(program).marking
     parameters: Any = (
@@ -227,7 +227,7 @@ def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program: str
     assert len(seen[0][1]) > 1000
 
 
-def test_rp_in_c_gives_the_same_run_without_a_watcher(every_event: Scheme) -> None:
+def test_rp_in_c_gives_the_same_run_without_a_watcher(every_event: Scheme):
     with VirtualNetwork(star(3), every_event.configure()) as network:
         with_flows(network, FLOWS).run(until_s=3e-3)
         again = network.totals().digest
@@ -236,9 +236,7 @@ def test_rp_in_c_gives_the_same_run_without_a_watcher(every_event: Scheme) -> No
         assert network.totals().digest == again
 
 
-def test_check_names_the_event_at_which_the_rp_in_c_differs(
-    every_event: Scheme, tmp_path: Path
-) -> None:
+def test_check_names_the_event_at_which_the_rp_in_c_differs(every_event: Scheme, tmp_path):
     changed = with_c(
         every_event, tmp_path, C.replace("-rp->window_bytes / 8", "-rp->window_bytes / 9")
     )
@@ -256,9 +254,7 @@ def test_check_names_the_event_at_which_the_rp_in_c_differs(
         (C.replace("40e3;", "rp->parameters->nosuch;"), "nosuch"),
     ],
 )
-def test_file_without_an_rp_is_refused(
-    every_event: Scheme, tmp_path: Path, text: str, message: str
-) -> None:
+def test_file_without_an_rp_is_refused(every_event: Scheme, tmp_path, text: str, message: str):
     configured = with_c(every_event, tmp_path, text).configure()
     with pytest.raises(SchemeError, match=message):
         Ends(configured).new_rp(10e9)
@@ -269,7 +265,7 @@ def test_file_without_an_rp_is_refused(
         network.add_flow(FLOWS[0])
 
 
-def test_file_that_is_not_there_is_refused(every_event: Scheme, tmp_path: Path) -> None:
+def test_file_that_is_not_there_is_refused(every_event: Scheme, tmp_path):
     missing = replace(
         every_event, reaction_point=rp_class_with(every_event, str(tmp_path / "missing.c"))
     ).configure()
@@ -287,8 +283,8 @@ def test_file_that_is_not_there_is_refused(every_event: Scheme, tmp_path: Path) 
     ],
 )
 def test_impossible_decision_of_an_rp_in_c_ends_the_run(
-    every_event: Scheme, tmp_path: Path, set_: str, message: str
-) -> None:
+    every_event: Scheme, tmp_path, set_: str, message: str
+):
     changed = with_c(
         every_event,
         tmp_path,
@@ -302,13 +298,13 @@ def test_impossible_decision_of_an_rp_in_c_ends_the_run(
             network.run(until_s=1e-3)
 
 
-def test_class_that_is_derived_from_one_in_c_runs_in_python(every_event: Scheme) -> None:
+def test_class_that_is_derived_from_one_in_c_runs_in_python(every_event: Scheme):
     derived = type("Derived", (every_event.reaction_point,), {})
     configured = replace(every_event, reaction_point=derived).configure()
     assert type(Ends(configured).new_rp(10e9)) is derived
 
 
-def test_rp_in_c_is_a_reaction_point_like_any_other(every_event: Scheme) -> None:
+def test_rp_in_c_is_a_reaction_point_like_any_other(every_event: Scheme):
     configured = every_event.configure()
     for end in (rp := Ends(configured).new_rp(10e9)), configured.new_rp(10e9):
         end.on_start(1e-3)

@@ -5,7 +5,6 @@ import dataclasses
 import itertools
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -42,15 +41,15 @@ class _Recorder(ReactionPoint):
 
     segment_bytes = 10_000
 
-    def __init__(self, line_rate_bps: float, parameters: _NoParameters) -> None:
+    def __init__(self, line_rate_bps: float, parameters: _NoParameters):
         self.rate_bps = line_rate_bps
         self.acks: list[tuple[float, float]] = []
         self.cnms: list[tuple[float, int]] = []
 
-    def on_ack(self, ack: Ack, now_s: float) -> None:
+    def on_ack(self, ack: Ack, now_s: float):
         self.acks.append((ack.rtt_s, now_s))
 
-    def on_cnm(self, cnm: Cnm, now_s: float) -> None:
+    def on_cnm(self, cnm: Cnm, now_s: float):
         self.cnms.append((now_s, cnm.feedback))
 
 
@@ -73,7 +72,7 @@ def seconds(frame_bytes: int) -> float:
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_a_round_trip_is_that_of_the_path_to_the_picosecond(inplace: bool) -> None:
+def test_a_round_trip_is_that_of_the_path_to_the_picosecond(inplace: bool):
     """Six links' delays; the packet is sent on by two switches, its acknowledgement by the host and
     two switches."""
     topology = dumbbell(rate_bps=RATE)
@@ -89,7 +88,7 @@ def test_a_round_trip_is_that_of_the_path_to_the_picosecond(inplace: bool) -> No
     assert gaps == pytest.approx([10 * FRAME * 8 / 1e9] * 10, abs=2e-12)
 
 
-def test_a_queue_is_in_the_round_trip() -> None:
+def test_a_queue_is_in_the_round_trip():
     topology = dumbbell(rate_bps=RATE)
     scheme, rps = recording()
     with VirtualNetwork(topology, scheme) as network:
@@ -104,7 +103,7 @@ def test_a_queue_is_in_the_round_trip() -> None:
         assert rtts[0] - empty == pytest.approx(9.5 * seconds(FRAME), abs=0.51 * seconds(FRAME))
 
 
-def test_the_round_trips_of_packets_are_right_however_many_are_under_way() -> None:
+def test_the_round_trips_of_packets_are_right_however_many_are_under_way():
     """PFC lets each host have XOFF in the switch: 484 packets, 590 on their way; each round trip is
     one's own."""
     topology = dumbbell(rate_bps=RATE)
@@ -120,7 +119,7 @@ def test_the_round_trips_of_packets_are_right_however_many_are_under_way() -> No
         assert max(rtts) - empty > 2 * 480 * seconds(FRAME)
 
 
-def test_every_message_of_a_switch_reaches_its_rp() -> None:
+def test_every_message_of_a_switch_reaches_its_rp():
     topology = dumbbell(rate_bps=RATE)
     configured = find_scheme("qcn").configure()
     feedbacks: list[int] = []
@@ -130,7 +129,7 @@ def test_every_message_of_a_switch_reaches_its_rp() -> None:
         for flow in flows:
             on_cnm = flow.rp.on_cnm
 
-            def note(cnm: Cnm, now_s: float, on_cnm: object = on_cnm) -> None:
+            def note(cnm: Cnm, now_s: float, on_cnm: object = on_cnm):
                 feedbacks.append(cnm.feedback)
                 assert callable(on_cnm)
                 on_cnm(cnm, now_s)
@@ -146,7 +145,7 @@ def test_every_message_of_a_switch_reaches_its_rp() -> None:
     assert set(feedbacks) <= set(range(1, wire.MAX_FEEDBACK + 1))
 
 
-def test_the_sum_of_qcns_rates_is_at_capacity_after_the_papers_40_ms() -> None:  # 0.36, 0.38
+def test_the_sum_of_qcns_rates_is_at_capacity_after_the_papers_40_ms():  # 0.36, 0.38
     topology = dumbbell(rate_bps=RATE)
     with VirtualNetwork(topology, find_scheme("qcn").configure()) as network:
         flows = [network.add_flow(spec) for spec in topology.flows]
@@ -160,7 +159,7 @@ def test_the_sum_of_qcns_rates_is_at_capacity_after_the_papers_40_ms() -> None: 
     assert sum(rates) / len(rates) == pytest.approx(RATE, rel=0.03)
 
 
-def test_a_message_is_for_the_flow_that_its_bth_names(tmp_path: Path) -> None:
+def test_a_message_is_for_the_flow_that_its_bth_names(tmp_path):
     """Not for that of the packet which was sampled: a congestion point may notify another flow."""
     compiled = Program.compiled("qcn_native")
     edited = json.loads(bytes(compiled))
@@ -189,7 +188,7 @@ def test_a_message_is_for_the_flow_that_its_bth_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mark", list(Mark))
-def test_marks_reach_the_rp_in_notifications(mark: Mark) -> None:
+def test_marks_reach_the_rp_in_notifications(mark: Mark):
     """What the NP makes of a window, over a network whose switches leave CNPs alone."""
     cnps: list[Cnp] = []
 
@@ -202,7 +201,7 @@ def test_marks_reach_the_rp_in_notifications(mark: Mark) -> None:
     class Rp(ReactionPoint):
         rate_bps = 1e9
 
-        def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+        def on_cnp(self, cnp: Cnp, now_s: float):
             cnps.append(cnp)
 
     scheme = dataclasses.replace(
@@ -217,7 +216,7 @@ def test_marks_reach_the_rp_in_notifications(mark: Mark) -> None:
     assert (totals.stray_frames, totals.bad_frames) == (0, 0)
 
 
-def test_acknowledgements_carry_the_marks_of_their_segments() -> None:
+def test_acknowledgements_carry_the_marks_of_their_segments():
     """Two flows into one port, below its rate and then above: CE if a packet of the segment was
     marked."""
     marks: list[Mark] = []
@@ -226,7 +225,7 @@ def test_acknowledgements_carry_the_marks_of_their_segments() -> None:
         rate_bps = RATE / 4
         segment_bytes = 8000
 
-        def on_ack(self, ack: Ack, now_s: float) -> None:
+        def on_ack(self, ack: Ack, now_s: float):
             marks.append(ack.mark)
             if len(marks) == 60:
                 Rp.rate_bps = RATE

@@ -18,7 +18,7 @@ SHORT = Star(25e9, 20e-6)
 @pytest.mark.parametrize(
     "scheme", ["pcn", "pcn-x", "pcn-w", "dctcp", "hpcc", "swift", "nscc", "rccc"]
 )
-def test_two_flows_share_a_star_as_the_scheme_s_rule_holds(scheme: str) -> None:
+def test_two_flows_share_a_star_as_the_scheme_s_rule_holds(scheme: str):
     """PCN's mean queue is up to twice what its bound, of flows in step, allows."""
     measured = shared(find_scheme(scheme), SHORT, 2)
     assert measured.rule_utilisation is not None
@@ -28,19 +28,19 @@ def test_two_flows_share_a_star_as_the_scheme_s_rule_holds(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "pcn-w"])
-def test_sixteen_flows_of_pcn_share_a_star_equally(scheme: str) -> None:
+def test_sixteen_flows_of_pcn_share_a_star_equally(scheme: str):
     """A T of the round trip alone leaves Jain's index at 0.7 and less there, and so does a window
     of two of them."""
     assert shared(find_scheme(scheme), SHORT, 16).jain >= 0.98
 
 
-def test_sixteen_flows_of_nscc_count_one_delay() -> None:
+def test_sixteen_flows_of_nscc_count_one_delay():
     """Those that start later never find the network empty: with a least round trip that has a
     frame's time for some flows, and hasn't for others, Jain's index is 0.80."""
     assert shared(find_scheme("nscc"), Star(400e9, 3e-6, 4038), 16).jain >= 0.98
 
 
-def test_every_rule_states_known_numbers() -> None:
+def test_every_rule_states_known_numbers():
     topology = SHORT.topology(2)
     for scheme in schemes.values():
         if scheme.holds is not None:
@@ -50,7 +50,7 @@ def test_every_rule_states_known_numbers() -> None:
             assert all(value > 0 for value in stated.values())
 
 
-def test_command_prints_each_star_and_number_of_flows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_prints_each_star_and_number_of_flows(monkeypatch):
     monkeypatch.setattr(stars, "STARS", (SHORT,))
     printed = CliRunner().invoke(
         command, ["check", "hpcc", "--stars", "--json"], standalone_mode=False
@@ -65,7 +65,7 @@ def test_command_prints_each_star_and_number_of_flows(monkeypatch: pytest.Monkey
     assert f"{rows[2]['utilisation']:.3f}" in table
 
 
-def test_authors_figures_are_of_known_schemes_on_the_stars() -> None:
+def test_authors_figures_are_of_known_schemes_on_the_stars():
     """Each once, in order, as the judge writes them, and each of a program that is named."""
     programs, lines = stars.read_authors()
     known = [place.name for place in stars.STARS]
@@ -79,7 +79,7 @@ def test_authors_figures_are_of_known_schemes_on_the_stars() -> None:
         assert line.queue_bdp >= 0
 
 
-def test_command_prints_authors_figures_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_prints_authors_figures_beside_ours(monkeypatch):
     monkeypatch.setattr(stars, "STARS", (SHORT,))
     row = json.loads(
         CliRunner()

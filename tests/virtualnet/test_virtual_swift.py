@@ -29,7 +29,7 @@ def swift_network(senders: int, ai: float = 1, **more: Any) -> VirtualNetwork:
 @pytest.mark.parametrize(
     ("flows", "ai", "within"), [(4, 1, 0.005), (16, 1, 0.02), (64, 1, 0.06), (64, 0.25, 0.01)]
 )
-def test_round_trip_is_the_target_of_the_mean_window(flows: int, ai: float, within: float) -> None:
+def test_round_trip_is_the_target_of_the_mean_window(flows: int, ai: float, within: float):
     """64 flows add 64 frames a round trip, a sixth of what it carries, before any decreases: above
     the target."""
     end = ("s0", flows + 1)
@@ -51,13 +51,13 @@ def test_round_trip_is_the_target_of_the_mean_window(flows: int, ai: float, with
     assert received.sum() ** 2 / (flows * (received**2).sum()) > 0.99  # Jain
 
 
-def test_nothing_is_marked() -> None:
+def test_nothing_is_marked():
     with swift_network(4) as network:
         network.run(until_s=3e-3)
         assert max(flow.stats().marked_ce for flow in network.flows.values()) == 0
 
 
-def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
+def test_run_is_the_same_with_either_queue_and_form_and_in_c():
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}):
         with swift_network(4, **more) as network:

@@ -79,7 +79,7 @@ def compare(
     return compared
 
 
-def assert_documented(row: str, seen: Compared) -> None:
+def assert_documented(row: str, seen: Compared):
     """That the table of TCD by time in docs/tofino.md has these figures in the row that begins
     so."""
     table = DOCUMENTED[DOCUMENTED.index("### TCD by time in v1model") :]
@@ -144,7 +144,7 @@ def the_same(seen: Compared) -> bool:
 
 @pytest.mark.parametrize("emulated", [False, True])
 @pytest.mark.parametrize("out_bps", [1e9, 5e9, 9e9])
-def test_many_pauses_make_the_same_states(out_bps: float, emulated: bool) -> None:
+def test_many_pauses_make_the_same_states(out_bps: float, emulated: bool):
     """Each RESUME comes before max(Ton) has passed since the one before: undetermined to the
     end."""
     seen = paused_tree(out_bps, emulated)
@@ -153,7 +153,7 @@ def test_many_pauses_make_the_same_states(out_bps: float, emulated: bool) -> Non
     assert the_same(seen)
 
 
-def test_a_port_that_another_s_congestion_pauses_is_undetermined_in_both() -> None:
+def test_a_port_that_another_s_congestion_pauses_is_undetermined_in_both():
     seen = undetermined()
     assert seen.by_time.ue > 5000
     assert seen.by_time.ce == 0
@@ -161,7 +161,7 @@ def test_a_port_that_another_s_congestion_pauses_is_undetermined_in_both() -> No
 
 
 @pytest.mark.parametrize("at", [P1, P2], ids=str)
-def test_what_pauses_left_drains_in_both(at: Endpoint) -> None:
+def test_what_pauses_left_drains_in_both(at: Endpoint):
     """Though RED would mark it: the threshold is far below."""
     seen = head_of_line_port(at)
     assert seen.by_time.resumes >= 5
@@ -170,7 +170,7 @@ def test_what_pauses_left_drains_in_both(at: Endpoint) -> None:
     assert the_same(seen)
 
 
-def test_pauses_shorter_than_the_largest_frame_are_not_seen() -> None:
+def test_pauses_shorter_than_the_largest_frame_are_not_seen():
     """9,216 B take 7.4 us, none of these pauses does: RED marks what PFC's RESUME makes
     undetermined."""
     seen = paused_tree(9e9, largest_frame=9216)
@@ -179,9 +179,7 @@ def test_pauses_shorter_than_the_largest_frame_are_not_seen() -> None:
 
 
 @pytest.mark.parametrize(("rate_bps", "hidden"), [(3.9e9, False), (4.3e9, True)])
-def test_a_class_that_goes_before_hides_pauses_if_it_leaves_no_rest(
-    rate_bps: float, hidden: bool
-) -> None:
+def test_a_class_that_goes_before_hides_pauses_if_it_leaves_no_rest(rate_bps: float, hidden: bool):
     """Its frames leave each 2.2 us, or each 2.0; the bound is 2 us."""
     seen = class_7_goes_before(rate_bps)
     assert seen.by_pfc.ue > 800
@@ -190,7 +188,7 @@ def test_a_class_that_goes_before_hides_pauses_if_it_leaves_no_rest(
     assert (seen.by_time.ce > 300) == hidden
 
 
-def test_documentation_has_what_is_counted() -> None:
+def test_documentation_has_what_is_counted():
     for row, seen in (
         ("Fig. 11's network, 30 ms: the port that the congested one pauses", undetermined()),
         ("Fig. 2's network, eight times 15 bursts of 64 KB: P2", head_of_line_port(P2)),

@@ -112,7 +112,7 @@ def everything(topology: Topology, scheme: str, number: int, folder: Path) -> di
 @pytest.mark.parametrize(
     ("name", "scheme"), [*((name, "pcn") for name in NETWORKS), ("fat tree", "dcqcn")]
 )
-def test_threads_give_the_run_of_one(name: str, scheme: str, tmp_path: Path) -> None:
+def test_threads_give_the_run_of_one(name: str, scheme: str, tmp_path):
     topology = NETWORKS[name]()
     reference = everything(topology, scheme, 1, tmp_path)
     assert reference["calls"]
@@ -121,7 +121,7 @@ def test_threads_give_the_run_of_one(name: str, scheme: str, tmp_path: Path) -> 
         assert everything(topology, scheme, number, tmp_path) == reference
 
 
-def test_threads_end_with_the_network() -> None:
+def test_threads_end_with_the_network():
     before = tasks()
     with VirtualNetwork(fat_tree(4), find_scheme("pfc").configure(), threads=4) as network:
         network.add_flow(FlowSpec(1, "h0", "h9"))
@@ -131,7 +131,7 @@ def test_threads_end_with_the_network() -> None:
 
 
 class _Raises(Np):
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: int):
         super().__init__(Cnp(Mark.CE, 1e9))
         self.at = at
 
@@ -142,7 +142,7 @@ class _Raises(Np):
         return answer
 
 
-def test_threads_report_the_error_of_one() -> None:
+def test_threads_report_the_error_of_one():
     """Several NPs raise in one pass: that of the first host is the run's, and all threads end."""
     before = tasks()
     seen = []
@@ -165,14 +165,14 @@ def test_threads_report_the_error_of_one() -> None:
 
 
 @pytest.mark.parametrize("number", [1, *THREADS])
-def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number: int) -> None:
+def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number: int):
     """Ctrl-C comes in a callback, while the other threads wait."""
 
     def outcome(interrupted: bool) -> tuple[object, ...]:
         calls: list[float] = []
         interrupts = 0
 
-        def on_window(flow: object, now_s: float, window: object, cnp: object) -> None:
+        def on_window(flow: object, now_s: float, window: object, cnp: object):
             calls.append(now_s)
             if interrupted and len(calls) == 20:
                 signal.raise_signal(signal.SIGINT)
@@ -193,7 +193,7 @@ def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number: int) -
     wait_until(lambda: tasks() == before)
 
 
-def test_interrupted_command_ends_its_threads(tmp_path: Path) -> None:
+def test_interrupted_command_ends_its_threads(tmp_path):
     """One line, Ctrl-C's exit code, no process and no file."""
     words = [
         "run", "dumbbell", "--clock", "virtual", "--threads", "2", "--set", "duration=10s", "-q",
@@ -227,7 +227,7 @@ def test_interrupted_command_ends_its_threads(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_threads_find_the_deadlock_of_one() -> None:
+def test_threads_find_the_deadlock_of_one():
     """Of a ring of switches, that five threads share."""
     outcomes = []
     before = tasks()
@@ -245,7 +245,7 @@ def test_threads_find_the_deadlock_of_one() -> None:
     wait_until(lambda: tasks() == before)
 
 
-def test_threads_report_the_engine_s_error_of_one() -> None:
+def test_threads_report_the_engine_s_error_of_one():
     """Limits are exceeded at several switches: the first one's is the run's."""
     seen = []
     for number in (1, *THREADS):
@@ -266,7 +266,7 @@ def test_threads_report_the_engine_s_error_of_one() -> None:
     assert seen == [seen[0]] * len(seen)
 
 
-def test_forked_process_goes_on_without_the_threads() -> None:
+def test_forked_process_goes_on_without_the_threads():
     """The network goes on there and is closed, and goes on here."""
     with VirtualNetwork(tree(3), find_scheme("pcn").configure(), threads=2) as network:
         with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=100_000) for i in range(3)])
@@ -282,7 +282,7 @@ def test_forked_process_goes_on_without_the_threads() -> None:
         assert os.waitstatus_to_exitcode(status) == network.totals().digest % 251
 
 
-def test_auto_takes_one_thread_for_sixteen_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_one_thread_for_sixteen_hosts(monkeypatch):
     monkeypatch.setattr(threads, "cores", lambda: 8)
     monkeypatch.delenv(threads.VARIABLE, raising=False)
     assert [threads.threads_for(fat_tree(k)) for k in (4, 8, 12)] == [1, 4, 8]
@@ -296,7 +296,7 @@ def test_auto_takes_one_thread_for_sixteen_hosts(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "text", ["0", "65", "many", "-1", "", "auto:", "auto:x", "auto:0", "5:3", "9" * 5000]
 )
-def test_environment_of_no_number_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_of_no_number_is_refused(text: str, monkeypatch):
     monkeypatch.setenv(threads.VARIABLE, text)
     with pytest.raises(VirtualError, match="a number from 1 to 64, auto, or auto:N"):
         threads.threads_for(fat_tree(4))
@@ -306,9 +306,7 @@ def pcn(*words: str | Path) -> Result:
     return CliRunner().invoke(cli.pcn, [str(word) for word in words])
 
 
-def test_command_gives_the_same_files_with_any_number_of_threads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_gives_the_same_files_with_any_number_of_threads(tmp_path, monkeypatch):
     """Without the account of how it ran."""
     monkeypatch.setenv(threads.VARIABLE, "auto")  # what the command sets ends with the test
     seen = []
@@ -324,7 +322,7 @@ def test_command_gives_the_same_files_with_any_number_of_threads(
     assert seen[0][1]
 
 
-def test_sweep_refuses_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sweep_refuses_more_threads_than_cores(monkeypatch):
     monkeypatch.setenv(threads.VARIABLE, "auto")
     monkeypatch.setattr(threads, "cores", lambda: 4)
     refused = pcn("sweep", "fig5", "--jobs", "3", "--threads", "2")
@@ -332,7 +330,7 @@ def test_sweep_refuses_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) 
     assert "3 parallel runs of 2 threads: this process has 4 cores" in str(refused.exception)
 
 
-def test_more_threads_than_nodes_are_one_a_node() -> None:
+def test_more_threads_than_nodes_are_one_a_node():
     def run(number: int) -> int:
         with VirtualNetwork(tree(1), find_scheme("pfc").configure(), threads=number) as network:
             with_flows(network, [FlowSpec(1, "h0", "r0")])

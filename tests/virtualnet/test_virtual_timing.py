@@ -31,7 +31,7 @@ FRAME_S = MTU * 8 / 10e9
 
 
 @pytest.mark.parametrize("switches", [1, 2, 5])
-def test_store_and_forward_latency_is_exact(switches: int) -> None:
+def test_store_and_forward_latency_is_exact(switches: int):
     with VirtualNetwork(chain(switches), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3000))
         assert network.run(finish=True)
@@ -53,7 +53,7 @@ def unequal(delays_s: list[float]) -> Topology:
     return Topology("unequal", hosts, (Switch("s0", 1),), tuple(links), parameters=parameters())
 
 
-def test_flows_of_one_network_have_separate_round_trips() -> None:
+def test_flows_of_one_network_have_separate_round_trips():
     """Exact for each; headroom is each link's own, and no frame is lost where near and far hosts
     share a port."""
     delays_s = [1e-6, 10e-6, 100e-6]
@@ -89,7 +89,7 @@ def test_flows_of_one_network_have_separate_round_trips() -> None:
     assert sum(rates) ** 2 / (3 * sum(rate * rate for rate in rates)) > 0.95
 
 
-def test_a_rate_that_picoseconds_don_t_divide() -> None:
+def test_a_rate_that_picoseconds_don_t_divide():
     """3 Gbit/s: 2821.333... ns a frame, rounded for each frame."""
     with VirtualNetwork(chain(1, rate_bps=3e9), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
@@ -104,7 +104,7 @@ def test_a_rate_that_picoseconds_don_t_divide() -> None:
 )
 def test_times_are_whole_ticks_cut_off(
     queues: Literal["nodes", "one"], tick_ns: float, frame_ns: float, gap_ns: float, ack_ns: float
-) -> None:
+):
     """A frame takes 84.64 ns at 100 Gbit/s, its ACK 4.96, and one of a flow of 50 Gbit/s starts
     each 169.28. A time below a tick is one."""
     reliability = {3: Reliability(Repeats.GO_BACK_N, timeout_s=1)}
@@ -159,14 +159,14 @@ def test_ticks_are_there_with_queues_of_a_depth() -> None:
 
 
 @pytest.mark.parametrize("tick_s", [-1e-9, 1e-3, float("nan")])
-def test_tick_that_is_no_time_is_refused(tick_s: float) -> None:
+def test_tick_that_is_no_time_is_refused(tick_s: float):
     with pytest.raises(
         VirtualError, match=r"a tick of .* s: more than 0 and less than 1 ms is possible"
     ):
         VirtualNetwork(chain(1), PFC_ONLY, tick_s=tick_s)
 
 
-def test_the_last_frame_is_as_long_as_its_payload() -> None:
+def test_the_last_frame_is_as_long_as_its_payload():
     with VirtualNetwork(chain(1), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1001))
         network.run(finish=True)
@@ -175,7 +175,7 @@ def test_the_last_frame_is_as_long_as_its_payload() -> None:
     assert stats.sent_bytes == stats.received_bytes == MTU + 58 + 4  # one byte, padded to four
 
 
-def test_pacing_follows_the_application_s_limit() -> None:
+def test_pacing_follows_the_application_s_limit():
     with VirtualNetwork(chain(1), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", rate_bps=2.5e9))
         network.run(until_s=10e-3)
@@ -183,7 +183,7 @@ def test_pacing_follows_the_application_s_limit() -> None:
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_a_host_s_flows_start_when_they_should(queues: str) -> None:
+def test_a_host_s_flows_start_when_they_should(queues: str):
     """A frame each, in any order of numbers, two at once now and then; some are added before others
     have started."""
     draw = random.Random(7)
@@ -210,7 +210,7 @@ def test_a_host_s_flows_start_when_they_should(queues: str) -> None:
     assert len(later) > 20
 
 
-def test_a_flow_ends_after_its_time() -> None:
+def test_a_flow_ends_after_its_time():
     with VirtualNetwork(chain(1), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", start_s=1e-5, duration_s=20.5 * FRAME_S))
         network.run(until_s=1e-3)
@@ -220,7 +220,7 @@ def test_a_flow_ends_after_its_time() -> None:
 
 
 @pytest.mark.parametrize(("node", "port"), [("s0", 2), ("h0", 0)])
-def test_a_slower_link_and_one_that_is_down(node: str, port: int) -> None:
+def test_a_slower_link_and_one_that_is_down(node: str, port: int):
     """Rates in four intervals: 10 Gbit/s, 1 Gbit/s, down, 10 Gbit/s. Nothing is lost."""
     with VirtualNetwork(chain(2), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
@@ -239,7 +239,7 @@ def test_a_slower_link_and_one_that_is_down(node: str, port: int) -> None:
     assert stats.out_of_order == 0
 
 
-def test_classes_are_strict_and_notifications_come_first() -> None:
+def test_classes_are_strict_and_notifications_come_first():
     """CNPs against a full reverse path still come back within an RTT: they overtake the data of the
     other direction."""
     from pcn.hosts.algorithms import find_scheme
@@ -253,7 +253,7 @@ def test_classes_are_strict_and_notifications_come_first() -> None:
 
 
 @pytest.mark.parametrize("sources", [1, 2])
-def test_columns_of_samples_are_copies(sources: int) -> None:
+def test_columns_of_samples_are_copies(sources: int):
     with VirtualNetwork(chain(1), PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=30_000))
         seen = network.sample(
@@ -271,7 +271,7 @@ def test_columns_of_samples_are_copies(sources: int) -> None:
     assert (seen.columns == before).all()
 
 
-def test_thinned_samples_are_bounded_and_counters_stay_exact() -> None:
+def test_thinned_samples_are_bounded_and_counters_stay_exact():
     with VirtualNetwork(star(2), PFC_ONLY) as network:
         with_flows(network, [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0")])
         values = [network.queue_bytes("s0", 3), network.link_bytes("s0", 3)]
@@ -299,7 +299,7 @@ def test_thinned_samples_are_bounded_and_counters_stay_exact() -> None:
                 network.sample(10e-6, values, most=most)
 
 
-def test_samples_are_taken_at_equal_intervals_and_outlive_the_network() -> None:
+def test_samples_are_taken_at_equal_intervals_and_outlive_the_network():
     with VirtualNetwork(star(2), PFC_ONLY) as network:
         with_flows(network, [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0")])
         cell = 3 * 8 + 3
@@ -325,7 +325,7 @@ def test_samples_are_taken_at_equal_intervals_and_outlive_the_network() -> None:
     assert np.diff(seen.values[10:, 4]).mean() * 8 / 10e-6 == pytest.approx(10e9, rel=0.02)
 
 
-def test_what_can_t_be_is_refused() -> None:
+def test_what_can_t_be_is_refused():
     with VirtualNetwork(chain(1), PFC_ONLY) as network:
         with pytest.raises(TopologyError, match="no host 'h7'"):
             network.add_flow(FlowSpec(1, "h7", "r0"))
@@ -341,8 +341,8 @@ def test_what_can_t_be_is_refused() -> None:
         network.run(until_s=2e-3)
 
 
-def test_an_error_in_a_callback_carries_its_traceback_and_the_time() -> None:
-    def fails() -> None:
+def test_an_error_in_a_callback_carries_its_traceback_and_the_time():
+    def fails():
         raise KeyError("what")
 
     with VirtualNetwork(chain(1), PFC_ONLY) as network:
@@ -360,9 +360,7 @@ def test_an_error_in_a_callback_carries_its_traceback_and_the_time() -> None:
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_run_reports_progress_with_an_estimate(
-    queues: Literal["nodes", "one"], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_reports_progress_with_an_estimate(queues: Literal["nodes", "one"], monkeypatch):
     clock = iter(range(10**6))
     monkeypatch.setattr("pcn.virtualnet.progress.time.monotonic", lambda: float(next(clock)))
     reports: list[tuple[float, float]] = []
@@ -377,14 +375,14 @@ def test_run_reports_progress_with_an_estimate(
 
 
 @pytest.mark.parametrize("window", [1, 40, 90])
-def test_ctrl_c_leaves_a_run_that_goes_on_as_if_it_had_not_come(window: int) -> None:
+def test_ctrl_c_leaves_a_run_that_goes_on_as_if_it_had_not_come(window: int):
     """It comes during an NP's callback: neither the result nor anything that follows from it is
     lost."""
 
     def totals(interrupt: bool) -> tuple[Totals, int]:
         interrupts = windows = 0
 
-        def on_window(flow: VirtualFlow, now_s: float, seen: Window, cnp: Cnp | None) -> None:
+        def on_window(flow: VirtualFlow, now_s: float, seen: Window, cnp: Cnp | None):
             nonlocal windows
             windows += 1
             if interrupt and windows == window:
@@ -405,7 +403,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_as_if_it_had_not_come(window: int) -> 
     assert totals(interrupt=True) == (expected, 1)
 
 
-def test_ctrl_c_closes_a_network_cleanly() -> None:
+def test_ctrl_c_closes_a_network_cleanly():
     network = dumbbell_network()
     samples = network.sample(1e-6, [network.queue_bytes("s0", 4)])
     network.at(1e-3, lambda: signal.raise_signal(signal.SIGINT))
@@ -417,7 +415,7 @@ def test_ctrl_c_closes_a_network_cleanly() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_run_reports_progress_during_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_reports_progress_during_callbacks(monkeypatch):
     clock = iter(range(10**6))
     monkeypatch.setattr("pcn.virtualnet.progress.time.monotonic", lambda: float(next(clock)))
     reports: list[float] = []
@@ -440,7 +438,7 @@ def test_run_reports_progress_during_callbacks(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_callback_of_one_host_can_t_change_the_past(
     change: Callable[[VirtualNetwork], object], queues: str
-) -> None:
+):
     """Others are ahead by then: its effects at a later time would come too late for them."""
     for callback in ("on_rate", "on_window"):
         with dumbbell_network(queues=queues) as network:

@@ -4,7 +4,6 @@ requests it at once."""
 import struct
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,7 +62,7 @@ def counts(network: VirtualNetwork, senders: int = SENDERS) -> tuple[int, int]:
     return stats.refused_by_class[CLASS], stats.trimmed_by_class[CLASS]
 
 
-def test_trimmed_packets_are_repeated_without_a_timeout() -> None:
+def test_trimmed_packets_are_repeated_without_a_timeout():
     with trimming_network() as network:
         assert network.run(until_s=0.1, finish=True)
         network.run(until_s=network.now_s + 1e-3)
@@ -96,7 +95,7 @@ def lost_by_flow(percent: int, seed: int = 1, **more: Any) -> list[int]:
         return [stat.lost_packets for stat in stats]
 
 
-def test_coin_divides_the_loss_of_senders_in_step() -> None:
+def test_coin_divides_the_loss_of_senders_in_step():
     """The queue is full whenever the second one's packet comes. Without the coin that is trimmed,
     or, where the last that waits always is, the first one's."""
     arriving, coin, waiting = (lost_by_flow(percent) for percent in (0, 50, 100))
@@ -105,12 +104,12 @@ def test_coin_divides_the_loss_of_senders_in_step() -> None:
     assert coin[0] == pytest.approx(coin[1], rel=0.05)
 
 
-def test_coin_falls_by_seed_and_port_alone() -> None:
+def test_coin_falls_by_seed_and_port_alone():
     lost = [lost_by_flow(50, **more) for more in ({}, {"inplace": False}, {"threads": 2})]
     assert lost[0] == lost[1] == lost[2] != lost_by_flow(50, seed=2)
 
 
-def test_coin_loses_nothing_of_flows_that_repeat() -> None:
+def test_coin_loses_nothing_of_flows_that_repeat():
     with trimming_network(trimming=Trimming(tail_percent=50)) as network:
         assert network.run(until_s=0.1, finish=True)
         network.run(until_s=network.now_s + 1e-3)
@@ -120,7 +119,7 @@ def test_coin_loses_nothing_of_flows_that_repeat() -> None:
         assert network.totals().packets == 0
 
 
-def test_path_isnt_avoided_for_what_the_last_hop_trimmed(tmp_path: Path) -> None:
+def test_path_isnt_avoided_for_what_the_last_hop_trimmed(tmp_path):
     """Of 64 ports in turn one is left out four times for a trimmed packet, and once for a mark,
     which is left where the port to the host reports that it has trimmed."""
     skipped = []
@@ -138,7 +137,7 @@ def test_path_isnt_avoided_for_what_the_last_hop_trimmed(tmp_path: Path) -> None
     assert skipped[0] > 100 * skipped[1] > 0
 
 
-def test_trimming_saves_the_timer() -> None:
+def test_trimming_saves_the_timer():
     times = []
     for trimming in (Trimming(), None):
         with trimming_network(trimming=trimming) as network:
@@ -148,7 +147,7 @@ def test_trimming_saves_the_timer() -> None:
     assert times[1] > times[0] + 300e-6
 
 
-def test_go_back_n_goes_back_to_what_was_trimmed() -> None:
+def test_go_back_n_goes_back_to_what_was_trimmed():
     with trimming_network(Repeats.GO_BACK_N, senders=2) as network:
         assert network.run(until_s=0.1, finish=True)
         assert counts(network, 2)[1] > 100
@@ -157,7 +156,7 @@ def test_go_back_n_goes_back_to_what_was_trimmed() -> None:
 
 
 @pytest.mark.parametrize("size", [64, 128])
-def test_trimmed_frame_is_a_valid_packet_of_its_class(tmp_path: Path, size: int) -> None:
+def test_trimmed_frame_is_a_valid_packet_of_its_class(tmp_path, size: int):
     with trimming_network(trimming=Trimming(size=size, dscp_value=50, queue_index=5)) as network:
         network.capture("s0", SENDERS + 1, tmp_path / "out")
         network.run(until_s=100e-6)
@@ -176,7 +175,7 @@ def test_trimmed_frame_is_a_valid_packet_of_its_class(tmp_path: Path, size: int)
         assert frame[15] & 3 == wire.ECN_ECT0 or frame[15] & 3 == wire.ECN_CE
 
 
-def test_trimmed_packets_leave_data_its_share() -> None:
+def test_trimmed_packets_leave_data_its_share():
     """24 to 1: headers alone are 1.4 times the line."""
     utilisation = []
     for weight in (4, 16, 10**6):
@@ -192,7 +191,7 @@ def test_trimmed_packets_leave_data_its_share() -> None:
     assert utilisation[2] < 0.02, "a strict priority starves the data"
 
 
-def test_trimmed_packets_of_flows_that_repeat_nothing_are_lost() -> None:
+def test_trimmed_packets_of_flows_that_repeat_nothing_are_lost():
     with trimming_network(None) as network:
         network.run(until_s=2e-4)
         for number in network.flows:
@@ -203,7 +202,7 @@ def test_trimmed_packets_of_flows_that_repeat_nothing_are_lost() -> None:
         assert all(stat.sent_packets == stat.received_packets + stat.lost_packets for stat in stats)
 
 
-def test_lossless_class_is_not_trimmed() -> None:
+def test_lossless_class_is_not_trimmed():
     with trimming_network(depth=0) as network:
         network.set_queue("s0", SENDERS + 1, 3, depth=2)
         network.set_trimming("s0", SENDERS + 1, [1, 3])
@@ -215,7 +214,7 @@ def test_lossless_class_is_not_trimmed() -> None:
 
 
 @pytest.mark.parametrize("kind", [Repeats.SELECTIVE, Repeats.GO_BACK_N])
-def test_run_is_the_same_with_either_queue_and_form(kind: Repeats) -> None:
+def test_run_is_the_same_with_either_queue_and_form(kind: Repeats):
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"threads": 2}):
         with trimming_network(kind, **more) as network:
@@ -230,7 +229,7 @@ def test_run_is_the_same_with_either_queue_and_form(kind: Repeats) -> None:
     assert len(digests) == 1
 
 
-def test_everything_arrives_whatever_is_lost_beside() -> None:
+def test_everything_arrives_whatever_is_lost_beside():
     with trimming_network(Repeats.SELECTIVE, depth_trimmed=4) as network:
         network.disturb("s0", SENDERS + 1, "data", p_lose=0.02)
         for port in range(1, SENDERS):
@@ -247,7 +246,7 @@ def test_everything_arrives_whatever_is_lost_beside() -> None:
             )
 
 
-def test_trimming_refuses_what_cannot_be() -> None:
+def test_trimming_refuses_what_cannot_be():
     for settings in (
         {"size": 63},
         {"size": 1025},
@@ -280,7 +279,7 @@ def test_trimming_refuses_what_cannot_be() -> None:
 )
 def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(
     name: str, payload: int, size: int
-) -> None:
+):
     """What is cut may be padding and ICRC alone, or telemetry with the payload behind it."""
     senders = 64
     reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=2e-3, reordering_s=1.0)}

@@ -89,7 +89,7 @@ def near(links_s: float) -> Topology:
 @given(waiting(), st.sampled_from([1e-9, 2e-6]), st.sampled_from(["pcn", "dcqcn", "timely"]))
 def test_flow_starts_at_the_last_arrival_in_every_order_of_events(
     flows: list[FlowSpec], links_s: float, scheme: str
-) -> None:
+):
     outcome = play(near(links_s), flows, scheme)
     stats = outcome[1]
     for flow in flows:
@@ -143,7 +143,7 @@ def after_the_sender(
 )
 def test_flow_starts_when_the_sender_has_the_last_acknowledgement(
     scheme: str, reliability: Reliability | None, src: str, finish: bool
-) -> None:
+):
     """On an idle star the last ACK takes two links from the last arrival on; so it does where the
     scheme has no acknowledgements."""
     before, after = after_the_sender(scheme, src, reliability, finish=finish)
@@ -153,7 +153,7 @@ def test_flow_starts_when_the_sender_has_the_last_acknowledgement(
 
 
 @pytest.mark.parametrize("src", ["h0", "h3"])
-def test_flow_waits_for_an_acknowledgement_that_is_delayed(src: str) -> None:
+def test_flow_waits_for_an_acknowledgement_that_is_delayed(src: str):
     """The ACK of the last packet waits behind data that its receiver sends."""
     busy = FlowSpec(2, "h1", "h3", 0.0, 200_000, traffic_class=6)
     reliability = Reliability(Repeats.SELECTIVE, 1e-3)
@@ -169,7 +169,7 @@ def test_flow_waits_for_an_acknowledgement_that_is_delayed(src: str) -> None:
 @given(waiting(), st.data(), st.sampled_from([1e-9, 2e-6]))
 def test_flow_starts_at_the_last_end_in_every_order_of_events(
     flows: list[FlowSpec], data: st.DataObject, links_s: float
-) -> None:
+):
     """Of those that it waits for, some end with their last acknowledgement."""
     flows = [
         replace(
@@ -202,7 +202,7 @@ def test_flow_starts_at_the_last_end_in_every_order_of_events(
     ]
 
 
-def test_acknowledgement_of_a_flow_that_is_not_waited_for_is_refused() -> None:
+def test_acknowledgement_of_a_flow_that_is_not_waited_for_is_refused():
     flows = [
         FlowSpec(0, "h0", "h1", 0.0, 9),
         FlowSpec(1, "h0", "h1", 0.0, 9, after=(0,), acknowledged=(2,)),
@@ -211,7 +211,7 @@ def test_acknowledgement_of_a_flow_that_is_not_waited_for_is_refused() -> None:
         in_order(flows)
 
 
-def test_flow_within_a_look_ahead_wakes_a_busy_host_in_time() -> None:
+def test_flow_within_a_look_ahead_wakes_a_busy_host_in_time():
     """Hosts of a rack need a tenth of the time that racks may be apart; one of another rack, which
     waits for them, sends meanwhile."""
     ends = [
@@ -242,7 +242,7 @@ def test_flow_within_a_look_ahead_wakes_a_busy_host_in_time() -> None:
     assert play(racks, flows, queues="one") == (totals, stats)
 
 
-def test_ring_of_flows_over_racks_takes_its_turns() -> None:
+def test_ring_of_flows_over_racks_takes_its_turns():
     """Each starts where the one before it arrives, or at the host that sent it."""
     topology = fat_tree(4)
     names = [host.name for host in topology.hosts]
@@ -257,7 +257,7 @@ def test_ring_of_flows_over_racks_takes_its_turns() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "timely", "pcn", "qcn"])
-def test_flow_that_waits_begins_as_one_with_a_start(scheme: str) -> None:
+def test_flow_that_waits_begins_as_one_with_a_start(scheme: str):
     """Its RP's clock, rate and timers are those of a flow that was given the time; two of them
     share a link, and slow down."""
     first = FlowSpec(0, "h0", "h1", 0.0, 1000)
@@ -275,7 +275,7 @@ def test_flow_that_waits_begins_as_one_with_a_start(scheme: str) -> None:
     assert slowest > 1.2 * 8 * 3e6 / 10e9
 
 
-def test_group_s_samples_are_the_sums_of_its_flows() -> None:
+def test_group_s_samples_are_the_sums_of_its_flows():
     flows = [
         FlowSpec(i, f"h{i % 3}", "h3", i * 5e-6, 30_000 + i, group="ab"[i % 2]) for i in range(12)
     ]
@@ -315,7 +315,7 @@ def test_group_s_samples_are_the_sums_of_its_flows() -> None:
         ((0,), "flow 1 waits for flow 0, which has arrived, or never does whole"),
     ],
 )
-def test_flow_can_t_wait_for_what_isn_t_coming(after: tuple[int, ...], message: str) -> None:
+def test_flow_can_t_wait_for_what_isn_t_coming(after: tuple[int, ...], message: str):
     with VirtualNetwork(star(HOSTS), find_scheme("pcn").configure()) as network:
         network.add_flow(FlowSpec(0, "h0", "h1", 0.0, 1000))
         network.run(until_s=1e-3)
@@ -324,7 +324,7 @@ def test_flow_can_t_wait_for_what_isn_t_coming(after: tuple[int, ...], message: 
         assert network.run(until_s=2e-3, finish=True)
 
 
-def test_stopped_flow_that_waits_never_starts() -> None:
+def test_stopped_flow_that_waits_never_starts():
     with VirtualNetwork(star(HOSTS), find_scheme("pcn").configure()) as network:
         network.add_flow(FlowSpec(0, "h0", "h1", 0.0, 100_000))
         waits = network.add_flow(FlowSpec(1, "h1", "h2", 0.0, 1000, after=(0,)))
@@ -343,9 +343,7 @@ def test_stopped_flow_that_waits_never_starts() -> None:
         ({2: (3,)}, "flow 2 waits for flow 3, which has no size"),
     ],
 )
-def test_topology_refuses_flows_that_never_start(
-    after: dict[int, tuple[int, ...]], message: str
-) -> None:
+def test_topology_refuses_flows_that_never_start(after: dict[int, tuple[int, ...]], message: str):
     flows = [FlowSpec(i, "h0", "h1", 0.0, 5, after=after.get(i, ())) for i in range(3)] + [
         FlowSpec(3, "h1", "h0")
     ]
@@ -354,9 +352,7 @@ def test_topology_refuses_flows_that_never_start(
 
 
 @given(st.data(), st.integers(1, 30))
-def test_order_has_each_flow_behind_those_that_it_waits_for(
-    data: st.DataObject, count: int
-) -> None:
+def test_order_has_each_flow_behind_those_that_it_waits_for(data: st.DataObject, count: int):
     places = data.draw(st.permutations(range(count)))
     edges = {
         i: tuple(data.draw(st.sets(st.integers(0, i - 1), max_size=3))) if i else ()

@@ -25,14 +25,14 @@ class Rp(ReactionPoint):
 
     def __init__(
         self, window: float, segment: int | None, rate_bps: float = LINE, wants: Any = None
-    ) -> None:
+    ):
         self.rate_bps = rate_bps
         self.window_bytes = window
         self.segment_bytes = segment
         self.wants = wants or (lambda rp: None)
         self.acks: list[tuple[Ack, float, int]] = []
 
-    def on_ack(self, ack: Ack, now_s: float) -> None:
+    def on_ack(self, ack: Ack, now_s: float):
         self.acks.append((ack, now_s, self.sent_bytes))
         self.wants(self)
 
@@ -69,7 +69,7 @@ def throughput_bps(network: VirtualNetwork, over_s: float) -> float:
 
 
 @pytest.mark.parametrize("packets", [1, 10, 25, 26, 100])
-def test_window_limits_throughput_to_itself_a_round_trip(packets: int) -> None:
+def test_window_limits_throughput_to_itself_a_round_trip(packets: int):
     digests = set()
     for queues in ("nodes", "one"):
         with with_flows(
@@ -85,7 +85,7 @@ def test_window_limits_throughput_to_itself_a_round_trip(packets: int) -> None:
 @pytest.mark.parametrize("packets", [8, 16])
 def test_acknowledgement_each_n_packets_adds_n_minus_1_frames_to_the_round_trip(
     every: int, packets: int
-) -> None:
+):
     round_trip = RTT + (every - 1) * FRAME_S
     with with_flows(
         windowed_network(scheme(packets * DATA, every * 1000)), [FlowSpec(1, "h0", "r0")]
@@ -95,7 +95,7 @@ def test_acknowledgement_each_n_packets_adds_n_minus_1_frames_to_the_round_trip(
         assert {ack.acked_bytes for ack, _, _ in rp_of(network).acks} == {every * DATA}
 
 
-def test_packet_that_fills_the_window_requests_an_ack_where_no_other_does() -> None:
+def test_packet_that_fills_the_window_requests_an_ack_where_no_other_does():
     with with_flows(windowed_network(scheme(8 * DATA, None)), [FlowSpec(1, "h0", "r0")]) as network:
         network.run(until_s=1e-3)
         acks = [ack for ack, _, _ in rp_of(network).acks]
@@ -105,13 +105,13 @@ def test_packet_that_fills_the_window_requests_an_ack_where_no_other_does() -> N
         )
 
 
-def test_window_below_a_packet_lets_one_out_at_a_time() -> None:
+def test_window_below_a_packet_lets_one_out_at_a_time():
     with with_flows(windowed_network(scheme(1)), [FlowSpec(1, "h0", "r0")]) as network:
         assert throughput_bps(network, 300 * RTT) == pytest.approx(DATA * 8 / RTT, rel=1e-3)
 
 
 @pytest.mark.parametrize(("rate_bps", "packets"), [(1e9, 100), (5e9, 5)])
-def test_the_smaller_of_window_and_rate_holds(rate_bps: float, packets: int) -> None:
+def test_the_smaller_of_window_and_rate_holds(rate_bps: float, packets: int):
     with with_flows(
         windowed_network(scheme(packets * DATA, rate_bps=rate_bps)), [FlowSpec(1, "h0", "r0")]
     ) as network:
@@ -119,14 +119,14 @@ def test_the_smaller_of_window_and_rate_holds(rate_bps: float, packets: int) -> 
         assert throughput_bps(network, 300 * RTT) == pytest.approx(wanted, rel=1e-3)
 
 
-def test_data_and_acknowledgements_share_a_line_both_ways() -> None:
+def test_data_and_acknowledgements_share_a_line_both_ways():
     flows = [FlowSpec(1, "h0", "r0"), FlowSpec(2, "r0", "h0")]
     with with_flows(windowed_network(scheme(100 * DATA)), flows) as network:
         wanted = LINE * DATA / (DATA + ACK)
         assert throughputs_bps(network, 10e-3) == pytest.approx([wanted] * 2, rel=5e-4)
 
 
-def test_rp_gets_bytes_time_sequence_and_path_of_each_acknowledgement() -> None:
+def test_rp_gets_bytes_time_sequence_and_path_of_each_acknowledgement():
     size = 4 * 1000 + 1
     with with_flows(
         windowed_network(scheme(3 * DATA)), [FlowSpec(9, "h0", "r0", size_bytes=size)]
@@ -149,14 +149,14 @@ def test_rp_gets_bytes_time_sequence_and_path_of_each_acknowledgement() -> None:
         assert stats.in_flight_bytes == 0  # what is acknowledged later counts
 
 
-def test_flow_that_shrinks_its_window_below_what_is_in_flight_goes_on() -> None:
+def test_flow_that_shrinks_its_window_below_what_is_in_flight_goes_on():
     """By its timer, while no packet in flight has requested an ACK: without one more that does it
     would stop."""
 
     class Shrinking(Rp):
         timer_s = 4 * FRAME_S
 
-        def on_timer(self, now_s: float) -> None:
+        def on_timer(self, now_s: float):
             self.timer_s = None
             self.window_bytes = 2 * DATA
 
@@ -168,8 +168,8 @@ def test_flow_that_shrinks_its_window_below_what_is_in_flight_goes_on() -> None:
         assert throughput_bps(network, 300 * RTT) == pytest.approx(wanted, rel=2e-3)
 
 
-def test_window_that_widens_lets_packets_go_at_once() -> None:
-    def widen(rp: Rp) -> None:
+def test_window_that_widens_lets_packets_go_at_once():
+    def widen(rp: Rp):
         rp.window_bytes = math.inf
 
     with with_flows(
@@ -184,7 +184,7 @@ def test_window_that_widens_lets_packets_go_at_once() -> None:
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 def test_lost_packets_are_acknowledged_with_the_next_and_repeated_acknowledgements_of_nothing(
     queues: Any,
-) -> None:
+):
     with with_flows(
         windowed_network(scheme(16 * DATA), queues=queues), [FlowSpec(1, "h0", "r0")]
     ) as network:
@@ -198,7 +198,7 @@ def test_lost_packets_are_acknowledged_with_the_next_and_repeated_acknowledgemen
         assert stats.in_flight_bytes <= 16 * DATA
 
 
-def test_acknowledgement_carries_the_mark_of_its_packet() -> None:
+def test_acknowledgement_carries_the_mark_of_its_packet():
     """Two flows into one link: NP-ECN marks what waited, and each packet is acknowledged."""
     marking = replace(
         find_scheme("pcn"), name="w", reaction_point=lambda _line, _: Rp(20 * DATA, 1)
@@ -211,7 +211,7 @@ def test_acknowledgement_carries_the_mark_of_its_packet() -> None:
         assert abs(marked - network.flows[1].stats().marked_ce) <= 20  # what is on its way
 
 
-def test_samples_have_window_and_bytes_in_flight() -> None:
+def test_samples_have_window_and_bytes_in_flight():
     flows = [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h0", "r0", start_s=10.0)]
     with with_flows(windowed_network(scheme(5 * DATA)), flows) as network:
         samples = network.sample(
@@ -229,8 +229,8 @@ def test_samples_have_window_and_bytes_in_flight() -> None:
 
 @pytest.mark.parametrize("window", [0.0, -1.0, math.nan])
 @pytest.mark.parametrize("when", ["start", "later"])
-def test_impossible_window_is_named(window: float, when: Literal["start", "later"]) -> None:
-    def wants(rp: Rp) -> None:
+def test_impossible_window_is_named(window: float, when: Literal["start", "later"]):
+    def wants(rp: Rp):
         rp.window_bytes = window
 
     configured = scheme(window) if when == "start" else scheme(5 * DATA, wants=wants)
@@ -245,7 +245,7 @@ def test_impossible_window_is_named(window: float, when: Literal["start", "later
                 network.run(until_s=1e-3)
 
 
-def test_acknowledgement_of_a_controller_is_a_stray_frame() -> None:
+def test_acknowledgement_of_a_controller_is_a_stray_frame():
     """It has no send time, whatever its PSN is."""
     network = VirtualNetwork(star(1, LINE, delay_s=DELAY), scheme(2 * DATA), cpu_port=509)
     with with_flows(network, [FlowSpec(1, "h0", "r0")]):
@@ -263,7 +263,7 @@ def test_acknowledgement_of_a_controller_is_a_stray_frame() -> None:
         assert (rp_of(network).acks, network.flows[1].stats().in_flight_bytes) == ([], 2 * DATA)
 
 
-def test_flow_that_waits_for_its_window_ends_at_its_time_and_can_be_stopped() -> None:
+def test_flow_that_waits_for_its_window_ends_at_its_time_and_can_be_stopped():
     flows = [FlowSpec(1, "h0", "r0", duration_s=RTT / 2), FlowSpec(2, "h0", "r0")]
     with with_flows(windowed_network(scheme(2 * DATA)), flows) as network:
         network.at(RTT / 3, lambda: network.stop_flow(2))
@@ -275,13 +275,13 @@ def test_flow_that_waits_for_its_window_ends_at_its_time_and_can_be_stopped() ->
         )  # the last one's arrival
 
 
-def test_message_of_a_switch_reaches_an_rp_with_a_window() -> None:
+def test_message_of_a_switch_reaches_an_rp_with_a_window():
     """QCN's CNMs and acknowledgements come to the same RP."""
 
     class Both(Rp):
         cnms = 0
 
-        def on_cnm(self, cnm: Cnm, now_s: float) -> None:
+        def on_cnm(self, cnm: Cnm, now_s: float):
             self.cnms += 1
 
     qcn = replace(

@@ -42,7 +42,7 @@ def storm(
     return network
 
 
-def test_storm_is_detected_dropped_and_over() -> None:
+def test_storm_is_detected_dropped_and_over():
     with storm(QUICK) as network:
         network.run(until_s=250e-6)
         assert network.watchdog_stats("s0", 2).storms == 0
@@ -61,7 +61,7 @@ def test_storm_is_detected_dropped_and_over() -> None:
         assert network.totals().packets == 0
 
 
-def test_without_a_watchdog_the_storm_holds_all() -> None:
+def test_without_a_watchdog_the_storm_holds_all():
     with storm(None) as network:
         network.run(until_s=1.9e-3)
         assert network.flows[1].stats().sent_packets < 100
@@ -70,7 +70,7 @@ def test_without_a_watchdog_the_storm_holds_all() -> None:
         assert network.flows[1].stats().received_packets == 4000
 
 
-def test_forwarding_watchdog_ignores_pauses_and_the_far_end_has_no_room() -> None:
+def test_forwarding_watchdog_ignores_pauses_and_the_far_end_has_no_room():
     """What s0 sends all the same overruns s1's headroom, and is counted there."""
     with storm(replace(QUICK, action=FORWARD)) as network:
         network.run(until_s=10e-3)
@@ -92,7 +92,7 @@ def ring() -> Topology:
 
 
 @pytest.mark.parametrize(("queues", "inplace"), [("nodes", True), ("one", True), ("nodes", False)])
-def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inplace: bool) -> None:
+def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inplace: bool):
     def play(watchdog: Watchdog | None) -> tuple[bool, int, int, int]:
         with VirtualNetwork(
             guarded(ring(), watchdog), PFC_ONLY, queues=queues, inplace=inplace
@@ -126,7 +126,7 @@ def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inp
     assert lost > 0
 
 
-def test_run_with_storms_depends_on_neither_queues_nor_form() -> None:
+def test_run_with_storms_depends_on_neither_queues_nor_form():
     def digest(queues: Literal["nodes", "one"], inplace: bool) -> int:
         with storm(QUICK, queues, inplace) as network:
             network.run(until_s=5e-3)
@@ -144,7 +144,7 @@ def test_run_with_storms_depends_on_neither_queues_nor_form() -> None:
 )
 def test_every_packet_is_accounted_for(
     poll_us: int, detection_us: int, restoration_us: int, up_us: int, lossy: bool
-) -> None:
+):
     watchdog = Watchdog(DROP, detection_us * 1e-6, restoration_us * 1e-6, poll_us * 1e-6)
     with VirtualNetwork(guarded(chain(xoff_bytes=20e3), watchdog), PFC_ONLY) as network:
         network.set_link("s1", 2, up=False)
@@ -182,7 +182,7 @@ def paused_by(
     us."""
     build = TimedNetwork.__init__
 
-    def with_sources(self: TimedNetwork, *args: Any, **options: Any) -> None:
+    def with_sources(self: TimedNetwork, *args: Any, **options: Any):
         build(self, *args, **{**options, "endpoints": ("rdma", "source")})
 
     monkeypatch.setattr(TimedNetwork, "__init__", with_sources)
@@ -213,9 +213,7 @@ def choppy(begin_us: float, end_us: float) -> list[tuple[float, bytes]]:
 
 
 @pytest.mark.parametrize("action", [DROP, FORWARD])
-def test_pause_that_lets_go_only_at_each_look_keeps_the_storm(
-    monkeypatch: pytest.MonkeyPatch, action: str
-) -> None:
+def test_pause_that_lets_go_only_at_each_look_keeps_the_storm(monkeypatch, action: str):
     """By the time at which the watchdog looks the class is free, and it was held 88% of the
     time."""
     with paused_by(
@@ -230,7 +228,7 @@ def test_pause_that_lets_go_only_at_each_look_keeps_the_storm(
         assert network.watchdog_stats("s0", 2).restored == 1
 
 
-def test_resume_frames_alone_hold_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resume_frames_alone_hold_nothing(monkeypatch):
     """A storm of PAUSE that becomes one of RESUME is over after the restoration time."""
     frees = [(600.0 + 20 * n, pause(0, 3)) for n in range(120)]
     with paused_by(monkeypatch, QUICK, STEADY + frees, 3) as network:
@@ -239,7 +237,7 @@ def test_resume_frames_alone_hold_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         assert (counts.storms, counts.restored) == (1, 1)
 
 
-def test_watchdog_looks_at_its_classes_and_ports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watchdog_looks_at_its_classes_and_ports_alone(monkeypatch):
     frames = [(100.0 + 20 * n, pause(65535, 3, 4)) for n in range(100)]
     for watchdog, storms in (
         (QUICK, 2),
@@ -251,7 +249,7 @@ def test_watchdog_looks_at_its_classes_and_ports_alone(monkeypatch: pytest.Monke
             assert network.watchdog_stats("s0", 2).storms == storms
 
 
-def test_watchdog_that_cannot_work_is_refused() -> None:
+def test_watchdog_that_cannot_work_is_refused():
     with pytest.raises(TopologyError, match="choose from drop and forward"):
         Watchdog("wait")
     with pytest.raises(TopologyError, match="a period above 0"):

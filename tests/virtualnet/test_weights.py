@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -53,7 +52,7 @@ def received(
 
 
 @pytest.mark.parametrize("weights", [(0, 0), (1, 1)])
-def test_capped_class_leaves_the_rest_to_others(weights: tuple[int, int]) -> None:
+def test_capped_class_leaves_the_rest_to_others(weights: tuple[int, int]):
     """By strict priority or by equal weights: the capped class gets its 2 Gbit/s, the other 8."""
     schedule = Schedule((0, *weights, 0, 0, 0, 0, 0), caps_bps=(0, 0, 2e9, 0, 0, 0, 0, 0))
     (first, capped), _ = received(weighted(star(2), schedule, lossless="1,2"), (1, 2))
@@ -61,7 +60,7 @@ def test_capped_class_leaves_the_rest_to_others(weights: tuple[int, int]) -> Non
     assert (first + capped) * 8 / 2e-3 == pytest.approx(LINE, rel=0.01)
 
 
-def test_flow_through_a_cap_takes_its_frames_by_the_cap() -> None:
+def test_flow_through_a_cap_takes_its_frames_by_the_cap():
     """2 MB at 2 Gbit/s: the last frame leaves when the others have had their time."""
     topology = weighted(star(1), Schedule((0,) * 8, caps_bps=(0, 0, 0, 2e9, 0, 0, 0, 0)))
     with VirtualNetwork(topology, PFC_ONLY) as network:
@@ -114,7 +113,7 @@ def test_caps_are_kept_in_files_and_refused_live(tmp_path: Path) -> None:
 @given(weights=st.tuples(*[st.integers(1, 100)] * 3))
 @example(weights=(1, 1, 1))
 @example(weights=(1, 100, 50))
-def test_classes_share_in_proportion_to_their_weights(weights: tuple[int, int, int]) -> None:
+def test_classes_share_in_proportion_to_their_weights(weights: tuple[int, int, int]):
     topology = weighted(star(3), Schedule((0, *weights, 0, 0, 0, 0)))
     got, _ = received(topology, (1, 2, 3))
     whole = 2e-3 * LINE / 8
@@ -126,14 +125,14 @@ def test_classes_share_in_proportion_to_their_weights(weights: tuple[int, int, i
         )
 
 
-def test_class_that_wants_less_leaves_the_rest_to_the_others() -> None:
+def test_class_that_wants_less_leaves_the_rest_to_the_others():
     topology = weighted(star(3), Schedule((0, 1, 1, 2, 0, 0, 0, 0)))
     got, _ = received(topology, (1, 2, 3), rates=(1e9, None, None))
     rates = [class_bytes * 8 / 2e-3 for class_bytes in got]
     assert rates == pytest.approx([1e9, 3e9, 6e9], rel=0.03)
 
 
-def test_strict_class_comes_before_those_with_weights() -> None:
+def test_strict_class_comes_before_those_with_weights():
     topology = weighted(star(3), Schedule((0, 1, 1, 0, 0, 0, 0, 0)))
     got, _ = received(topology, (1, 2, 3), rates=(None, None, 4e9))
     assert [class_bytes * 8 / 2e-3 for class_bytes in got] == pytest.approx(
@@ -141,7 +140,7 @@ def test_strict_class_comes_before_those_with_weights() -> None:
     )
 
 
-def test_schedule_of_a_port_is_its_own() -> None:
+def test_schedule_of_a_port_is_its_own():
     even, odd = Schedule((0, 1, 1, 2, 0, 0, 0, 0), port=4), Schedule((0, 9, 1, 0, 0, 0, 0, 0))
     topology = weighted(star(3), even, odd)
     assert topology.switch("s0").schedule(4) == even
@@ -149,7 +148,7 @@ def test_schedule_of_a_port_is_its_own() -> None:
     assert received(topology, (1, 2, 3)) == received(weighted(star(3), even), (1, 2, 3))
 
 
-def test_run_with_weights_depends_on_neither_queues_nor_form() -> None:
+def test_run_with_weights_depends_on_neither_queues_nor_form():
     topology = weighted(star(3), Schedule((0, 1, 3, 5, 0, 0, 0, 0)))
     expected = received(topology, (1, 2, 3))
     assert expected == received(topology, (1, 2, 3), queues="one")
@@ -157,7 +156,7 @@ def test_run_with_weights_depends_on_neither_queues_nor_form() -> None:
     assert expected != received(weighted(star(3)), (1, 2, 3))
 
 
-def test_weights_that_cannot_work_are_refused() -> None:
+def test_weights_that_cannot_work_are_refused():
     for weights in ((1,) * 7, (-1, *[0] * 7), (65536, *[0] * 7)):
         with pytest.raises(TopologyError, match="8 numbers from 0 to 65535"):
             Schedule(weights)
@@ -174,7 +173,7 @@ def test_weights_that_cannot_work_are_refused() -> None:
 
 
 @pytest.mark.parametrize("form", ["pcn", "pcn-json"])
-def test_file_holds_weights(form: str, tmp_path: Path) -> None:
+def test_file_holds_weights(form: str, tmp_path):
     topology = weighted(star(1), Schedule((1,) * 8, port=2), Schedule((0,) * 8))
     file = tmp_path / f"made{FORMATS[form].suffix}"
     file.write_text(FORMATS[form].write(topology))

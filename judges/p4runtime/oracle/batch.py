@@ -84,7 +84,7 @@ def touched(model: Model, update: p4r.Update) -> Touched:
     return out
 
 
-def _touch_entry(model: Model, message: p4r.TableEntry, out: Touched) -> None:
+def _touch_entry(model: Model, message: p4r.TableEntry, out: Touched):
     table = model.info.tables.get(message.table_id)
     if table is None:
         return
@@ -106,7 +106,7 @@ def _touch_entry(model: Model, message: p4r.TableEntry, out: Touched) -> None:
         _touch_action(table.profile, held.action, out)
 
 
-def _touch_action(profile: int, action: Form, out: Touched) -> None:
+def _touch_action(profile: int, action: Form, out: Touched):
     style = ONESHOT if action[0] == ONESHOT else MEMBER
     if out.styles.get(profile, style) != style:
         out.writes.add(("both styles", profile))

@@ -20,7 +20,7 @@ class Cells:
     """The arrays of one p4info. What was never written is 0, or a meter that marks all packets
     green."""
 
-    def __init__(self, info: Info, state: State) -> None:
+    def __init__(self, info: Info, state: State):
         self._state = state
         self.arrays = {COUNTER: info.counters, METER: info.meters, REGISTER: info.registers}
 
@@ -46,7 +46,7 @@ class Cells:
         else:
             yield from _wrong_data(array, message.data)
 
-    def apply(self, message: Cell) -> None:
+    def apply(self, message: Cell):
         """Carries out a write that breaks no rule."""
         array_kind, number = _named(message)
         if isinstance(message, p4r.CounterEntry):

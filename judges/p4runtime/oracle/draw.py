@@ -43,7 +43,7 @@ SMALL = 16
 class Draw:
     """Draws from one random source, for one model."""
 
-    def __init__(self, rng: random.Random, model: Model) -> None:
+    def __init__(self, rng: random.Random, model: Model):
         self.rng = rng
         self.model = model
         self.info: Info = model.info
@@ -271,19 +271,19 @@ class Draw:
     def _held(self, table: Table, message: p4r.TableEntry) -> Entry:
         return self.model.state.entries[self.model.tables.key(message)]
 
-    def _decorate(self, table: Table, entry: p4r.TableEntry) -> None:
+    def _decorate(self, table: Table, entry: p4r.TableEntry):
         entry.controller_metadata = self.rng.choice((0, 0, 1, 2**64 - 1))
         entry.metadata = self.rng.choice((b"", b"", b"\0", b"cookie", bytes(300)))
         if table.idle:
             entry.idle_timeout_ns = self.rng.choice((0, 1, 10**9, 2**63 - 1))
 
-    def _hang(self, table: Table, entry: p4r.TableEntry) -> None:
+    def _hang(self, table: Table, entry: p4r.TableEntry):
         if table.counter and self.rng.random() < 0.4:
             self._count(entry.counter_data, table.counter)
         if table.meter and self.rng.random() < 0.5:
             self._rates(entry.meter_config, table.single_rate)
 
-    def _count(self, data: p4r.CounterData, unit: str) -> None:
+    def _count(self, data: p4r.CounterData, unit: str):
         """A count in the counter's unit (6.4.4); the specification doesn't define the rest."""
         data.SetInParent()
         if unit != "BYTES":
@@ -291,7 +291,7 @@ class Draw:
         if unit != "PACKETS":
             data.byte_count = self.rng.choice((0, 64, 2**50))
 
-    def _rates(self, config: p4r.MeterConfig, single_rate: bool) -> None:
+    def _rates(self, config: p4r.MeterConfig, single_rate: bool):
         config.SetInParent()
         config.cir = self.rng.choice((0, 1, 1000, 10**9))
         config.pir = config.cir + self.rng.choice((0, 1, 5000))
@@ -397,7 +397,7 @@ class Draw:
             message.packet_length_bytes = self.rng.choice((0, 0, 64, 2000))
         return update
 
-    def _replicas(self, message: Any) -> None:
+    def _replicas(self, message: Any):
         for port in self.rng.sample(range(1, 9), self.rng.randrange(4)):
             replica = message.replicas.add(instance=self.rng.choice((0, 1, 65535)))
             if self.rng.random() < 0.5:

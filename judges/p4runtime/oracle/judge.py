@@ -91,7 +91,7 @@ class Judge:
         seed: int,
         known: tuple[Difference, ...] = (),
         batches: int = BATCHES,
-    ) -> None:
+    ):
         self._target = target
         self._program = program
         self._seed = seed
@@ -108,7 +108,7 @@ class Judge:
             episode += 1
         return self.tally
 
-    def episode(self, number: int) -> None:
+    def episode(self, number: int):
         """One episode; it ends at its first violation, since the model is then no longer the
         server's."""
         for batch, findings in self._steps(number):
@@ -239,7 +239,7 @@ class Judge:
         if rollback and not blamed:
             yield Finding("a batch was rolled back, and no update is to blame")
 
-    def _count(self, case: _Case) -> None:
+    def _count(self, case: _Case):
         self.tally.reached.update(case.decision.broken)
         if case.code == OK:
             self.tally.accepted += 1

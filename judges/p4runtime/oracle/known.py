@@ -40,7 +40,7 @@ def unclean(difference: Difference) -> tuple[str, int]:
 class Known:
     """The differences of one target, and how often each was met."""
 
-    def __init__(self, differences: Iterable[Difference]) -> None:
+    def __init__(self, differences: Iterable[Difference]):
         self._known = {(difference.name, difference.code): difference for difference in differences}
         self.met: Counter[tuple[str, int]] = Counter()
 

@@ -41,11 +41,11 @@ class Decision:
 class Model:
     """What a server that runs this p4info has to hold and to answer."""
 
-    def __init__(self, info: Info) -> None:
+    def __init__(self, info: Info):
         self.info = info
         self._use(State())
 
-    def _use(self, state: State) -> None:
+    def _use(self, state: State):
         initial = self.tables.initial if hasattr(self, "tables") else {}
         self.state = state
         self.tables = Tables(self.info, state)
@@ -62,7 +62,7 @@ class Model:
         self.tables.begin()
         return self.state.copy()
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: State):
         """Undoes what was applied since `begin`."""
         self._use(state)
 
@@ -75,7 +75,7 @@ class Model:
         codes = frozenset().union(*(rule.codes for rule in rules))
         return Decision(broken, codes | {OK} if all(rule.choice for rule in rules) else codes)
 
-    def apply(self, update: p4r.Update) -> None:
+    def apply(self, update: p4r.Update):
         """Carries out an update that may be accepted."""
         which = update.entity.WhichOneof("entity") or ""
         message = getattr(update.entity, which)

@@ -16,7 +16,7 @@ MEMBER, GROUP, ONESHOT = "member", "group", "oneshot"
 class Profiles:
     """The action profiles of one p4info."""
 
-    def __init__(self, info: Info, state: State) -> None:
+    def __init__(self, info: Info, state: State):
         self._info = info
         self._state = state
 
@@ -50,7 +50,7 @@ class Profiles:
                     profile.actions, message.action, default=False, scope="member-scope"
                 )
 
-    def apply_member(self, kind: Type, message: p4r.ActionProfileMember) -> None:
+    def apply_member(self, kind: Type, message: p4r.ActionProfileMember):
         """Carries out a write of a member that breaks no rule."""
         key = (message.action_profile_id, message.member_id)
         if kind == DELETE:
@@ -87,7 +87,7 @@ class Profiles:
         if kind != DELETE:
             yield from self._wrong_members(profile, message)
 
-    def apply_group(self, kind: Type, message: p4r.ActionProfileGroup) -> None:
+    def apply_group(self, kind: Type, message: p4r.ActionProfileGroup):
         """Carries out a write of a group that breaks no rule."""
         key = (message.action_profile_id, message.group_id)
         if kind == DELETE:

@@ -59,7 +59,7 @@ def programs() -> dict[str, Program]:
     return by_name
 
 
-def translate(info: p4i.P4Info) -> None:
+def translate(info: p4i.P4Info):
     """As if a program's ports and reasons were of types that are translated to strings (8.4.6,
     18.1)."""
     for name, fixed in (("port_t", [FIXED]), ("reason_t", [])):
@@ -75,14 +75,14 @@ def translate(info: p4i.P4Info) -> None:
             thing.type_name.name = f"{thing.name}_t"
 
 
-def count_members(info: p4i.P4Info) -> None:
+def count_members(info: p4i.P4Info):
     """As if selectors were annotated to measure groups by how many members they have (6.4.3)."""
     for profile in info.action_profiles:
         if profile.with_selector:
             profile.sum_of_members.max_member_weight = 3
 
 
-def one_rate(info: p4i.P4Info) -> None:
+def one_rate(info: p4i.P4Info):
     """As if all meters had one rate and two colours (9.4)."""
     for meter in (*info.meters, *info.direct_meters):
         meter.spec.type = p4i.MeterSpec.SINGLE_RATE_TWO_COLOR

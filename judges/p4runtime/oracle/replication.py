@@ -17,7 +17,7 @@ IDS = 0x7FFF  # what any target of v1model has of either
 class Replication:
     """The packet replication engine."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State):
         self._state = state
 
     def wrong(self, kind: Type, message: p4r.PacketReplicationEngineEntry) -> Iterator[str]:
@@ -42,7 +42,7 @@ class Replication:
         else:
             yield "pre-empty"
 
-    def apply(self, kind: Type, message: p4r.PacketReplicationEngineEntry) -> None:
+    def apply(self, kind: Type, message: p4r.PacketReplicationEngineEntry):
         """Carries out a write that breaks no rule."""
         if message.HasField("multicast_group_entry"):
             group = message.multicast_group_entry

@@ -15,7 +15,7 @@ Type = p4r.Update.Type.ValueType
 class ValueSets:
     """The value sets of one p4info."""
 
-    def __init__(self, info: Info, state: State) -> None:
+    def __init__(self, info: Info, state: State):
         self._info = info
         self._state = state
 
@@ -42,7 +42,7 @@ class ValueSets:
         if len(message.members) > value_set.size:
             yield "set-full"
 
-    def apply(self, message: p4r.ValueSetEntry) -> None:
+    def apply(self, message: p4r.ValueSetEntry):
         """Carries out a write that breaks no rule."""
         fields = self._info.value_sets[message.value_set_id].fields
         self._state.value_sets[message.value_set_id] = frozenset(
@@ -53,7 +53,7 @@ class ValueSets:
 class Digests:
     """Which digests are enabled, and how."""
 
-    def __init__(self, info: Info, state: State) -> None:
+    def __init__(self, info: Info, state: State):
         self._info = info
         self._state = state
 
@@ -70,7 +70,7 @@ class Digests:
         if kind != DELETE and min(digest_form(message)) < 0:
             yield "digest-negative"
 
-    def apply(self, kind: Type, message: p4r.DigestEntry) -> None:
+    def apply(self, kind: Type, message: p4r.DigestEntry):
         """Carries out a write that breaks no rule."""
         if kind == DELETE:
             del self._state.digests[message.digest_id]

@@ -18,7 +18,7 @@ class Tables:
     `peaks` the most entries that a table can have had at any time in a batch, whose order is the
     server's."""
 
-    def __init__(self, info: Info, state: State) -> None:
+    def __init__(self, info: Info, state: State):
         self._info = info
         self._state = state
         self.initial: dict[int, Form | None] = {}
@@ -110,7 +110,7 @@ class Tables:
                 table.actions, message.action, default=default, scope="action-scope"
             )
 
-    def apply(self, kind: Type, message: p4r.TableEntry) -> None:
+    def apply(self, kind: Type, message: p4r.TableEntry):
         """Carries out a write that breaks no rule."""
         table, key = self._info.tables[message.table_id], self.key(message)
         if kind == DELETE:
@@ -152,7 +152,7 @@ class Tables:
             return call_form(message.action, table.actions[message.action.action_id].params)
         return profiles.reference_form(message, self._info.profiles[table.profile].actions)
 
-    def begin(self) -> None:
+    def begin(self):
         """A new batch: the tables are as full as they are."""
         self.peaks = {}
         for key in self._state.entries:
@@ -191,7 +191,7 @@ class Tables:
             if message.HasField("counter_data"):
                 yield from wrong_colours(message.counter_data)
 
-    def apply_direct(self, message: p4r.DirectCounterEntry | p4r.DirectMeterEntry) -> None:
+    def apply_direct(self, message: p4r.DirectCounterEntry | p4r.DirectMeterEntry):
         """Carries out a write of a direct resource that breaks no rule."""
         key = self.key(message.table_entry)
         entry = self._state.entries[key]

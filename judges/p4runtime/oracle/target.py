@@ -34,7 +34,7 @@ class Answer:
 class Target(Protocol):
     """A server with device id 1, and the primary controller's election id 1."""
 
-    def load(self, program: Program) -> None:
+    def load(self, program: Program):
         """A fresh pipeline."""
 
     def write(self, request: p4r.WriteRequest) -> Answer:
@@ -43,7 +43,7 @@ class Target(Protocol):
     def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
         """Read: what came, and how it ended."""
 
-    def close(self) -> None:
+    def close(self):
         """Ends it."""
 
 
@@ -69,7 +69,7 @@ def _answer(error: RpcError | BatchError) -> Answer:
 class Embedded:
     """softswitch's P4Runtime service with its real runtime, without gRPC and without ports."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         from pcn.softswitch.codegen.build import build_runtime
         from pcn.softswitch.native import NativeSwitch, load_library
         from pcn.softswitch.p4runtime.arbitration import Session
@@ -85,7 +85,7 @@ class Embedded:
         self.service.hear(Session(ListOutlet()), p4r.StreamMessageRequest(arbitration=first))
         self._loaded: tuple[str, Any] = ("", None)
 
-    def load(self, program: Program) -> None:
+    def load(self, program: Program):
         """Compiles a program once, and then only empties its state."""
         from pcn.softswitch.p4runtime.checked_config import verify
 
@@ -110,7 +110,7 @@ class Embedded:
             return entities, _answer(error)
         return entities, Answer(0)
 
-    def close(self) -> None:
+    def close(self):
         self._pipeline.close()
         self._native.close()
 
@@ -121,7 +121,7 @@ class Embedded:
 class Remote:
     """A server at HOST:PORT that takes p4c's BMv2 JSON as its device configuration."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str):
         self._channel = grpc.insecure_channel(address, [("grpc.max_receive_message_length", -1)])
         self._stub = p4r_grpc.P4RuntimeStub(self._channel)
         self._requests: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
@@ -135,7 +135,7 @@ class Remote:
         if status.code:
             raise SystemExit(f"{address}: another controller is primary: {status.message}")
 
-    def load(self, program: Program) -> None:
+    def load(self, program: Program):
         request = p4r.SetForwardingPipelineConfigRequest(
             device_id=1,
             election_id=p4r.Uint128(low=1),
@@ -164,7 +164,7 @@ class Remote:
             return entities, answer(error.code().value[0], error.details() or "", packed)
         return entities, Answer(0)
 
-    def close(self) -> None:
+    def close(self):
         self._requests.put(None)
         self._stream.cancel()
         self._channel.close()
@@ -174,14 +174,14 @@ class Bmv2:
     """simple_switch_grpc of PATH. Each pipeline is loaded into a separate process, as one that has
     survived a wrong update may have lost its memory's order."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         program = shutil.which("simple_switch_grpc")
         if program is None:
             raise SystemExit("simple_switch_grpc (BMv2) is not on PATH: docs/bmv2.md")
         self._program = program
         self._running = contextlib.ExitStack()
 
-    def load(self, program: Program) -> None:
+    def load(self, program: Program):
         self.close()
         port, self._process = self._running.enter_context(p4rt_bmv2.running(self._program))
         self._remote = Remote(f"127.0.0.1:{port}")
@@ -203,7 +203,7 @@ class Bmv2:
             answer, message=f"simple_switch_grpc ended with {self._process.wait(WAIT_S)}"
         )
 
-    def close(self) -> None:
+    def close(self):
         self._running.close()
 
 

@@ -18,7 +18,7 @@ RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload
 
 
 @pytest.fixture(scope="session")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(tmp_path_factory) -> Path:
     """Two schemes with three seeds each, and one with another load."""
     folder = tmp_path_factory.mktemp("results")
     for seed in range(1, 4):

@@ -26,7 +26,7 @@ from pcn.experiments.define.samples import UNITS, RunSamples, Samples
 from pcn.experiments.page.terminal import show_table
 
 
-def test_comparison_has_the_runs_that_it_names(results: Path, tmp_path: Path) -> None:
+def test_comparison_has_the_runs_that_it_names(results: Path, tmp_path):
     both = tmp_path / "both"
     shutil.copytree(results / "both-1", both)
     shutil.copytree(results / "both-2" / "pcn", both / "pcn.1")
@@ -37,9 +37,7 @@ def test_comparison_has_the_runs_that_it_names(results: Path, tmp_path: Path) ->
             read(both)
 
 
-def test_comparison_has_tables_page_numbers_and_pictures(
-    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_comparison_has_tables_page_numbers_and_pictures(results: Path, tmp_path, capsys):
     places = [str(results / f"both-{seed}") for seed in range(1, 4)]
     out = tmp_path / "compared"
     assert pcn(["compare", *places, "--out", str(out)]) == 0
@@ -102,11 +100,8 @@ def test_comparison_has_tables_page_numbers_and_pictures(
 
 
 def test_comparison_without_matplotlib_names_its_extra(
-    results: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    results: Path, tmp_path, capsys, monkeypatch
+):
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     for name in ("out", "out.1"):  # what is there is kept
         assert pcn(["compare", str(results / "low"), "--out", str(tmp_path / "out")]) == 0
@@ -117,9 +112,7 @@ def test_comparison_without_matplotlib_names_its_extra(
         }
 
 
-def test_comparison_reads_a_sweep(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_comparison_reads_a_sweep(tmp_path, capsys, monkeypatch):
     # the sweep's picture
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     out = str(tmp_path / "sweep")
@@ -166,9 +159,7 @@ def test_comparison_reads_a_sweep(
         ),
     ],
 )
-def test_what_holds_no_result_is_one_line(
-    name: str, text: str, message: str, tmp_path: Path
-) -> None:
+def test_what_holds_no_result_is_one_line(name: str, text: str, message: str, tmp_path):
     if name:
         (tmp_path / name).write_text(text)
     with pytest.raises(ExperimentError) as caught:
@@ -177,7 +168,7 @@ def test_what_holds_no_result_is_one_line(
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_summary_of_an_earlier_version_is_one_line(results: Path, tmp_path: Path) -> None:
+def test_summary_of_an_earlier_version_is_one_line(results: Path, tmp_path):
     shutil.copytree(results / "low", tmp_path / "old")
     summary = json.loads((tmp_path / "old/summary.json").read_text())
     del summary["curves"]
@@ -211,8 +202,8 @@ def whole(results: Path) -> dict[str, Any]:
 @settings(settings.get_profile("few"))
 @given(data=st.data())
 def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
-    data: st.DataObject, whole: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+    data: st.DataObject, whole: dict[str, Any], tmp_path_factory
+):
     place = tmp_path_factory.mktemp("damaged")
     (place / "a").mkdir()
     (place / "b").mkdir()
@@ -242,7 +233,7 @@ def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
     assert "<h1>" in render(run_groups, {})
 
 
-def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
+def test_names_with_markup_are_shown_as_they_are(tmp_path):
     samples = RunSamples(
         "a",
         {
@@ -268,7 +259,7 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     assert "<i>" not in (tmp_path / "out/comparison.html").read_text().split("<body>")[1]
 
 
-def test_in_casts_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_casts_are_apart(tmp_path, capsys):
     """Their one size is no bin of the others'."""
     out = str(tmp_path / "sweep")
     command = [
@@ -308,7 +299,7 @@ def test_in_casts_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "in-casts" not in svg
 
 
-def test_folder_that_is_named_again_and_again_is_read_once(tmp_path: Path) -> None:
+def test_folder_that_is_named_again_and_again_is_read_once(tmp_path):
     """Else 20 folders, or two links, are more reads than a machine does in a life."""
     place = tmp_path
     for _ in range(20):

@@ -10,7 +10,7 @@ from pcn.experiments.compare import tables
 from pcn.experiments.compare.groups import Group
 
 
-def test_best_run_is_tested_against_the_next() -> None:
+def test_best_run_is_tested_against_the_next():
     """By pairs, the difference is of all seeds; the worst run decides nothing."""
     name = "mean_slowdown S"
     best, near, far = (
@@ -43,7 +43,7 @@ def test_best_run_is_tested_against_the_next() -> None:
     assert tables.best([group("a", 1.0), group("b", 2.0)]).rows == [], "neither is better"
 
 
-def test_numbers_without_spread_are_not_tested() -> None:
+def test_numbers_without_spread_are_not_tested():
     """Where the seed decides nothing a difference isn't by chance, and has no star."""
     name = "mean_slowdown S"
     steady = [group("a", *[1.1] * 5, number=name), group("b", *[2.9] * 5, number=name)]
@@ -72,7 +72,7 @@ def test_numbers_without_spread_are_not_tested() -> None:
     ]
 
 
-def test_best_run_of_many_comparisons_is_tested_among_all_of_them() -> None:
+def test_best_run_of_many_comparisons_is_tested_among_all_of_them():
     """A difference that holds by itself doesn't where the runs and numbers to choose from are
     many; a clear one does."""
 
@@ -104,7 +104,7 @@ def test_best_run_of_many_comparisons_is_tested_among_all_of_them() -> None:
     assert not tables.best(many).rows[0][7].endswith(tables.MARK)
 
 
-def test_statistic_that_no_run_has_is_a_row_with_its_reason() -> None:
+def test_statistic_that_no_run_has_is_a_row_with_its_reason():
     numbers = {"mean_slowdown S": 2.0, "p99_slowdown S": None, "flows S": 58.0, "unfinished S": 0.0}
     compared = [
         Group(name, (replace(stored_run(1), numbers={**numbers, "mean_slowdown S": value}),))
@@ -122,7 +122,7 @@ def test_statistic_that_no_run_has_is_a_row_with_its_reason() -> None:
     assert tables.best(late_groups).rows[1][-1] == "flows unfinished"
 
 
-def test_number_that_a_seed_lacks_is_a_row_with_that_seed() -> None:
+def test_number_that_a_seed_lacks_is_a_row_with_that_seed():
     """In-casts are drawn: a seed may have none. What isn't of flows has no reason but that."""
 
     def runs(name: str, best: float) -> Group:
@@ -143,7 +143,7 @@ def test_number_that_a_seed_lacks_is_a_row_with_that_seed() -> None:
     assert tables._missing(alone, "full_s") == "no value in seed 1"
 
 
-def test_text_of_a_number_decides_which_run_is_best() -> None:
+def test_text_of_a_number_decides_which_run_is_best():
     runs = [
         replace(stored_run(1, number=None), scenario="victim", numbers={"f0_burst_bps": rate})
         for rate in (3.5e9, 36.4e9)

@@ -9,7 +9,7 @@ from pcn.experiments.compare.groups import grouped
 from pcn.experiments.results.over_time import PAUSE, QUEUE
 
 
-def test_curves_over_time_have_one_colour_in_all_pictures() -> None:
+def test_curves_over_time_have_one_colour_in_all_pictures():
     """A run that sends no PAUSE has its line all the same; where none sends any, there is no
     chart."""
     still, busy = ([0.0, 1.0], [0.0, 0.0]), ([0.0, 1.0], [5.0, 7.0])
@@ -27,7 +27,7 @@ def test_curves_over_time_have_one_colour_in_all_pictures() -> None:
     assert alone.title == "Largest queue"
 
 
-def test_curves_over_time_are_means_of_all_seeds() -> None:
+def test_curves_over_time_are_means_of_all_seeds():
     """Runs of other lengths: one that has ended has no queue."""
     curves = [([0.0, 1.0, 2.0], [0.0, 10.0, 20.0]), ([0.0, 2.0, 4.0], [4.0, 8.0, 16.0])]
     runs = [replace(stored_run(seed), curves={QUEUE: curve}) for seed, curve in enumerate(curves)]

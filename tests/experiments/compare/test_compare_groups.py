@@ -10,7 +10,7 @@ from pcn.experiments.compare.groups import grouped
 from pcn.experiments.compare.stored_results import read
 
 
-def test_runs_that_differ_by_their_seed_are_one_group(results: Path) -> None:
+def test_runs_that_differ_by_their_seed_are_one_group(results: Path):
     run_groups = grouped([run for seed in range(1, 4) for run in read(results / f"both-{seed}")])
     assert [(group.name, [run.seed for run in group.runs]) for group in run_groups] == [
         ("PCN", [1, 2, 3]),
@@ -27,7 +27,7 @@ def test_runs_that_differ_by_their_seed_are_one_group(results: Path) -> None:
     assert rows["seeds"] == ["1, 2, 3", "1, 2, 3", "1"]
 
 
-def test_equal_runs_from_two_places_stay_apart() -> None:
+def test_equal_runs_from_two_places_stay_apart():
     run_groups = grouped(
         [
             stored_run(1, place="a"),
@@ -42,7 +42,7 @@ def test_equal_runs_from_two_places_stay_apart() -> None:
     assert group.mean("n") is None, "a mean over the others would be of other seeds"
 
 
-def test_groups_are_named_by_what_they_need() -> None:
+def test_groups_are_named_by_what_they_need():
     """Two networks with two schemes: parameters of the schemes aren't differences."""
     dcqcn: dict[str, Any] = {"R_AI": 40e6, "cnp_interval": 50e-6, "K_max": 200_000}
     runs = [
@@ -90,12 +90,12 @@ def test_groups_are_named_by_what_they_need() -> None:
     assert (rows["R_AI"], rows["seeds"]) == (["–", "40 Mbit/s", "80 Mbit/s"], ["1", "2, 3", "2, 3"])
 
 
-def test_files_of_one_stem_keep_their_paths() -> None:
+def test_files_of_one_stem_keep_their_paths():
     run_groups = grouped([stored_run(1, topology=f"/{place}/net.txt") for place in "ab"])
     assert [group.name for group in run_groups] == ["PCN, /a/net.txt", "PCN, /b/net.txt"]
 
 
-def test_settings_that_differ_are_all_and_only_those() -> None:
+def test_settings_that_differ_are_all_and_only_those():
     run_groups = grouped(
         [
             stored_run(1, "pcn", w_min=0.025, x=5, y=1.0),

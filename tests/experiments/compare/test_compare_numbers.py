@@ -7,7 +7,7 @@ from pcn.experiments.compare import groups, tables
 from pcn.experiments.compare.groups import Group
 
 
-def test_numbers_that_differ_are_marked_and_equal_ones_named() -> None:
+def test_numbers_that_differ_are_marked_and_equal_ones_named():
     compared = [group("a", 1.0, 1.1, 0.9), group("b", 2.0, 2.1, 1.9), group("c", 1.0, 3.0, 0.1)]
     table = tables.numbers(compared)
     ((name, first, far, near),) = table.rows
@@ -29,7 +29,7 @@ def test_numbers_that_differ_are_marked_and_equal_ones_named() -> None:
     assert (none.title, none.rows) == ("no number differs", [])
 
 
-def test_groups_with_equal_flows_are_compared_in_pairs() -> None:
+def test_groups_with_equal_flows_are_compared_in_pairs():
     """A difference that the seeds' spread hides, unless seed is compared with seed."""
     first = (0.34, 0.39, 0.36, 0.51, 0.42)
     second = tuple(
@@ -50,7 +50,7 @@ def test_groups_with_equal_flows_are_compared_in_pairs() -> None:
     assert not groups.pairs(group("a", *first, flows="x"), other_seeds)
 
 
-def test_one_seed_marks_nothing_and_a_note_names_it() -> None:
+def test_one_seed_marks_nothing_and_a_note_names_it():
     table = tables.numbers([group("a", 1.0), group("b", 2.0), group("c", 2.0, 3.0)])
     assert table.rows == [["n", "1", "2\n+100%", "2.5 [2, 3]\n+150%"]]
     assert table.notes[-1].startswith("a, b: one seed, so nothing shows")
@@ -81,19 +81,19 @@ def test_one_seed_marks_nothing_and_a_note_names_it() -> None:
 )
 def test_numbers_are_called_in_words_with_their_unit(
     number: str, value: float, label: str, text: str
-) -> None:
+):
     table = tables.numbers(
         [group("a", value, number=number), group("b", 0.9 * value, number=number)]
     )
     assert table.rows[0][:2] == [label, text]
 
 
-def test_one_unit_holds_for_all_of_a_row() -> None:
+def test_one_unit_holds_for_all_of_a_row():
     compared = [group(name, value, number="full_s") for name, value in (("a", 0.0202), ("b", 4e-4))]
     assert tables.numbers(compared).rows == [["full, ms", "20.2", "0.4\n-98%"]]
 
 
-def test_interval_of_a_difference_stays_above_all_and_shows_its_sign() -> None:
+def test_interval_of_a_difference_stays_above_all_and_shows_its_sign():
     wild = [group("a", 100.0, 1.0, 1.0, 200.0), group("b", 1.0, 1.0, 90.0, 1.0)]
     table = tables.numbers(wild)
     ((_, _, text),) = table.rows

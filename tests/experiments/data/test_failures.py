@@ -33,7 +33,7 @@ def files(place: Path) -> set[str]:
 
 
 @pytest.fixture
-def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
+def stranger(monkeypatch) -> str:
     """A scheme bound to a program without a text."""
     mine = dataclasses.replace(
         schemes["pcn"], name="mine", summary="a user's", program="pcn_waited"
@@ -43,9 +43,7 @@ def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("scenario", ["dumbbell", "victim"])
-def test_report_describes_a_program_without_a_text(
-    stranger: str, scenario: str, tmp_path: Path
-) -> None:
+def test_report_describes_a_program_without_a_text(stranger: str, scenario: str, tmp_path):
     assert (
         pcn(["run", scenario, *SHORT, "--scheme", stranger, "--out", str(tmp_path / "mine")]) == 0
     )
@@ -60,9 +58,7 @@ def errors_in(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("pcn: ")]
 
 
-def test_a_text_that_fails_costs_nothing_else(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_text_that_fails_costs_nothing_else(monkeypatch, capsys, tmp_path):
     def broken(*_: object) -> list[tuple[str, str]]:
         return {}["mine"]
 
@@ -81,9 +77,7 @@ def test_a_text_that_fails_costs_nothing_else(
     assert page.count('data-chart="') == len(CHARTS)
 
 
-def test_a_picture_that_fails_costs_no_other(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_picture_that_fails_costs_no_other(monkeypatch, capsys, tmp_path):
     real = pictures.pictures
 
     def broken(charts: Sequence[Chart]) -> dict[str, bytes]:
@@ -117,9 +111,7 @@ def rates(*_: object) -> Chart:
     raise ValueError("no such series")
 
 
-def test_data_of_a_picture_that_fail_cost_no_other(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_data_of_a_picture_that_fail_cost_no_other(monkeypatch, capsys, tmp_path):
     page = SCENARIOS["dumbbell"].page
     broken = dataclasses.replace(page, charts=(rates, page.charts[1]))
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", broken)
@@ -131,7 +123,7 @@ def test_data_of_a_picture_that_fail_cost_no_other(
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_charts_have_the_names_of_what_draws_them(scenario: str) -> None:
+def test_charts_have_the_names_of_what_draws_them(scenario: str):
     """By which their failures are identified."""
     experiment = SCENARIOS[scenario]
     plan = experiment.plan(experiment.schemes[0], 1, {})
@@ -145,9 +137,7 @@ def test_charts_have_the_names_of_what_draws_them(scenario: str) -> None:
     ("scheme", "variable"),
     [("pcn", "w"), ("dcqcn", "alpha"), ("timely", "rtt_s"), ("ibcc", "ccti")],
 )
-def test_charts_of_single_flows_have_the_names_of_what_draws_them(
-    scheme: str, variable: str
-) -> None:
+def test_charts_of_single_flows_have_the_names_of_what_draws_them(scheme: str, variable: str):
     traffic = SCENARIOS["traffic"]
     plan = dataclasses.replace(
         traffic.plan(scheme, 1, {"count": 20}), records=Records(flows=FlowChoice(every=True))
@@ -164,9 +154,7 @@ def test_charts_of_single_flows_have_the_names_of_what_draws_them(
     )
 
 
-def test_checks_and_charts_that_fail_leave_the_numbers(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_checks_and_charts_that_fail_leave_the_numbers(monkeypatch, capsys, tmp_path):
     for name in ("settled", "measure"):
         monkeypatch.setattr(type(SCENARIOS["dumbbell"]), name, rates)
     broken = dataclasses.replace(SCENARIOS["dumbbell"].page, charts=(rates,), headlines=rates)
@@ -185,9 +173,7 @@ def test_checks_and_charts_that_fail_leave_the_numbers(
     assert (tmp_path / "mine.1" / "series.parquet").exists()
 
 
-def test_a_figure_whose_picture_fails_keeps_its_numbers(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_figure_whose_picture_fails_keeps_its_numbers(monkeypatch, capsys, tmp_path):
     def broken(*_: object) -> list[Chart]:
         raise KeyError("mine")
 
@@ -218,7 +204,7 @@ def test_a_figure_whose_picture_fails_keeps_its_numbers(
         assert error.startswith(f"pcn: {place / 'fig10' / name}: no figure's")
 
 
-def test_failures_are_reported_once_and_by_reason() -> None:
+def test_failures_are_reported_once_and_by_reason():
     failures = Failures()
     below = failures.below("pcn")
     for _ in range(2):

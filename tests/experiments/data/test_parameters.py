@@ -38,7 +38,7 @@ PARAMETERS = DUMBBELL.parameters("pcn")
         ("w_min=auto", None),
     ],
 )
-def test_values_have_units(text: str, value: float | None) -> None:
+def test_values_have_units(text: str, value: float | None):
     by_scheme = scheme_parameters.settings(DUMBBELL, ["pcn", "dcqcn"], [text])
     (parsed,) = {value for values in by_scheme.values() for value in values.values()}
     assert parsed == (value if value is None else pytest.approx(value))
@@ -66,13 +66,13 @@ def test_values_have_units(text: str, value: float | None) -> None:
         ("rate=auto", "is no rate"),
     ],
 )
-def test_mistakes_are_named(text: str, message: str) -> None:
+def test_mistakes_are_named(text: str, message: str):
     with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
         scheme_parameters.settings(DUMBBELL, ["pcn"], [text])
     assert "\n" not in str(caught.value)
 
 
-def test_percent_beyond_the_maximum_is_shown_as_a_share() -> None:
+def test_percent_beyond_the_maximum_is_shown_as_a_share():
     load = Parameter("load", "number", 0.6, "", 0.001, 10)
     with pytest.raises(
         ExperimentError, match=r"load=50: must be 0.001 to 10; 50 percent is 0.5 or 50%"
@@ -82,12 +82,12 @@ def test_percent_beyond_the_maximum_is_shown_as_a_share() -> None:
         load.parse("5e6")
 
 
-def test_two_assignments_of_one_name_are_refused() -> None:
+def test_two_assignments_of_one_name_are_refused():
     with pytest.raises(ExperimentError, match="pairs is given twice: give one"):
         scheme_parameters.settings(DUMBBELL, ["pcn"], ["pairs=2", "pairs=4"])
 
 
-def test_complete_takes_defaults_and_checks_what_is_given() -> None:
+def test_complete_takes_defaults_and_checks_what_is_given():
     values = complete({"pairs": 2}, PARAMETERS)
     assert values["pairs"] == 2
     assert values["w_max"] == 0.5
@@ -110,11 +110,11 @@ def test_complete_takes_defaults_and_checks_what_is_given() -> None:
         ("number", None, "auto"),
     ],
 )
-def test_values_are_written_with_units(kind: str, value: float | None, text: str) -> None:
+def test_values_are_written_with_units(kind: str, value: float | None, text: str):
     assert format_value(kind, value) == text
 
 
-def test_every_default_is_an_allowed_value() -> None:
+def test_every_default_is_an_allowed_value():
     for scenario in SCENARIOS.values():
         for parameter in {
             parameter for scheme in schemes for parameter in scenario.parameters(scheme)
@@ -124,12 +124,12 @@ def test_every_default_is_an_allowed_value() -> None:
             parameter.check(parameter.default)
 
 
-def test_a_number_beyond_the_range_is_refused_with_the_range() -> None:
+def test_a_number_beyond_the_range_is_refused_with_the_range():
     with pytest.raises(ExperimentError, match=r"x=5: must be 0 or more|x=-1: must be 0 or more"):
         Parameter("x", "number", 1.0, "").parse("-1")
 
 
-def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
+def test_schemes_parameters_are_their_fields_with_the_papers_names():
     offered = {parameter.name: parameter for parameter in DUMBBELL.parameters("dcqcn")}
     assert (offered["K_min"].kind, offered["K_min"].default, offered["F"].default) == (
         "size",
@@ -145,7 +145,7 @@ def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
 
 
 @pytest.mark.parametrize("scheme", sorted(schemes))
-def test_every_field_of_a_scheme_is_described(scheme: str) -> None:
+def test_every_field_of_a_scheme_is_described(scheme: str):
     for parameter in describe(schemes[scheme].parameters):
         assert parameter.meaning
         parameter.check(parameter.default)

@@ -38,7 +38,7 @@ def reread(columns: dict[str, Any], metadata: dict[str, str] | None = None) -> p
 
 
 @given(tables())
-def test_pyarrow_reads_every_value_and_its_type(columns: dict[str, list[Any]]) -> None:
+def test_pyarrow_reads_every_value_and_its_type(columns: dict[str, list[Any]]):
     table = reread(columns)
     assert table.to_pydict() == columns
     for name, values in columns.items():
@@ -46,11 +46,11 @@ def test_pyarrow_reads_every_value_and_its_type(columns: dict[str, list[Any]]) -
         assert table.schema.field(name).type == (pa.float64() if missing else TYPES[name][0])
 
 
-def test_whole_numbers_beside_others_are_numbers() -> None:
+def test_whole_numbers_beside_others_are_numbers():
     assert reread({"k": [1, 2.5, None]}).to_pydict() == {"k": [1.0, 2.5, None]}
 
 
-def test_labels_are_a_dictionary_as_pandas_categories() -> None:
+def test_labels_are_a_dictionary_as_pandas_categories():
     table = reread(
         {
             "port": parquet.labels(["s0:1", "s0:2"], np.array([1, 0, 1], np.int32)),
@@ -61,18 +61,18 @@ def test_labels_are_a_dictionary_as_pandas_categories() -> None:
     assert table.to_pydict() == {"port": ["s0:2", "s0:1", "s0:2"], "value": [0.0, 1.0, 2.0]}
 
 
-def test_metadata_is_the_files() -> None:
+def test_metadata_is_the_files():
     assert reread({"a": [1]}, {"commit": "4f2a"}).schema.metadata == {b"commit": b"4f2a"}
 
 
-def test_read_returns_what_write_wrote(tmp_path: Path) -> None:
+def test_read_returns_what_write_wrote(tmp_path):
     columns = {"n": [1, None], "name": ["a", "b"]}
     with (tmp_path / "own.parquet").open("wb") as file:
         parquet.write(file, columns)
     assert parquet.read(tmp_path / "own.parquet") == columns
 
 
-def test_full_disk_raises_an_os_error() -> None:
+def test_full_disk_raises_an_os_error():
     with (
         pytest.raises(OSError, match="No space"),
         Path("/dev/full").open("wb", buffering=0) as file,
@@ -80,9 +80,7 @@ def test_full_disk_raises_an_os_error() -> None:
         parquet.write(file, {"a": [1]})
 
 
-def test_file_of_others_takes_bounded_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_of_others_takes_bounded_memory(tmp_path, monkeypatch):
     """Kilobytes hold 20,000 times the same text of 100 KB; a column that the reader leaves out
     takes none."""
     path, rows = tmp_path / "others.parquet", 20_000

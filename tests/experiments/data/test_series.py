@@ -26,7 +26,7 @@ PIECES = st.lists(
 @given(PIECES, st.lists(st.booleans(), min_size=12, max_size=12))
 def test_series_has_values_in_order_of_time_and_arrival(
     pieces: list[tuple[str, str, list[float]]], many: list[bool]
-) -> None:
+):
     series, expected, number = Series(), dict[tuple[str, str], list[tuple[float, float]]](), 0
     for (entity, metric, times), at_once in zip(pieces, many, strict=False):
         values = [float(number + i) for i in range(len(times))]
@@ -56,9 +56,7 @@ def test_series_has_values_in_order_of_time_and_arrival(
 
 
 @pytest.mark.parametrize("group_rows", [1, 4, 7, 2**20])
-def test_series_of_several_groups_of_rows_reads_as_of_one(
-    group_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_series_of_several_groups_of_rows_reads_as_of_one(group_rows: int, tmp_path, monkeypatch):
     """Of a large network a million rows are made in memory at a time."""
     monkeypatch.setattr(series_module, "_GROUP_ROWS", group_rows)
     sizes: list[int] = []
@@ -86,7 +84,7 @@ def test_series_of_several_groups_of_rows_reads_as_of_one(
             np.testing.assert_array_equal(read_back, written)
 
 
-def test_series_keeps_the_arrays_that_it_is_given() -> None:
+def test_series_keeps_the_arrays_that_it_is_given():
     """Thousands of ports have the same times: these are there once."""
     series, times = Series(), np.arange(5.0)
     for port in range(3):
@@ -95,9 +93,7 @@ def test_series_keeps_the_arrays_that_it_is_given() -> None:
     assert series.get("s0:9", "queue")[0].size == 0
 
 
-def test_file_of_others_that_ends_its_reader_is_refused(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_file_of_others_that_ends_its_reader_is_refused(tmp_path, capfd):
     """A page whose length is wrong makes arro3 abort, a footer that is wrong makes it panic."""
     path = tmp_path / "a.parquet"
     with path.open("wb") as file:

@@ -16,12 +16,12 @@ def array(*values: float) -> series_math.Array:
     st.lists(st.floats(-1e12, 1e12) | st.integers(0, 9).map(float), min_size=1, max_size=60),
     st.sampled_from([0, 5, 50, 95, 99, 99.9, 100]),
 )
-def test_percentiles_and_distinct_values_are_numpy_s(values: list[float], q: float) -> None:
+def test_percentiles_and_distinct_values_are_numpy_s(values: list[float], q: float):
     assert series_math.percentile(array(*values), q) == np.percentile(values, q)
     assert series_math.distinct(array(*values)).tolist() == np.unique(values).tolist()
 
 
-def test_jain_of_equal_shares_is_one_and_of_one_taker_is_one_nth() -> None:
+def test_jain_of_equal_shares_is_one_and_of_one_taker_is_one_nth():
     assert series_math.jain([2.5, 2.5, 2.5, 2.5]) == pytest.approx(1)
     assert series_math.jain([10, 0, 0, 0]) == pytest.approx(0.25)
     assert series_math.jain([1, 2]) == pytest.approx(0.9)
@@ -34,7 +34,7 @@ def test_jain_of_equal_shares_is_one_and_of_one_taker_is_one_nth() -> None:
 )
 def test_link_carries_no_more_than_its_rate_to_the_last_bit(
     gaps: list[tuple[int, int]], every: int
-) -> None:
+):
     """One byte a second. Frames wait for each other; the counter has a frame whole as it starts."""
     starts, sizes, free = [], [], 0
     for gap, size in gaps:
@@ -60,21 +60,19 @@ def test_link_carries_no_more_than_its_rate_to_the_last_bit(
     )
 
 
-def test_jain_needs_a_flow() -> None:
+def test_jain_needs_a_flow():
     with pytest.raises(ValueError, match="no flow"):
         series_math.jain([])
 
 
 @given(st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=50), st.floats(1e-3, 1e3))
-def test_jain_does_not_depend_on_the_unit_and_has_its_bounds(
-    shares: list[float], unit: float
-) -> None:
+def test_jain_does_not_depend_on_the_unit_and_has_its_bounds(shares: list[float], unit: float):
     index = series_math.jain(shares)
     assert 1 / len(shares) - 1e-9 <= index <= 1 + 1e-9
     assert series_math.jain([share * unit for share in shares]) == pytest.approx(index)
 
 
-def test_a_step_series_holds_its_value_until_the_next() -> None:
+def test_a_step_series_holds_its_value_until_the_next():
     times, values = array(1, 2, 4), array(10, 20, 5)
     assert series_math.step_at(times, values, array(0.5, 1, 1.9, 2, 3.9, 9)).tolist() == [
         0,
@@ -91,11 +89,11 @@ def test_a_step_series_holds_its_value_until_the_next() -> None:
         series_math.step_mean(times, values, 2, 2)
 
 
-def test_a_step_series_without_values_is_what_comes_before_it() -> None:
+def test_a_step_series_without_values_is_what_comes_before_it():
     assert series_math.step_at(array(), array(), array(1, 2), before=7).tolist() == [7, 7]
 
 
-def test_sum_of_steps_counts_each_from_its_start() -> None:
+def test_sum_of_steps_counts_each_from_its_start():
     times, total = series_math.sum_steps([(array(0, 2), array(10, 4)), (array(1), array(5))])
     assert times.tolist() == [0, 1, 2]
     assert total.tolist() == [10, 15, 9]
@@ -111,24 +109,24 @@ def test_sum_of_steps_counts_each_from_its_start() -> None:
         ((5, 30, 25, 11, 9), 4.0),
     ],
 )
-def test_first_fall(values: tuple[float, ...], fall: float | None) -> None:
+def test_first_fall(values: tuple[float, ...], fall: float | None):
     assert series_math.first_fall(array(0, 1, 2, 3, 4), array(*values), 10) == fall
 
 
-def test_utilisation_from_a_counter_between_its_readings() -> None:
+def test_utilisation_from_a_counter_between_its_readings():
     times, total = array(0, 1, 2), array(0, 1.25e9, 1.25e9)
     assert series_math.utilisation(times, total, 10e9, 0, 1) == pytest.approx(1)
     assert series_math.utilisation(times, total, 10e9, 0.5, 1.5) == pytest.approx(0.5)
     assert series_math.utilisation(times, total, 10e9, 0, 2) == pytest.approx(0.5)
 
 
-def test_binned_rate_has_a_short_last_bin() -> None:
+def test_binned_rate_has_a_short_last_bin():
     starts, rate = series_math.binned_rate(array(0, 10), array(0, 100), 4, 10)
     assert starts.tolist() == [0, 4, 8]
     assert rate.tolist() == pytest.approx([10, 10, 10])
 
 
-def test_binned_share_is_unknown_where_nothing_was_sent() -> None:
+def test_binned_share_is_unknown_where_nothing_was_sent():
     whole = (array(0, 1, 2, 3), array(0, 10, 10, 20))
     part = (array(0, 1, 2, 3), array(0, 5, 5, 15))
     _, share = series_math.binned_share(part, whole, 1, 3)
@@ -136,7 +134,7 @@ def test_binned_share_is_unknown_where_nothing_was_sent() -> None:
     assert np.isnan(share[1])
 
 
-def test_binned_share_is_at_most_one_though_the_two_are_read_one_after_the_other() -> None:
+def test_binned_share_is_at_most_one_though_the_two_are_read_one_after_the_other():
     whole, part = (array(0, 1), array(0, 10)), (array(0, 1), array(0, 11))
     assert series_math.binned_share(part, whole, 1, 1)[1].tolist() == [1.0]
 
@@ -147,7 +145,7 @@ def test_binned_share_is_at_most_one_though_the_two_are_read_one_after_the_other
 )
 def test_binned_max_holds_the_last_sample_where_a_bin_has_none(
     samples: list[tuple[int, int]], bins: int
-) -> None:
+):
     samples.sort()
     times, values = array(*(time for time, _ in samples)), array(*(value for _, value in samples))
     edges = np.linspace(5, 35, bins + 1)
@@ -159,7 +157,7 @@ def test_binned_max_holds_the_last_sample_where_a_bin_has_none(
         assert largest == (values[inside].max() if inside.any() else last)
 
 
-def test_spread_leaves_out_the_extremes() -> None:
+def test_spread_leaves_out_the_extremes():
     assert series_math.spread(np.concatenate([np.linspace(0, 1, 1001), [50]])) == pytest.approx(
         0.9, abs=0.01
     )
@@ -170,14 +168,14 @@ def queue_of(packets: float) -> tuple[series_math.Array, series_math.Array]:
     return times, np.full(times.shape, packets)
 
 
-def test_carried_share_of_a_busy_port() -> None:
+def test_carried_share_of_a_busy_port():
     readings = np.arange(0, 10e-3, 1e-3)
     sent = (readings, readings * 9e9 / 8)
     paused = queue_of(0)
     assert carried_share(queue_of(100), paused, sent, 10e9) == pytest.approx(0.9)
 
 
-def test_carried_share_leaves_out_idle_and_paused_time() -> None:
+def test_carried_share_leaves_out_idle_and_paused_time():
     readings = np.arange(0, 10e-3, 1e-3)
     sent = (readings, readings * 0.0)
     assert carried_share(queue_of(3), queue_of(0), sent, 10e9) is None

@@ -35,9 +35,7 @@ PROCESSES: list[tuple[Arrivals, float]] = [
 @pytest.mark.parametrize(("arrivals", "variance"), PROCESSES)
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=5)
-def test_source_has_its_rate_from_the_first_moment(
-    arrivals: Arrivals, variance: float, seed: int
-) -> None:
+def test_source_has_its_rate_from_the_first_moment(arrivals: Arrivals, variance: float, seed: int):
     """Many sources over a short time, in which a process that began with a gap, or switched on,
     would be wrong."""
     random, per_s, end_s, sources = np.random.default_rng(seed), 5000.0, 1e-3, 1000
@@ -48,14 +46,14 @@ def test_source_has_its_rate_from_the_first_moment(
 
 
 @pytest.mark.parametrize(("arrivals", "variance"), PROCESSES[:3])
-def test_gaps_have_the_variance_of_their_sigma(arrivals: Arrivals, variance: float) -> None:
+def test_gaps_have_the_variance_of_their_sigma(arrivals: Arrivals, variance: float):
     times = arrivals.times(np.random.default_rng(4), 1000.0, 200.0)
     gaps = np.diff(times)
     assert gaps.mean() == pytest.approx(1e-3, rel=0.02)
     assert np.log(gaps).std() == pytest.approx(math.sqrt(math.log1p(variance)), abs=0.02)
 
 
-def test_source_that_is_off_starts_nothing() -> None:
+def test_source_that_is_off_starts_nothing():
     times = OnOff(1e-3, 9e-3).times(np.random.default_rng(3), 2000.0, 50.0)
     per_ms = np.bincount((times * 1e3).astype(int), minlength=50_000)
     assert per_ms.mean() == pytest.approx(2.0, rel=0.05)
@@ -70,7 +68,7 @@ def test_source_that_is_off_starts_nothing() -> None:
 @settings(max_examples=30)
 def test_first_arrivals_don_t_depend_on_how_many_are_wanted(
     seed: int, arrivals: Arrivals, count: int
-) -> None:
+):
     few = arrivals_at(np.random.default_rng(seed), arrivals, 1000.0, 7, count)
     many = arrivals_at(np.random.default_rng(seed), arrivals, 1000.0, 7, 2 * count)
     assert few[0].size == count
@@ -84,7 +82,7 @@ def test_first_arrivals_don_t_depend_on_how_many_are_wanted(
     ("arrivals", "more"),
     [("", {}), ("lognormal", {"sigma": 1.0}), ("onoff", {"on": 1e-3, "off": 2e-3})],
 )
-def test_background_has_its_load(pattern: str, arrivals: str, more: dict[str, float]) -> None:
+def test_background_has_its_load(pattern: str, arrivals: str, more: dict[str, float]):
     spec = TrafficSpec("star", "AliStorage", pattern, arrivals=arrivals)
     assert draw(spec, TOPOLOGY, 1, 0.4, 500, 1000, more) == draw(
         spec, TOPOLOGY, 1, 0.4, 500, 1000, more
@@ -116,7 +114,7 @@ def incasts(senders: int, **more: float | None) -> list[tuple[float, str, set[st
     return [(start, flows[0][1], {src for src, _, _ in flows}) for start, flows in by_start.items()]
 
 
-def test_in_casts_have_their_senders_and_their_load_beside_the_background() -> None:
+def test_in_casts_have_their_senders_and_their_load_beside_the_background():
     senders = len(HOSTS) - 2
     bursts = incasts(senders)
     assert all(
@@ -133,14 +131,14 @@ def test_in_casts_have_their_senders_and_their_load_beside_the_background() -> N
     assert both[: len(alone)] == alone
 
 
-def test_in_casts_come_at_their_period() -> None:
+def test_in_casts_come_at_their_period():
     starts = [start for start, _, _ in incasts(3, incast_period=1e-4)]
     assert np.diff(starts) == pytest.approx(np.full(len(starts) - 1, 1e-4))
     assert starts[0] == 0
     assert len(starts) > 5
 
 
-def test_in_casts_alone_need_an_end() -> None:
+def test_in_casts_alone_need_an_end():
     traffic = Traffic(parse_spec("star", incast="2"))
     with pytest.raises(ExperimentError, match="in-casts alone need an end: give --set span=10ms"):
         traffic.plan("pcn", 1, {"count": 0})
@@ -158,7 +156,7 @@ def test_in_casts_alone_need_an_end() -> None:
 
 
 @given(st.integers(1, len(HOSTS) - 1), st.integers(0, 2**32))
-def test_each_in_cast_has_different_senders(senders: int, seed: int) -> None:
+def test_each_in_cast_has_different_senders(senders: int, seed: int):
     flows = fan_in_flows(np.random.default_rng(seed), [0.0, 1.0], senders, 5, HOSTS, "g", 7)
     assert [flow.id for flow in flows] == list(range(7, 7 + 2 * senders))
     for part in (flows[:senders], flows[senders:]):
@@ -167,7 +165,7 @@ def test_each_in_cast_has_different_senders(senders: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_sizes_have_the_mean_that_they_state(name: str) -> None:
+def test_published_sizes_have_the_mean_that_they_state(name: str):
     sizes = published(name.upper())
     assert sizes is PUBLISHED[name].sizes
     drawn = np.array(sample(sizes, np.random.default_rng(1), 400_000))
@@ -179,7 +177,7 @@ def test_published_sizes_have_the_mean_that_they_state(name: str) -> None:
     )
 
 
-def test_published_sizes_are_those_of_their_sources() -> None:
+def test_published_sizes_are_those_of_their_sources():
     """Percentiles that the sources state: 92.3% of AliStorage's flows up to 32 KB would be another
     distribution."""
     for name, size, share in (

@@ -20,13 +20,13 @@ def chart(*values: float, top: float | None = None) -> Chart:
     return Chart("PFC", TIME, "1/ms", lines, views=(View("whole", 0.0, 2.0, top),))
 
 
-def test_equal_lines_of_one_run_are_one_with_all_their_names() -> None:
+def test_equal_lines_of_one_run_are_one_with_all_their_names():
     ((first, second),) = shown([chart(1.0, 1.0, 0.0)])
     assert (first.label, second.label) == ("s0 to h0, s0 to h1", "s0 to h2")
     assert shown([chart(1.0, 1.0), chart(3.0, 3.0)])[1][0].label == "s0 to h0, s0 to h1"
 
 
-def test_where_only_one_run_has_them_each_lies_on_a_wider_one() -> None:
+def test_where_only_one_run_has_them_each_lies_on_a_wider_one():
     same, different = shown([chart(1.0, 1.0, 1.0), chart(1.0, 2.0, 1.0)])
     assert [line.label for line in same] == [line.label for line in different]
     widths = [line.width for line in same]
@@ -35,7 +35,7 @@ def test_where_only_one_run_has_them_each_lies_on_a_wider_one() -> None:
     assert [line.width for line in different] == [widths[1], widths[2], widths[2]]
 
 
-def test_lines_without_values_or_of_another_stroke_stay_apart() -> None:
+def test_lines_without_values_or_of_another_stroke_stay_apart():
     original = chart(1.0, 1.0)
     first, second = original.lines
     empty = dataclasses.replace(first, x=np.empty(0), y=np.empty(0))
@@ -55,7 +55,7 @@ def test_lines_without_values_or_of_another_stroke_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("read_at", [0.95, 1.0, 1.05])
-def test_one_event_is_one_event_wherever_readings_fall(read_at: float) -> None:
+def test_one_event_is_one_event_wherever_readings_fall(read_at: float):
     """As a rate it would be 0.95 in one bin and 0.05 in the next."""
     times = np.array([0.0, read_at, read_at + 1, read_at + 2])
     starts, rates = series_math.binned_events(times, np.array([0.0, 1.0, 1.0, 3.0]), 1.0, 4.0)
@@ -63,11 +63,11 @@ def test_one_event_is_one_event_wherever_readings_fall(read_at: float) -> None:
     assert rates.tolist() == [1.0, 0.0, 2.0, 0.0]
 
 
-def test_events_of_no_series_are_none() -> None:
+def test_events_of_no_series_are_none():
     assert series_math.binned_events(np.empty(0), np.empty(0), 1.0, 2.0)[1].tolist() == [0.0, 0.0]
 
 
-def test_cut_view_states_the_highest_value() -> None:
+def test_cut_view_states_the_highest_value():
     assert highest(chart(1.0, 30.0).lines, View("", 0.0, 2.0)) == 30.0
     assert highest(chart(1.0).lines, View("", 5.0, 6.0)) == 0.0
     free, cut = (pictures([chart(1.0, 30.0, top=top)])["svg"].decode() for top in (None, 10.0))
@@ -75,7 +75,7 @@ def test_cut_view_states_the_highest_value() -> None:
     assert "cut" not in free
 
 
-def test_nothing_but_zeros_has_no_logarithm_and_is_drawn_all_the_same() -> None:
+def test_nothing_but_zeros_has_no_logarithm_and_is_drawn_all_the_same():
     zeros = Chart("PAUSE", "", "Frames", [curve("PCN", [0], [0.0])], bars=["W2"], log_y=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -83,7 +83,7 @@ def test_nothing_but_zeros_has_no_logarithm_and_is_drawn_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("values", [(46.0, 405.0), (4.0, 90.0), (1.0, 1e5)])
-def test_logarithmic_axis_has_plain_numbers(values: tuple[float, float]) -> None:
+def test_logarithmic_axis_has_plain_numbers(values: tuple[float, float]):
     """Of less than a decade, too, where ticks between decades have labels."""
     figure = draw(
         [Chart("slowdown", "", "Slowdown", [curve("PCN", [0, 1], list(values))], log_y=True)]

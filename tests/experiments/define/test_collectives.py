@@ -46,7 +46,7 @@ def _reached(schedule: list[Message], ranks: int) -> list[set[int]]:
 @given(st.sampled_from(names()), RANKS, st.integers(1, 5), st.integers(100, 10_000))
 def test_every_rank_receives_from_all_whose_data_it_ends_with(
     name: str, ranks: int, chunks: int, size: int
-) -> None:
+):
     ranks = _ranks(name, ranks)
     schedule = messages(name, ranks, size, chunks if name in CHUNKED else 1)
     has = _reached(schedule, ranks)
@@ -59,7 +59,7 @@ def test_every_rank_receives_from_all_whose_data_it_ends_with(
 @given(st.sampled_from(names()), RANKS, st.integers(1, 5), st.integers(100, 10_000))
 def test_messages_carry_the_bytes_that_the_operation_needs(
     name: str, ranks: int, chunks: int, size: int
-) -> None:
+):
     ranks = _ranks(name, ranks)
     schedule = messages(name, ranks, size, chunks if name in CHUNKED else 1)
     total = sum(message.size for message in schedule)
@@ -84,7 +84,7 @@ def test_messages_carry_the_bytes_that_the_operation_needs(
 @given(st.sampled_from(names()), RANKS, st.integers(1, 4))
 def test_repetition_waits_for_all_that_its_rank_sends_and_receives(
     name: str, ranks: int, times: int
-) -> None:
+):
     once = messages(name, _ranks(name, ranks), 1000)
     schedule = repeated(once, times)
     assert len(schedule) == times * len(once)
@@ -114,7 +114,7 @@ def test_repetition_waits_for_all_that_its_rank_sends_and_receives(
         (":ring", ""),
     ],
 )
-def test_collective_has_one_full_name(name: str, full: str) -> None:
+def test_collective_has_one_full_name(name: str, full: str):
     assert collective(name) == full
 
 
@@ -130,12 +130,12 @@ def test_collective_has_one_full_name(name: str, full: str) -> None:
 )
 def test_collective_that_is_impossible_is_refused(
     name: str, ranks: int, size: int, chunks: int, reason: str
-) -> None:
+):
     with pytest.raises(ValueError, match=reason):
         messages(name, ranks, size, chunks)
 
 
-def test_operation_of_too_many_messages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operation_of_too_many_messages_is_refused(monkeypatch):
     assert collectives.MOST_MESSAGES == 4_194_304
     monkeypatch.setattr(collectives, "MOST_MESSAGES", 1000)
     assert len(messages("alltoall:direct", 32, 10_000)) == 32 * 31
@@ -143,6 +143,6 @@ def test_operation_of_too_many_messages_is_refused(monkeypatch: pytest.MonkeyPat
         messages("alltoall:direct", 33, 10_000)
 
 
-def test_too_many_repetitions_are_refused() -> None:
+def test_too_many_repetitions_are_refused():
     with pytest.raises(ValueError, match="more than 4,194,304"):
         repeated(messages("allreduce:ring", 8, 100), 10**6)

@@ -2,7 +2,6 @@
 
 import operator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -42,14 +41,14 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
-def test_declaration_of_draws_agrees_with_the_plans(name: str) -> None:
+def test_declaration_of_draws_agrees_with_the_plans(name: str):
     experiment = EXPERIMENTS[name]
     runs = {run.scheme: run for run in experiment.runs(experiment.schemes) if not run.variant}
     drawn = any(operator.ne(*plans(experiment, run)) for run in runs.values())
     assert drawn == bool(experiment.draws), f"{name} declares {experiment.draws!r}"
 
 
-def test_flow_file_leaves_the_seed_what_scheme_and_program_draw(tmp_path: Path) -> None:
+def test_flow_file_leaves_the_seed_what_scheme_and_program_draw(tmp_path):
     file = tmp_path / "flows.csv"
     file.write_text(CSV)
     traffic = Traffic(parse_spec("compact", flows=str(file)))
@@ -75,7 +74,7 @@ def outcomes(*values: float | None) -> list[Outcome]:
     ]
 
 
-def test_spread_stands_where_each_seed_gives_another_run() -> None:
+def test_spread_stands_where_each_seed_gives_another_run():
     traffic = Traffic(TrafficSpec("compact"))
     different, equal, lacking = (
         outcomes(1.0, 2.0, 3.0),
@@ -110,9 +109,7 @@ def test_spread_stands_where_each_seed_gives_another_run() -> None:
     assert not any(chart.lines[0].seeds), "no bar of an error"
 
 
-def test_sweep_prints_what_seeds_determine(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sweep_prints_what_seeds_determine(tmp_path, capsys):
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
     command = [
@@ -142,9 +139,7 @@ def test_sweep_prints_what_seeds_determine(
     assert printed.out.count("±") == 1
 
 
-def test_sweep_has_no_mean_where_a_seed_s_flow_is_unfinished(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sweep_has_no_mean_where_a_seed_s_flow_is_unfinished(tmp_path, capsys):
     command = [
         "sweep", "traffic", "--topology", "star", "--set", "receivers=3", "--workload", "W1",
         "--scheme", "pfc",

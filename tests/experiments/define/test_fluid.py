@@ -27,9 +27,7 @@ def steady_cycle(flows: int, w_min: float, capacity: float = C, period: float = 
 
 
 @given(st.lists(st.floats(1e9, C), min_size=3, max_size=20), st.floats(1e-4, 0.2))
-def test_one_loop_brings_any_overload_to_just_below_the_capacity(
-    rates: list[float], w_min: float
-) -> None:
+def test_one_loop_brings_any_overload_to_just_below_the_capacity(rates: list[float], w_min: float):
     if sum(rates) <= 1.01 * C:
         rates = [3 * C / len(rates)] * len(rates)
     loops = Fluid(C, T, w_min).run(rates, 2)
@@ -44,7 +42,7 @@ def test_one_loop_brings_any_overload_to_just_below_the_capacity(
 )
 def test_queue_of_an_overload_is_gone_after_the_loops_of_a_2_1(
     overload: int, w_min: float, loops: int
-) -> None:
+):
     simulated = Fluid(10e9, 500e-6, w_min).run([10e9] * overload, loops + 1)
     assert int(np.flatnonzero(simulated.queue[1:] == 0)[0]) + 1 == loops  # 0.29, 0.30
     assert theory.loops_to_drain(overload * 10e9, 10e9, w_min) == loops
@@ -64,7 +62,7 @@ def test_queue_of_an_overload_is_gone_after_the_loops_of_a_2_1(
 )
 def test_distance_from_the_fair_share_shrinks_by_a_in_each_cycle(
     flows: int, w_min: float, factor: float, half_life: float
-) -> None:
+):
     start = np.linspace(0.5, 1.5, flows) * 1.5 * C / flows
     loops = Fluid(C, T, w_min).run(start, 80 * flows)
     increases = np.flatnonzero(~loops.congested)
@@ -78,7 +76,7 @@ def test_distance_from_the_fair_share_shrinks_by_a_in_each_cycle(
 
 
 @given(st.lists(st.floats(1e6, C), min_size=2, max_size=8))
-def test_any_start_ends_in_equal_shares(rates: list[float]) -> None:
+def test_any_start_ends_in_equal_shares(rates: list[float]):
     flows = len(rates)
     loops = Fluid(C, T, 0.1 / flows).run(
         rates, round(30 * theory.fairness_half_life_loops(flows, 0.1 / flows))
@@ -97,9 +95,7 @@ def test_any_start_ends_in_equal_shares(rates: list[float]) -> None:
         (64, 0.1 / 64, 10e9, 500e-6, 60.55e3),
     ],
 )
-def test_swing_of_the_queue(
-    flows: int, w_min: float, capacity: float, period: float, queue: float
-) -> None:
+def test_swing_of_the_queue(flows: int, w_min: float, capacity: float, period: float, queue: float):
     cycle = steady_cycle(flows, w_min, capacity, period)
     closed = theory.queue_oscillation(flows, w_min, capacity, period)
     assert cycle.queue.max() - cycle.queue.min() == pytest.approx(closed, abs=1)  # 0.32, to a byte
@@ -107,9 +103,7 @@ def test_swing_of_the_queue(
 
 
 @pytest.mark.parametrize(("flows", "swing"), [(2, 0.1575e9), (16, 0.2931e9)])
-def test_swing_of_a_rate_is_equation_16_with_the_factor_that_a_2_3_drops(
-    flows: int, swing: float
-) -> None:
+def test_swing_of_a_rate_is_equation_16_with_the_factor_that_a_2_3_drops(flows: int, swing: float):
     cycle = steady_cycle(flows, 1 / 128)
     measured = float(np.ptp(cycle.rates[:, 0]))
     assert measured == pytest.approx(theory.rate_oscillation(flows, 1 / 128, C), rel=1e-6)  # 0.33
@@ -124,19 +118,19 @@ def aggregate_peak(flows: int, w_min: float, capacity_bps: float) -> float:
 
 
 @pytest.mark.parametrize("flows", [2, 4, 16])
-def test_a_cycle_is_one_increase_and_n_minus_1_decreases(flows: int) -> None:
+def test_a_cycle_is_one_increase_and_n_minus_1_decreases(flows: int):
     cycle = steady_cycle(flows, 1 / 128)
     assert cycle.congested.tolist() == [True] * (flows - 1) + [False]  # 0.34
     assert cycle.aggregate[0] == pytest.approx(aggregate_peak(flows, 1 / 128, C))
     assert cycle.aggregate[1:] == pytest.approx(theory.aggregate_after_decrease(C, 1 / 128))
 
 
-def test_sum_of_four_flows_exceeds_the_capacity_as_printed() -> None:
+def test_sum_of_four_flows_exceeds_the_capacity_as_printed():
     assert steady_cycle(4, 1 / 128).aggregate[0] / C == pytest.approx(1.0157, abs=1e-4)  # 0.34
 
 
 @pytest.mark.parametrize("flows", [2, 4, 64, 512])
-def test_the_recommended_w_min_bounds_both_swings(flows: int) -> None:
+def test_the_recommended_w_min_bounds_both_swings(flows: int):
     w_min = 0.1 / flows
     # 0.35
     assert aggregate_peak(flows, w_min, 1.0) - theory.aggregate_after_decrease(1.0, w_min) <= 0.1
@@ -147,7 +141,7 @@ def test_the_recommended_w_min_bounds_both_swings(flows: int) -> None:
         assert np.ptp(cycle.queue) <= 62.5e3
 
 
-def test_idle_link_is_filled_as_in_figure_10() -> None:
+def test_idle_link_is_filled_as_in_figure_10():
     loops = Fluid(C, T, 1 / 128).run([0.0], 26)
     for k, (rate, w) in enumerate(islice(theory.increase(), 25), start=1):
         assert loops.rates[k, 0] == pytest.approx(rate * C)  # 0.10
@@ -156,16 +150,16 @@ def test_idle_link_is_filled_as_in_figure_10() -> None:
 
 
 @pytest.mark.parametrize("flows", [2, 4, 16])
-def test_from_zero_the_sum_is_over_the_capacity_within_ten_loops(flows: int) -> None:
+def test_from_zero_the_sum_is_over_the_capacity_within_ten_loops(flows: int):
     loops = Fluid(C, T, 1 / 128).run([0.0] * flows, 12)
     assert 0 < int(np.argmax(loops.aggregate > C)) <= 10  # 0.11
 
 
-def test_a_single_flow_never_congests() -> None:
+def test_a_single_flow_never_congests():
     assert not Fluid(C, T, 1 / 128).run([0.0], 100).congested.any()
 
 
-def test_the_queue_between_two_loops() -> None:
+def test_the_queue_between_two_loops():
     loops = Fluid(10e9, 500e-6, 0.025).run([10e9] * 3, 3)
     assert loops.queue_at(np.array([0, 250e-6, 500e-6])) == pytest.approx(
         [0, 10e9 * 500e-6 / 8, 2 * 10e9 * 500e-6 / 8]

@@ -60,7 +60,7 @@ SETS: dict[
 
 
 @pytest.fixture(scope="module", params=SETS)
-def flows(request: pytest.FixtureRequest) -> pd.DataFrame:
+def flows(request) -> pd.DataFrame:
     """A row a flow: seed, size, ms, slowdown."""
     draw, counts = SETS[request.param]
     frames = []
@@ -92,7 +92,7 @@ def statistic(values: pd.Series, name: str) -> float:
     return float(values.mean() if name == "mean" else values.quantile(float(name[1:]) / 100))
 
 
-def test_pooled_statistics_are_those_of_pandas(flows: pd.DataFrame) -> None:
+def test_pooled_statistics_are_those_of_pandas(flows: pd.DataFrame):
     pooled = pooled_of(flows)
     assert pooled.flows() == len(flows)
     checked = 0
@@ -116,7 +116,7 @@ def test_pooled_statistics_are_those_of_pandas(flows: pd.DataFrame) -> None:
     assert checked >= 12
 
 
-def test_interval_is_the_bootstrap_of_whole_seeds_by_pandas(flows: pd.DataFrame) -> None:
+def test_interval_is_the_bootstrap_of_whole_seeds_by_pandas(flows: pd.DataFrame):
     """Each draw's flows are put together, and measured anew; of fewer seeds, each seed's own."""
     pooled, seeds = pooled_of(flows), flows["seed"].nunique()
     by_seed = [frame for _, frame in flows.groupby("seed")]
@@ -153,7 +153,7 @@ def test_interval_is_the_bootstrap_of_whole_seeds_by_pandas(flows: pd.DataFrame)
         assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-6)
 
 
-def test_draws_are_of_seeds_with_replacement_and_always_the_same() -> None:
+def test_draws_are_of_seeds_with_replacement_and_always_the_same():
     drawn = intervals.draws(5)
     assert drawn.shape == (2000, 5)
     assert (drawn.sum(axis=1) == 5).all()
@@ -164,7 +164,7 @@ def test_draws_are_of_seeds_with_replacement_and_always_the_same() -> None:
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_interval_of_a_mean_and_tests_agree_with_scipy(number: int) -> None:
+def test_interval_of_a_mean_and_tests_agree_with_scipy(number: int):
     stats = importlib.import_module("scipy.stats")
     random = np.random.default_rng(number)
     first = random.lognormal(0, 0.5, 5 + 3 * number)
@@ -193,13 +193,13 @@ def test_interval_of_a_mean_and_tests_agree_with_scipy(number: int) -> None:
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 5, 10, 30])
-def test_quantiles_are_those_of_student(freedom: int) -> None:
+def test_quantiles_are_those_of_student(freedom: int):
     stats = importlib.import_module("scipy.stats")
     assert intervals._T[freedom - 1] == pytest.approx(stats.t.ppf(0.975, freedom), abs=6e-4)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 10, 31, 200])
-def test_chance_is_that_of_student(freedom: int) -> None:
+def test_chance_is_that_of_student(freedom: int):
     stats = importlib.import_module("scipy.stats")
     for t in (0.0, 0.1, -0.7, 2.0, 4.604, -13.0, 200.0):
         exact = 2 * stats.t.sf(abs(t), freedom)
@@ -207,7 +207,7 @@ def test_chance_is_that_of_student(freedom: int) -> None:
 
 
 @given(chances=st.lists(st.floats(0, 0.2), max_size=6))
-def test_holm_rejects_what_closed_testing_rejects(chances: list[float]) -> None:
+def test_holm_rejects_what_closed_testing_rejects(chances: list[float]):
     """A hypothesis falls where each set of hypotheses with it does, by Bonferroni's test."""
     numbers = range(len(chances))
     sets = [set(chosen) for n in numbers for chosen in itertools.combinations(numbers, n + 1)]
@@ -217,7 +217,7 @@ def test_holm_rejects_what_closed_testing_rejects(chances: list[float]) -> None:
     ]
 
 
-def test_pairs_show_what_spread_of_seeds_hides() -> None:
+def test_pairs_show_what_spread_of_seeds_hides():
     first = [1.0, 5.0, 2.0, 9.0]
     second = [value + 0.1 + 0.01 * place for place, value in enumerate(first)]
     paired, welch = (intervals.difference(first, second, paired=way) for way in (True, False))
@@ -232,7 +232,7 @@ def test_pairs_show_what_spread_of_seeds_hides() -> None:
 
 
 @given(st.integers(1, 5_000), st.integers(0, 9))
-def test_many_flows_keep_their_mean_and_nearly_their_percentiles(n: int, seed: int) -> None:
+def test_many_flows_keep_their_mean_and_nearly_their_percentiles(n: int, seed: int):
     values = 1 + np.random.default_rng(seed).pareto(1.5, n)
     flow_samples = Samples.of((10.0,), np.full(n, 5.0), dict.fromkeys(UNITS, values))
     assert flow_samples.values["ms"][0].size == min(n, MOST)
@@ -253,7 +253,7 @@ def test_many_flows_keep_their_mean_and_nearly_their_percentiles(n: int, seed: i
     assert text < 2 * MOST * 6 + 300
 
 
-def test_bin_with_an_unfinished_flow_has_no_statistic_and_others_do() -> None:
+def test_bin_with_an_unfinished_flow_has_no_statistic_and_others_do():
     sizes = np.array([50.0] * 30 + [500.0] * 30)
     times = np.ones(60)
     times[3] = np.nan
@@ -265,7 +265,7 @@ def test_bin_with_an_unfinished_flow_has_no_statistic_and_others_do() -> None:
     assert pooled.distribution("ms")[1][-1] == pytest.approx(59 / 60 * 100)
 
 
-def test_interval_of_few_seeds_needs_each_seed_s_flows() -> None:
+def test_interval_of_few_seeds_needs_each_seed_s_flows():
     def seed(n: int) -> Samples:
         return Samples.of((10.0,), np.full(n, 5.0), dict.fromkeys(UNITS, np.linspace(1, 2, n)))
 
@@ -281,7 +281,7 @@ def test_interval_of_few_seeds_needs_each_seed_s_flows() -> None:
     assert flow_samples.interval is None
 
 
-def test_limits_are_few_sizes_or_shares_of_many() -> None:
+def test_limits_are_few_sizes_or_shares_of_many():
     assert limits_of([500e3] * 40) == (500e3,)
     assert limits_of([3.0, 1.0, 2.0, 2.0]) == (1.0, 2.0, 3.0)
     many = limits_of(np.arange(1, 100_001).tolist())
@@ -307,7 +307,7 @@ def test_limits_are_few_sizes_or_shares_of_many() -> None:
     ],
     ids=str,
 )
-def test_other_content_than_a_run_s_is_refused(change: dict[str, object]) -> None:
+def test_other_content_than_a_run_s_is_refused(change: dict[str, object]):
     flow_samples = Samples.of(
         (1.0, 2.0), np.array([1.0, 2.0, 1.0]), dict.fromkeys(UNITS, np.ones(3))
     )

@@ -19,9 +19,7 @@ TRAFFIC = Traffic(parse_spec("star"))
 
 @pytest.mark.parametrize("scenario", [Dumbbell(), Victim()], ids=lambda scenario: scenario.name)
 @pytest.mark.parametrize("scheme", ["swift", "hpcc", "nscc", "pcn-w", "dctcp", "timely-hpcc"])
-def test_parameters_of_a_run_follow_from_its_network(
-    scheme: str, scenario: Dumbbell | Victim
-) -> None:
+def test_parameters_of_a_run_follow_from_its_network(scheme: str, scenario: Dumbbell | Victim):
     """In the RPs' parameters, and in what the run records."""
     plan = scenario.plan(scheme, 1, {})
     definition = find_scheme(scheme)
@@ -35,7 +33,7 @@ def test_parameters_of_a_run_follow_from_its_network(
     assert set(usual.values()) <= set(plan.values.values())
 
 
-def test_papers_scenario_keeps_its_papers_values_for_the_schemes_that_it_has() -> None:
+def test_papers_scenario_keeps_its_papers_values_for_the_schemes_that_it_has():
     """Whatever its rate, other than the network's rule."""
     for scheme in ("pcn", "dcqcn", "qcn", "timely"):
         plan = Victim().plan(scheme, 1, {"rate": 10e9, "duration": 20e-3})
@@ -45,7 +43,7 @@ def test_papers_scenario_keeps_its_papers_values_for_the_schemes_that_it_has() -
             assert plan.scheme_parameters[field] == getattr(usual, field), field
 
 
-def test_value_that_is_set_holds() -> None:
+def test_value_that_is_set_holds():
     assert (
         Dumbbell().plan("swift", 1, {"base_target": 3e-3}).scheme_parameters["base_target_s"]
         == 3e-3
@@ -54,7 +52,7 @@ def test_value_that_is_set_holds() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dctcp", "dcqcn", "timely", "nscc"])
-def test_every_command_gives_a_scheme_the_same(scheme: str) -> None:
+def test_every_command_gives_a_scheme_the_same(scheme: str):
     """A scenario, traffic, a figure's plan and `pcn up`, on one network."""
     plan = Dumbbell().plan(scheme, 1, {"pairs": 2})
     bare = replace(plan, values={}, scheme_parameters={}, derived=(), port_parameters={})
@@ -73,7 +71,7 @@ def test_every_command_gives_a_scheme_the_same(scheme: str) -> None:
     }.items() <= drawn.scheme_parameters.items()
 
 
-def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter() -> None:
+def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter():
     plan = Dumbbell().plan("dctcp", 1, {"init_window": 20_000})
     rules = scheme_parameters.rules_of(plan)
     assert rules.keys() == {parameter.name for parameter in scheme_parameters.of("dctcp")}
@@ -88,7 +86,7 @@ def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter() -> None
     assert all(rule["source"] for rule in rules.values())
 
 
-def test_values_that_do_not_go_together_are_refused() -> None:
+def test_values_that_do_not_go_together_are_refused():
     with pytest.raises(
         ExperimentError,
         match=r"^pcn: w_min = 0\.6 and w_max = 0\.5: w_min <= w_max must hold$",
@@ -96,7 +94,7 @@ def test_values_that_do_not_go_together_are_refused() -> None:
         Dumbbell().plan("pcn", 1, {"w_min": 0.6})
 
 
-def test_plan_remarks_networks_that_a_scheme_is_not_made_for() -> None:
+def test_plan_remarks_networks_that_a_scheme_is_not_made_for():
     notes = {
         scheme: TRAFFIC.plan(scheme, 1, {"count": 5}).notes
         for scheme in ("dcqcn-ns3", "rccc", "pcn")
@@ -111,7 +109,7 @@ def test_plan_remarks_networks_that_a_scheme_is_not_made_for() -> None:
     assert TRAFFIC.plan("dcqcn-ns3", 1, {"rate_bps": 100e9, "count": 5}).notes == ()
 
 
-def test_name_sets_the_parameter_of_each_scheme_that_has_it() -> None:
+def test_name_sets_the_parameter_of_each_scheme_that_has_it():
     by_scheme = scheme_parameters.settings(
         Dumbbell(), ["dcqcn", "dcqcn-tcd", "pcn"], ["R_AI=20M", "pairs=2"]
     )
@@ -122,14 +120,14 @@ def test_name_sets_the_parameter_of_each_scheme_that_has_it() -> None:
     }
 
 
-def test_name_of_one_scheme_is_its_papers_whatever_others_are_there() -> None:
+def test_name_of_one_scheme_is_its_papers_whatever_others_are_there():
     assert scheme_parameters.settings(Dumbbell(), ["qcn"], ["R_AI=9M"]) == {"qcn": {"R_AI": 9e6}}
     assert scheme_parameters.settings(Dumbbell(), ["nscc"], ["paths=8", "eta=0.2"]) == {
         "nscc": {"paths": 8, "eta": 0.2}
     }
 
 
-def test_scheme_before_a_name_chooses_among_different_meanings() -> None:
+def test_scheme_before_a_name_chooses_among_different_meanings():
     by_scheme = scheme_parameters.settings(
         Dumbbell(), ["dcqcn", "qcn"], ["qcn.R_AI=9M", "dcqcn.R_AI=20M"]
     )
@@ -161,13 +159,13 @@ def test_scheme_before_a_name_chooses_among_different_meanings() -> None:
         ("dcqcn.R_AI=1M,dcqcn.R_AI=2M", "no rate"),
     ],
 )
-def test_name_that_no_scheme_of_the_run_has_is_refused(setting: str, message: str) -> None:
+def test_name_that_no_scheme_of_the_run_has_is_refused(setting: str, message: str):
     with pytest.raises(ExperimentError) as caught:
         scheme_parameters.settings(Dumbbell(), ["dcqcn"], [setting])
     assert message in str(caught.value)
 
 
-def test_scenarios_default_is_of_what_it_means_in_any_scheme() -> None:
+def test_scenarios_default_is_of_what_it_means_in_any_scheme():
     defaults: dict[str, scheme_parameters.Default] = {"dcqcn.R_AI": (1e6, "")}
     rates = {
         scheme: {
@@ -179,7 +177,7 @@ def test_scenarios_default_is_of_what_it_means_in_any_scheme() -> None:
     assert rates == {"dcqcn": 1e6, "dcqcn-tcd": 1e6, "qcn": None}
 
 
-def test_scheme_s_parameter_named_as_a_scenarios_has_the_scheme_before_it() -> None:
+def test_scheme_s_parameter_named_as_a_scenarios_has_the_scheme_before_it():
     parameters = (Parameter("paths", "count", 3, "of the network"),)
     offered = {
         parameter.name: parameter.default

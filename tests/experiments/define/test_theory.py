@@ -28,7 +28,7 @@ FIG_10_W = {
 }
 
 
-def test_increase_is_figure_10() -> None:
+def test_increase_is_figure_10():
     steps = list(islice(theory.increase(), 25))
     for loop, rate in FIG_10.items():
         assert steps[loop - 1][0] == pytest.approx(rate, abs=1e-6)
@@ -40,11 +40,11 @@ def test_increase_is_figure_10() -> None:
     ("overload", "w_min", "loops"),
     [(3, 1 / 128, 257), (3, 1 / 30, 61), (2, 1 / 128, 129), (16, 1 / 128, 1921), (3, 0.025, 81)],
 )
-def test_loops_to_drain(overload: float, w_min: float, loops: int) -> None:
+def test_loops_to_drain(overload: float, w_min: float, loops: int):
     assert theory.loops_to_drain(overload * 10e9, 10e9, w_min) == loops
 
 
-def test_one_loop_brings_the_sum_below_the_capacity() -> None:
+def test_one_loop_brings_the_sum_below_the_capacity():
     assert theory.aggregate_after_decrease(10e9, 0.025) == pytest.approx(9.75e9)
 
 
@@ -60,15 +60,13 @@ def test_one_loop_brings_the_sum_below_the_capacity() -> None:
         (1024, 0.1 / 1024, 10e9, 500e-6, 62.38e3),
     ],
 )
-def test_queue_oscillation(
-    flows: int, w_min: float, capacity: float, period: float, queue: float
-) -> None:
+def test_queue_oscillation(flows: int, w_min: float, capacity: float, period: float, queue: float):
     assert theory.queue_oscillation(flows, w_min, capacity, period) == pytest.approx(
         queue, rel=2e-3
     )
 
 
-def test_rate_oscillation_is_equation_16_without_its_dropped_factor() -> None:
+def test_rate_oscillation_is_equation_16_without_its_dropped_factor():
     assert theory.rate_oscillation(2, 1 / 128, 40e9) == pytest.approx(0.1575e9, rel=1e-3)
     assert theory.rate_oscillation(16, 1 / 128, 40e9) == pytest.approx(0.2931e9, rel=1e-3)
 
@@ -82,6 +80,6 @@ def test_rate_oscillation_is_equation_16_without_its_dropped_factor() -> None:
         (4, 0.025, 0.90482, 27.7),
     ],
 )
-def test_fairness(flows: int, w_min: float, factor: float, half_life: float) -> None:
+def test_fairness(flows: int, w_min: float, factor: float, half_life: float):
     assert theory.fairness_factor(flows, w_min) == pytest.approx(factor, abs=1e-5)
     assert theory.fairness_half_life_loops(flows, w_min) == pytest.approx(half_life, rel=2e-3)

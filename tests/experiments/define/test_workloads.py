@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,7 +41,7 @@ def rng(seed: int = 1) -> np.random.Generator:
 
 
 @given(seed=st.integers(0, 2**32), counts=st.lists(st.integers(1, 40), min_size=1, max_size=5))
-def test_sizes_follow_draws_of_generator_choice(seed: int, counts: list[int]) -> None:
+def test_sizes_follow_draws_of_generator_choice(seed: int, counts: list[int]):
     """Runs of earlier versions drew by it, so equal seeds give the flows of theirs."""
     fixed = FixedSizes("fixed", ((1000, 0.7), (30_000, 0.2), (5, 0.1)))
     ours, theirs = rng(seed), rng(seed)
@@ -60,7 +59,7 @@ def test_sizes_follow_draws_of_generator_choice(seed: int, counts: list[int]) ->
 @pytest.mark.parametrize(("sizes", "number", "traffic"), TABLE_1)
 def test_samples_have_table_1_s_shares(
     sizes: FlowSizes, number: tuple[float, ...], traffic: tuple[float, ...]
-) -> None:
+):
     drawn = np.array(sample(sizes, rng(), 1_000_000))
     for low, high, share, part in zip(ENDS, ENDS[1:], number, traffic, strict=False):
         inside = drawn[(drawn > low) & (drawn <= high)]
@@ -70,7 +69,7 @@ def test_samples_have_table_1_s_shares(
 
 
 @given(st.floats(100, 1e6), st.floats(1.01, 1000), st.floats(0.02, 0.98))
-def test_a_class_has_the_mean_it_was_given(low: float, span: float, where: float) -> None:
+def test_a_class_has_the_mean_it_was_given(low: float, span: float, where: float):
     size_class = SizeClass(low, low * span, low + (low * span - low) * where)
     u = (np.arange(200_000) + 0.5) / 200_000
     sizes = size_class.quantile(u)
@@ -80,17 +79,17 @@ def test_a_class_has_the_mean_it_was_given(low: float, span: float, where: float
     assert sizes.mean() == pytest.approx(size_class.mean, rel=2e-3)
 
 
-def test_a_mean_outside_its_class_is_refused() -> None:
+def test_a_mean_outside_its_class_is_refused():
     with pytest.raises(ValueError, match="isn't between"):
         SizeClass(100, 1000, 1000).quantile(np.array([0.5]))
 
 
-def test_a_table_that_contradicts_itself_is_refused() -> None:
+def test_a_table_that_contradicts_itself_is_refused():
     with pytest.raises(ValueError, match="contradict"):
         from_table("upside down", (25, 25, 25, 25), (90, 5, 3, 2))
 
 
-def test_poisson_gaps_are_exponential() -> None:
+def test_poisson_gaps_are_exponential():
     times = np.array(poisson_times(rng(), 1e5, 1.0))
     gaps = np.diff(times)
     assert times.size == pytest.approx(1e5, rel=0.02)
@@ -101,7 +100,7 @@ def test_poisson_gaps_are_exponential() -> None:
 
 
 @pytest.mark.parametrize("sizes", [W1, W2])
-def test_flows_load_the_link_as_requested(sizes: FlowSizes) -> None:
+def test_flows_load_the_link_as_requested(sizes: FlowSizes):
     per_s = arrivals_per_s(0.6, 40e9, sizes, 1000, 1058)
     flows = poisson_flows(rng(), sizes, per_s, 4.0, ["h0"], "r0")
     frames = sum(flow.size_bytes or 0 for flow in flows) * 1.058
@@ -109,7 +108,7 @@ def test_flows_load_the_link_as_requested(sizes: FlowSizes) -> None:
     assert [flow.id for flow in flows] == list(range(len(flows)))
 
 
-def test_synchronous_senders_start_equal_flows_together() -> None:
+def test_synchronous_senders_start_equal_flows_together():
     senders = [f"h{i}" for i in range(2, 16)]
     flows = poisson_flows(rng(), W2, 1000, 0.1, senders, "r1", group="bursts", first_id=7)
     by_time: dict[float, list[int]] = {}
@@ -120,7 +119,7 @@ def test_synchronous_senders_start_equal_flows_together() -> None:
     assert {flow.group for flow in flows} == {"bursts"}
 
 
-def test_bursts_come_at_their_interval() -> None:
+def test_bursts_come_at_their_interval():
     flows = bursts(["h2", "h3"], "r1", 64_000, 500e-6, 2e-3, first_id=2)
     assert [flow.start_s for flow in flows] == pytest.approx(
         [0, 0, 0.5e-3, 0.5e-3, 1e-3, 1e-3, 1.5e-3, 1.5e-3]
@@ -129,7 +128,7 @@ def test_bursts_come_at_their_interval() -> None:
     assert [flow.id for flow in flows] == list(range(2, 10))
 
 
-def test_in_casts_of_1_to_15_senders() -> None:
+def test_in_casts_of_1_to_15_senders():
     hosts = [f"h{i}" for i in range(512)]
     flows = incast_flows(rng(), W1, per_s=1000, count=50_000, hosts=hosts)
     groups: dict[float, list[str]] = {}
@@ -147,7 +146,7 @@ def test_in_casts_of_1_to_15_senders() -> None:
     assert half[-1].start_s < flows[-1].start_s / 2 <= flows[len(half)].start_s
 
 
-def test_the_seed_decides() -> None:
+def test_the_seed_decides():
     def flows(seed: int) -> list[object]:
         return [
             *poisson_flows(rng(seed), W2, 1e4, 0.01, ["h0"], "r0"),
@@ -161,7 +160,7 @@ def test_the_seed_decides() -> None:
 @pytest.mark.parametrize(
     ("sizes", "at", "share"), [(HADOOP, 120e3, 0.9), (WEB_SEARCH, 5e6, 0.9)]
 )  # 3.9, 3.10
-def test_percentiles_are_those_that_are_given(sizes: CdfSizes, at: float, share: float) -> None:
+def test_percentiles_are_those_that_are_given(sizes: CdfSizes, at: float, share: float):
     drawn = np.array(sample(sizes, np.random.default_rng(1), 100_000))
     assert np.mean(drawn <= at) == pytest.approx(share, abs=0.005)
     assert drawn.mean() == pytest.approx(sizes.mean_bytes, rel=0.03)
@@ -169,7 +168,7 @@ def test_percentiles_are_those_that_are_given(sizes: CdfSizes, at: float, share:
     assert drawn.max() <= sizes.points[-1][0]
 
 
-def test_a_file_of_percentiles_is_a_distribution(tmp_path: Path) -> None:
+def test_a_file_of_percentiles_is_a_distribution(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("# size, percent\n0 0\n1000 50  # half\n\n3000 100\n")
     sizes = read_cdf(path)
@@ -187,7 +186,7 @@ def test_a_file_of_percentiles_is_a_distribution(tmp_path: Path) -> None:
         "Size Percent\n0 0%\n1000 50%\n1000 75%\n3KB 100%\n",
     ],
 )
-def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path: Path) -> None:
+def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text(text)
     sizes = read_cdf(path)
@@ -211,7 +210,7 @@ def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path: 
         ("0 0\n500 60\n1000 50\n2000 100\n", "neither sizes nor shares may fall"),
     ],
 )
-def test_invalid_file_is_refused_with_its_line(text: str, message: str, tmp_path: Path) -> None:
+def test_invalid_file_is_refused_with_its_line(text: str, message: str, tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as error:
@@ -219,7 +218,7 @@ def test_invalid_file_is_refused_with_its_line(text: str, message: str, tmp_path
     assert "mine.txt" in str(error.value)
 
 
-def test_flows_between_all_hosts_load_each_host_as_requested() -> None:
+def test_flows_between_all_hosts_load_each_host_as_requested():
     hosts = [f"h{i}" for i in range(20)]
     per_s = arrivals_per_s(0.6, 40e9, HADOOP, 1000, 1058)
     flows = uniform_flows(rng(), HADOOP, per_s, 20_000, hosts, lambda _: "all")

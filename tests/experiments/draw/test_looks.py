@@ -42,7 +42,7 @@ def apart(first: str, second: str) -> float:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
-def test_all_schemes_differ(theme: Theme) -> None:
+def test_all_schemes_differ(theme: Theme):
     """In colour and stroke, and, without colours, in mark and stroke."""
     assert set(LOOKS) == set(schemes), "each scheme of `pcn scheme list` has a look"
     for (name, look), (rival, rival_look) in itertools.combinations(LOOKS.items(), 2):
@@ -54,13 +54,13 @@ def test_all_schemes_differ(theme: Theme) -> None:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
-def test_colours_stand_out_from_the_page(theme: Theme) -> None:
+def test_colours_stand_out_from_the_page(theme: Theme):
     for colour in (*theme.flows, *theme.others):
         dark, light = sorted((luminance(colour), luminance(theme.background)))
         assert (light + 0.05) / (dark + 0.05) > LEAST_CONTRAST, colour
 
 
-def test_twenty_ports_and_flows_differ() -> None:
+def test_twenty_ports_and_flows_differ():
     for kind in ("other", "flow"):
         lines = [curve("", [0, 1], [0, 1]) for _ in range(20)]
         named = [
@@ -70,7 +70,7 @@ def test_twenty_ports_and_flows_differ() -> None:
     assert stroke_of("flow5") == "solid" != stroke_of("flow6")
 
 
-def test_groups_have_their_colours_in_whichever_order_their_flows_come() -> None:
+def test_groups_have_their_colours_in_whichever_order_their_flows_come():
     assert flow_colours(["XL", "S", "L"]) == {"S": "flow0", "L": "flow2", "XL": "flow3"}
     assert flow_colours(["flow 0", "bursts", "flow 1", "flow 0"]) == {
         "flow 0": "flow0", "bursts": "flow1", "flow 1": "flow2",

@@ -28,7 +28,7 @@ def texts(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
 
 
-def test_equal_lines_stand_side_by_side() -> None:
+def test_equal_lines_stand_side_by_side():
     (axes,) = draw([Chart("a", "x", "y", equal_lines(), log_x=True)]).axes
     drawn = [line for line in axes.lines if len(line.get_xdata()) == len(X)]
     assert len(drawn) == len(SCHEMES)
@@ -46,7 +46,7 @@ def test_equal_lines_stand_side_by_side() -> None:
     "below", ["x", "Flows up to\n5 seeds, 40,025 flows each\n95% intervals by bootstrap"]
 )
 @pytest.mark.parametrize("same", [True, False])
-def test_legends_lie_on_no_curve_and_no_text(same: bool, below: str) -> None:
+def test_legends_lie_on_no_curve_and_no_text(same: bool, below: str):
     names = itertools.count()
     lines = [
         [curve("one" if same else f"line {next(names)}", X, X) for _ in range(1 if same else 4)]
@@ -71,9 +71,7 @@ def test_legends_lie_on_no_curve_and_no_text(same: bool, below: str) -> None:
     ],
 )
 @pytest.mark.parametrize("panels", [1, 3])
-def test_legend_above_all_charts_is_as_wide_as_the_picture_at_most(
-    names: list[str], panels: int
-) -> None:
+def test_legend_above_all_charts_is_as_wide_as_the_picture_at_most(names: list[str], panels: int):
     lines = [curve(f"{name}{number}", [1, 2], [1, 2]) for number, name in enumerate(names)]
     figure = draw([Chart(str(number), "x", "y", lines) for number in range(panels)])
     figure.draw_without_rendering()
@@ -83,7 +81,7 @@ def test_legend_above_all_charts_is_as_wide_as_the_picture_at_most(
     assert box.x1 <= figure.bbox.width
 
 
-def test_axis_has_room_above_the_highest_value_or_states_the_cut() -> None:
+def test_axis_has_room_above_the_highest_value_or_states_the_cut():
     lines = [curve("one", [0.0, 1.0], [35.7, 3.0], points=True, seeds=[[30.0, 41.4], [2.0, 4.0]])]
     free, cut = draw([Chart("free", "x", "y", lines), Chart("cut", "x", "y", lines, top=15)]).axes
     assert free.get_ylim()[1] > 41.4
@@ -92,13 +90,13 @@ def test_axis_has_room_above_the_highest_value_or_states_the_cut() -> None:
     assert cut.get_title("right") == "cut: up to 41.4"
 
 
-def test_an_axis_that_begins_above_zero_has_room_below_what_is_lowest() -> None:
+def test_an_axis_that_begins_above_zero_has_room_below_what_is_lowest():
     lines = [curve("one", [0.0, 1.0], [0.99, 0.89])]
     (axes,) = draw([Chart("utilisation", "x", "y", lines, bottom=0.9)]).axes
     assert 0.8 < axes.get_ylim()[0] < 0.89
 
 
-def test_bars_of_zero_are_labelled_and_seeds_are_dots() -> None:
+def test_bars_of_zero_are_labelled_and_seeds_are_dots():
     bars = [
         curve("PCN", [0.0], [2.0], "pcn", seeds=[[1.0, 3.0]]),
         curve("QCN", [0.0], [0.0], "qcn", seeds=[[0.0, 0.0]]),
@@ -111,7 +109,7 @@ def test_bars_of_zero_are_labelled_and_seeds_are_dots() -> None:
     assert any(text.startswith("points and bars: means over the seeds") for text in texts(figure))
 
 
-def test_user_without_a_home_gets_pictures_without_a_word_of_matplotlib(tmp_path: Path) -> None:
+def test_user_without_a_home_gets_pictures_without_a_word_of_matplotlib(tmp_path):
     """As a service's, whose user has no entry in /etc/passwd, whose cache is where XDG_CACHE_HOME
     has it."""
     (tmp_path / "sitecustomize.py").write_text(
@@ -139,7 +137,7 @@ def test_user_without_a_home_gets_pictures_without_a_word_of_matplotlib(tmp_path
     assert done.stdout.splitlines() == ["no home", str(cache / "pcn-lab" / "matplotlib")]
 
 
-def test_line_of_an_incomplete_result_has_one_period_at_a_sentence_s_end() -> None:
+def test_line_of_an_incomplete_result_has_one_period_at_a_sentence_s_end():
     failures = Failures()
     failures.note("rates.png", RuntimeError("no home."))
     assert str(IncompleteError(Path("g"), failures)).endswith(

@@ -20,14 +20,14 @@ def kept_run(out: Path, *command: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def victim(tmp_path_factory) -> Path:
     return kept_run(
         tmp_path_factory.mktemp("victim") / "run", "victim", "--scheme", "pfc,dcqcn,pcn"
     )
 
 
 @pytest.fixture(scope="session")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def mixed(tmp_path_factory) -> Path:
     words = [
         "traffic",
         "--topology",

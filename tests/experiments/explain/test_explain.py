@@ -18,7 +18,7 @@ from pcn.topologies.model import Endpoint
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "dcqcn"])
-def test_the_victim_is_one_of_the_port_to_r1(victim: Path, scheme: str) -> None:
+def test_the_victim_is_one_of_the_port_to_r1(victim: Path, scheme: str):
     """docs/victim.md's tree: F0 shares s0:3 with F1, whose receiver the bursts overwhelm."""
     first, second = explained(victim / scheme, 0, 1, span_s=BURSTS)
     assert sum(first.parts_ps.values()) == first.time_ps
@@ -40,7 +40,7 @@ def test_the_victim_is_one_of_the_port_to_r1(victim: Path, scheme: str) -> None:
     assert [row["port"] for row in first.tree] == ["h0:0", "s0:3"]
 
 
-def test_own_limiter_of_a_flow_is_no_loss(victim: Path) -> None:
+def test_own_limiter_of_a_flow_is_no_loss(victim: Path):
     """With PFC alone F0 sends at 20 Gbit/s at most, each frame as long again as on its line: all
     that it lost is PAUSE's."""
     held, free = (explained(victim / scheme, 0, span_s=BURSTS)[0] for scheme in ("pfc", "dcqcn"))
@@ -51,7 +51,7 @@ def test_own_limiter_of_a_flow_is_no_loss(victim: Path) -> None:
     assert free.why.startswith("PAUSE (85% of what it lost)")
 
 
-def test_flow_of_a_host_whose_nic_is_not_port_0_is_explained(tmp_path: Path) -> None:
+def test_flow_of_a_host_whose_nic_is_not_port_0_is_explained(tmp_path):
     """A user's file numbers ports as it likes; the limiter counts against the NIC's own line."""
     lines = ["{a: 'h0:3', b: s0, rate: 5G}", "{a: h1, b: s0}", "{a: h2, b: s0}"]
     network = ["switches: [s0]", "hosts: [h0, h1, h2]", "defaults: {rate: 10G, delay: 1us}"]
@@ -68,7 +68,7 @@ def test_flow_of_a_host_whose_nic_is_not_port_0_is_explained(tmp_path: Path) -> 
         assert result.path[0] == "h0:3"
 
 
-def test_with_pcn_the_victim_was_not_slow(victim: Path) -> None:
+def test_with_pcn_the_victim_was_not_slow(victim: Path):
     (result,) = explained(victim / "pcn", 0, span_s=BURSTS)
     assert result.pause_ps == 0
     assert result.why == "it wasn't slow"
@@ -76,7 +76,7 @@ def test_with_pcn_the_victim_was_not_slow(victim: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
-def test_explanations_add_up(mixed: Path, scheme: str) -> None:
+def test_explanations_add_up(mixed: Path, scheme: str):
     kept_result = KeptResult(mixed / scheme)
     numbers = kept_result.slowest(6, Silent())
     table = {row["id"]: row for row in pq.read_table(mixed / scheme / "flows.parquet").to_pylist()}
@@ -101,9 +101,7 @@ def test_explanations_add_up(mixed: Path, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["dctcp", "swift", "hpcc"])
-def test_windows_of_schemes_whose_rules_follow_the_network_add_up(
-    scheme: str, tmp_path: Path
-) -> None:
+def test_windows_of_schemes_whose_rules_follow_the_network_add_up(scheme: str, tmp_path):
     """Their parameters follow from the network, and aren't all whole numbers where those of a user
     have to be."""
     command = ["--topology", "fat-tree", "--load", "0.8", "--set", "count=30", "--scheme", scheme]
@@ -120,9 +118,7 @@ def test_windows_of_schemes_whose_rules_follow_the_network_add_up(
     assert words.us(result.window_ps["wire"]) in line
 
 
-def test_explanation_of_flows_without_an_end_has_their_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explanation_of_flows_without_an_end_has_their_first(tmp_path, capsys):
     """Where no flow has ended there is no largest slowdown."""
     place = kept_run(tmp_path, "dumbbell", "--set", "duration=2ms", "--scheme", "pcn")
     capsys.readouterr()
@@ -130,7 +126,7 @@ def test_explanation_of_flows_without_an_end_has_their_first(
     assert "flow 1" in capsys.readouterr().out
 
 
-def test_least_time_is_that_of_the_slowdown(mixed: Path) -> None:
+def test_least_time_is_that_of_the_slowdown(mixed: Path):
     table = pq.read_table(mixed / "pcn" / "flows.parquet").to_pydict()
     flows = explained(mixed / "pcn", *table["id"][:20])
     slowdowns = dict(zip(table["id"], table["slowdown"], strict=True))
@@ -138,7 +134,7 @@ def test_least_time_is_that_of_the_slowdown(mixed: Path) -> None:
         assert flow.time_ps / flow.least_ps == pytest.approx(slowdowns[flow.id], rel=1e-6)
 
 
-def test_flow_alone_is_not_slow_behind_its_own_packets(tmp_path: Path) -> None:
+def test_flow_alone_is_not_slow_behind_its_own_packets(tmp_path):
     flows = tmp_path / "flows.csv"
     flows.write_text("src,dst,start_s,size_bytes\nh0,h31,0.00001,1052\n")
     place = kept_run(
@@ -151,7 +147,7 @@ def test_flow_alone_is_not_slow_behind_its_own_packets(tmp_path: Path) -> None:
     assert (flow.why, flow.reason) == ("it wasn't slow", "")
 
 
-def test_reason_names_the_ports_of_all_long_waits(mixed: Path) -> None:
+def test_reason_names_the_ports_of_all_long_waits(mixed: Path):
     numbers = KeptResult(mixed / "pcn").slowest(20, Silent())
     flows = explained(mixed / "pcn", *numbers)
     queued = [flow for flow in flows if flow.reason == "queue"]
@@ -169,7 +165,7 @@ def test_reason_names_the_ports_of_all_long_waits(mixed: Path) -> None:
                 assert port in flow.why.partition("lost)")[2]
 
 
-def test_several_flows_are_counted_by_reason_and_port(mixed: Path) -> None:
+def test_several_flows_are_counted_by_reason_and_port(mixed: Path):
     numbers = KeptResult(mixed / "pfc").slowest(10, Silent())
     flows = explained(mixed / "pfc", *numbers)
     first, *lines = words.together(flows)
@@ -196,15 +192,13 @@ def test_several_flows_are_counted_by_reason_and_port(mixed: Path) -> None:
         (["--flow", "0", "--from", "8ms"], "flow 0 sent nothing in that time"),
     ],
 )
-def test_what_is_not_there_is_one_line(
-    victim: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
-) -> None:
+def test_what_is_not_there_is_one_line(victim: Path, capsys, arguments: list[str], line: str):
     assert pcn(["explain", str(victim / "pfc"), *arguments, "-q"]) == 1
     (error,) = capsys.readouterr().err.strip().splitlines()
     assert line in error
 
 
-def test_fair_shares_are_those_of_flows_under_way() -> None:
+def test_fair_shares_are_those_of_flows_under_way():
     run = _lines([(0, 100, 1), (100, 100, 2), (200, 100, 1), (300, 100, 2), (400, 200, 2)])
     assert run.fair(0, 600) == {1: 100 + 100, 2: 100 + 300}
     assert run.by_flow(50, 350) == {1: 150, 2: 150}

@@ -28,7 +28,7 @@ SHORT = {
 }
 
 
-def test_folder_of_a_single_run_stands_for_it(mixed: Path, tmp_path: Path) -> None:
+def test_folder_of_a_single_run_stands_for_it(mixed: Path, tmp_path):
     shutil.copytree(mixed / "pfc", tmp_path / "traffic" / "pfc")
     assert KeptResult(tmp_path / "traffic").place == tmp_path / "traffic" / "pfc"
     shutil.copytree(mixed / "pcn", tmp_path / "traffic" / "pcn")
@@ -37,7 +37,7 @@ def test_folder_of_a_single_run_stands_for_it(mixed: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("scenario", sorted(SHORT))
-def test_every_scenario_is_run_again_with_its_digest(scenario: str, tmp_path: Path) -> None:
+def test_every_scenario_is_run_again_with_its_digest(scenario: str, tmp_path):
     out = kept_run(
         tmp_path / "out",
         scenario,
@@ -49,7 +49,7 @@ def test_every_scenario_is_run_again_with_its_digest(scenario: str, tmp_path: Pa
     KeptResult(out).run(LogChoice(causes=False), Silent())  # raises where it differs
 
 
-def test_run_whose_queues_were_read_is_run_again_with_its_digest(tmp_path: Path) -> None:
+def test_run_whose_queues_were_read_is_run_again_with_its_digest(tmp_path):
     short = ["traffic", *SHORT["traffic"], "--scheme", "dctcp"]
     plain = kept_run(tmp_path / "plain", *short)
     read = kept_run(tmp_path / "read", *short, "--queues", "5us")
@@ -58,7 +58,7 @@ def test_run_whose_queues_were_read_is_run_again_with_its_digest(tmp_path: Path)
     assert pcn(["explain", str(read), "-q"]) == 0
 
 
-def changed(place: Path, **entries: Any) -> None:
+def changed(place: Path, **entries: Any):
     file = place / "summary.json"
     result = {
         name: value
@@ -76,9 +76,7 @@ def line_of(place: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return line
 
 
-def test_results_that_cannot_be_repeated_are_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_that_cannot_be_repeated_are_one_line(tmp_path, capsys):
     flows = tmp_path / "flows.csv"
     flows.write_text("src,dst,start,size\nh0,r0,0us,20KB\nh1,r0,0us,20KB\n")
     out = kept_run(tmp_path / "out", "traffic", "--topology", "star", "--flows", str(flows))
@@ -103,9 +101,7 @@ def test_results_that_cannot_be_repeated_are_one_line(
     assert f"has no summary.json: name the run: {out}, " in line_of(tmp_path, capsys)
 
 
-def test_scheme_of_a_file_is_found_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scheme_of_a_file_is_found_again(tmp_path, capsys):
     for name in ("aimd", "aimd_window"):
         shutil.copytree(
             EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__")
@@ -122,9 +118,7 @@ def test_scheme_of_a_file_is_found_again(
     assert "aimd_window.py, which" in capsys.readouterr().err
 
 
-def test_result_runs_no_code_that_it_names(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_result_runs_no_code_that_it_names(tmp_path, capsys):
     """A result may be another user's."""
     out = kept_run(
         tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", "pcn"
@@ -158,9 +152,7 @@ def test_result_runs_no_code_that_it_names(
     "files",
     [{"x.py": "0" * 12}, {"/dev/zero": ""}, {"/proc/self/mem": "x"}, {"a\0": "x"}, [[1, 2]], 1],
 )
-def test_result_names_no_file_that_ends_with_traceback(
-    files: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_result_names_no_file_that_ends_with_traceback(files: object, tmp_path, capsys):
     assert NAMES[0] == "reference"
     summary = dict.fromkeys(NAMES) | {"clock": "virtual", "provenance": {}, "files": files}
     (tmp_path / "summary.json").write_text(json.dumps(summary))
@@ -168,9 +160,7 @@ def test_result_names_no_file_that_ends_with_traceback(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_table_of_others_has_rows_for_flows_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_table_of_others_has_rows_for_flows_alone(tmp_path, monkeypatch):
     """Compressed rows need no room: 300 KB have 20,000,000."""
     out = kept_run(
         tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", "pcn"

@@ -14,9 +14,7 @@ from pcn.experiments.explain.explanation import VICTIM
 from pcn.experiments.run.progress import Silent
 
 
-def test_without_its_root_a_flow_is_faster(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_its_root_a_flow_is_faster(tmp_path, capsys):
     """Four to h0; h9's flow to the neighbour shares links with them, and crosses another last
     port."""
     flows = tmp_path / "flows.csv"
@@ -60,9 +58,7 @@ def test_without_its_root_a_flow_is_faster(
     )
 
 
-def test_another_scheme_gives_the_times_of_its_run(
-    mixed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_scheme_gives_the_times_of_its_run(mixed: Path, capsys):
     (number,) = KeptResult(mixed / "pfc").slowest(1, Silent())
     words = ["explain", str(mixed / "pfc"), "--flow", str(number), "--scheme", "pcn", "--json"]
     assert pcn(words) == 0
@@ -102,8 +98,8 @@ def test_another_scheme_gives_the_times_of_its_run(
     ],
 )
 def test_changes_that_cannot_be_are_one_line(
-    victim: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, line: str
-) -> None:
+    victim: Path, capsys, arguments: list[str], code: int, line: str
+):
     assert pcn(["explain", str(victim / "pfc"), *arguments, "-q"]) == code
     assert line in capsys.readouterr().err
 
@@ -116,5 +112,5 @@ def test_changes_that_cannot_be_are_one_line(
         ["--at", "s0:3", "--from", "5ms", "--to", "1ms"],
     ],
 )
-def test_options_that_exclude_each_other_are_refused(victim: Path, arguments: list[str]) -> None:
+def test_options_that_exclude_each_other_are_refused(victim: Path, arguments: list[str]):
     assert pcn(["explain", str(victim / "pfc"), *arguments]) == 2

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 from explained_runs import kept_run
 
 from pcn.cli import run as pcn
@@ -12,9 +11,7 @@ from pcn.experiments.data.parts import PARTS
 from pcn.experiments.explain import keep
 
 
-def test_explanation_is_kept_whole_and_printed(
-    mixed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explanation_is_kept_whole_and_printed(mixed: Path, capsys):
     place = mixed / "pfc"
     assert pcn(["explain", str(place), "--worst", "2", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -34,9 +31,7 @@ def test_explanation_is_kept_whole_and_printed(
     assert text.splitlines()[-1].startswith("  WHY: ")
 
 
-def test_a_result_that_cannot_be_written_is_explained_alone(
-    mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_result_that_cannot_be_written_is_explained_alone(mixed: Path, monkeypatch, capsys):
     def refuse(*_: object, **__: object) -> object:
         raise PermissionError(13, "Permission denied")
 
@@ -49,9 +44,7 @@ def test_a_result_that_cannot_be_written_is_explained_alone(
     assert sorted((mixed / "pcn").rglob("*")) == before
 
 
-def test_an_explanation_leaves_files_of_others_and_names_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_explanation_leaves_files_of_others_and_names_them(tmp_path, capsys):
     place = kept_run(tmp_path / "out", "dumbbell", "--set", "duration=1ms", "--scheme", "pcn")
     (place / keep.FOLDER).mkdir()
     (place / keep.FOLDER / "mine.txt").write_text("mine")
@@ -60,9 +53,7 @@ def test_an_explanation_leaves_files_of_others_and_names_them(
     assert [path.name for path in (place / keep.FOLDER).iterdir()] == ["mine.txt"]
 
 
-def test_an_explanation_that_fails_leaves_the_earlier_one(
-    mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_explanation_that_fails_leaves_the_earlier_one(mixed: Path, monkeypatch, capsys):
     assert pcn(["explain", str(mixed / "pcn"), "--flow", "3", "-q"]) == 0
     before = (mixed / "pcn" / keep.FOLDER / keep.TEXT).read_bytes()
 

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from explained_runs import explained, kept_run
 
 from pcn.cli import run as pcn
@@ -13,9 +12,7 @@ from pcn.experiments.explain.again import KeptResult
 from pcn.experiments.run.progress import Silent
 
 
-def test_marks_of_a_run_are_those_of_its_packets(
-    mixed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_marks_of_a_run_are_those_of_its_packets(mixed: Path, capsys):
     """What the engine counts is what the log of all packets has."""
     place = mixed / "pcn"
     assert pcn(["explain", str(place), "--marks", "--json"]) == 0
@@ -39,7 +36,7 @@ def test_marks_of_a_run_are_those_of_its_packets(
     assert "unmarked: it waited when a PAUSE ended" in text
 
 
-def test_marks_of_a_flow_have_the_reasons_of_its_hops(mixed: Path) -> None:
+def test_marks_of_a_flow_have_the_reasons_of_its_hops(mixed: Path):
     reasons = set()
     for result in explained(mixed / "pcn", *KeptResult(mixed / "pcn").slowest(12, Silent())):
         assert sum(result.marked.values()) == result.decisions["marked"]
@@ -49,9 +46,7 @@ def test_marks_of_a_flow_have_the_reasons_of_its_hops(mixed: Path) -> None:
     assert {"here", "empty"} <= reasons <= {"before", "here", "empty", "held"}
 
 
-def test_of_other_marking_points_marks_alone_are_judged(
-    victim: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_other_marking_points_marks_alone_are_judged(victim: Path, capsys):
     """RED leaves packets unmarked by a rule that isn't NP-ECN's."""
     assert pcn(["explain", str(victim / "dcqcn"), "--marks", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)["marks"]
@@ -64,9 +59,7 @@ def test_of_other_marking_points_marks_alone_are_judged(
     assert {hop.mark for hop in flow.hops} <= {"", "before", "here"}
 
 
-def test_marks_of_switches_that_mark_nothing_are_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_marks_of_switches_that_mark_nothing_are_none(tmp_path, capsys):
     out = kept_run(
         tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", "timely"
     )

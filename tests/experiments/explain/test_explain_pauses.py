@@ -18,7 +18,7 @@ from pcn.experiments.traffic import pause_roots, slowest
 from pcn.topologies.model import Endpoint
 
 
-def test_roots_of_a_report_are_those_that_explain_names(mixed: Path) -> None:
+def test_roots_of_a_report_are_those_that_explain_names(mixed: Path):
     """All time in which ports were stopped has a root, and a slow flow that PAUSE held has in the
     report's table the root that `pcn explain` finds by its packets."""
     original = KeptResult(mixed / "pfc")
@@ -51,7 +51,7 @@ def test_roots_of_a_report_are_those_that_explain_names(mixed: Path) -> None:
         assert (places[item.id] in roots.victims) is not item.origins[0].crossed
 
 
-def test_weights_of_every_pause_sum_to_one(mixed: Path) -> None:
+def test_weights_of_every_pause_sum_to_one(mixed: Path):
     run = KeptResult(mixed / "pfc").run(LogChoice(), Silent())
     pauses = Pauses(run.logs, 10**12)
     assert len(pauses.all) > 20
@@ -70,7 +70,7 @@ def test_weights_of_every_pause_sum_to_one(mixed: Path) -> None:
         assert sum(item.bytes for item in pause.waiting) == pause.held_bytes > pause.threshold_bytes
 
 
-def test_a_port_and_a_pause_are_explained(victim: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_and_a_pause_are_explained(victim: Path, capsys):
     place = victim / "pfc"
     assert pcn(["explain", str(place), "--at", "s0:3", "--json"]) == 0
     port = json.loads(capsys.readouterr().out)["port"]
@@ -92,7 +92,7 @@ def test_a_port_and_a_pause_are_explained(victim: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.startswith("PAUSE 0: ")
 
 
-def test_pauses_that_cause_each_other_are_a_circle() -> None:
+def test_pauses_that_cause_each_other_are_a_circle():
     """Two ports, each PAUSEd while all that it brings waits for the other."""
     import numpy as np
 
@@ -120,7 +120,7 @@ def test_pauses_that_cause_each_other_are_a_circle() -> None:
     assert max(roots, key=lambda root: roots[root]).kind == "circle"
 
 
-def test_gates_that_no_switch_closed_are_unknown_roots() -> None:
+def test_gates_that_no_switch_closed_are_unknown_roots():
     import numpy as np
 
     from pcn.hosts.virtual.native import (

@@ -36,7 +36,7 @@ SHOWN = """[...document.querySelectorAll('section.explained')].map(flow => ({
 
 
 @pytest.fixture(scope="module")
-def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_folder(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("kept") / "run"
     command = ["run", "traffic", "--topology", "fat-tree", "--workload", "websearch"]
     more = ["--set", "count=80", "--set", "xoff_bytes=60KB", "--scheme", "pfc"]
@@ -54,7 +54,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.mark.parametrize("width", [390, 1400])
 def test_page_has_widths_rings_and_bars_of_the_explanation(
     run_folder: Path, chromium: Browser, width: int
-) -> None:
+):
     explained = json.loads((run_folder / keep.FOLDER / keep.JSON).read_text())["flows"]
     chromium.open(run_folder / keep.FOLDER / keep.PAGE, width)
     assert chromium.complaints == []
@@ -109,9 +109,7 @@ COLOURS = """(name => {
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_phases_have_the_colours_of_the_bar(
-    run_folder: Path, chromium: Browser, dark: bool
-) -> None:
+def test_phases_have_the_colours_of_the_bar(run_folder: Path, chromium: Browser, dark: bool):
     chromium.open(run_folder / keep.FOLDER / keep.PAGE, 1400, dark=dark)
     pairs = {name: chromium.ask(COLOURS % name) for name in PARTS}
     assert all(bar and bar == phase for bar, phase in pairs.values()), pairs
@@ -125,7 +123,7 @@ def explained(place: Path, **options: Any) -> list[Any]:
     return list(answers.of_flows(kept_result, numbers, options.get("span_s"), Silent()).flows)
 
 
-def test_phases_fill_each_moment_and_sum_to_the_parts(run_folder: Path) -> None:
+def test_phases_fill_each_moment_and_sum_to_the_parts(run_folder: Path):
     for flow in explained(run_folder):
         over_time = flow.over_time
         length = (over_time.to_ps - over_time.from_ps) / BINS
@@ -148,7 +146,7 @@ def test_phases_fill_each_moment_and_sum_to_the_parts(run_folder: Path) -> None:
             assert max(port.queue_bytes) >= hop.queue_bytes
 
 
-def test_shares_that_pass_through_ports_reach_roots(run_folder: Path) -> None:
+def test_shares_that_pass_through_ports_reach_roots(run_folder: Path):
     """What comes through a port is rooted there or goes on: no root has more than comes to it."""
     for flow in explained(run_folder):
         assert all(0 < share <= 1 + 1e-9 for share in flow.through.values())
@@ -156,7 +154,7 @@ def test_shares_that_pass_through_ports_reach_roots(run_folder: Path) -> None:
             assert origin.share <= flow.through[origin.port] + 1e-9
 
 
-def test_explanation_of_a_port_leaves_no_page_of_earlier_flows(run_folder: Path) -> None:
+def test_explanation_of_a_port_leaves_no_page_of_earlier_flows(run_folder: Path):
     place = run_folder / keep.FOLDER
     before = (place / keep.PAGE).read_bytes()
     assert pcn(["explain", str(run_folder), "--at", "e0:1", "-q"]) == 0

@@ -30,9 +30,7 @@ def job_of(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
-def test_chain_of_a_collective_sums_to_its_makespan(
-    scheme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_chain_of_a_collective_sums_to_its_makespan(scheme: str, tmp_path, capsys):
     """Two repetitions of a ring, with other work of 3 us behind each arrival."""
     words = [
         "--topology",
@@ -64,9 +62,7 @@ def test_chain_of_a_collective_sums_to_its_makespan(
     assert (place / "explain" / "explanation.txt").read_text() == text
 
 
-def test_chain_beside_other_flows_has_what_they_cost(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_chain_beside_other_flows_has_what_they_cost(tmp_path, capsys):
     """A chain of three beside an in-cast to the host of its last flow, and a shorter job."""
     flows = tmp_path / "flows.csv"
     chain = "0,h0,h4,0us,100KB,\n1,h4,h8,5us,100KB,0\n2,h8,h1,0us,100KB,1\n"
@@ -99,9 +95,7 @@ def test_chain_beside_other_flows_has_what_they_cost(
     assert {"between", *PARTS} == set(job["parts_ps"])
 
 
-def test_flow_that_its_own_time_starts_begins_the_chain(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_flow_that_its_own_time_starts_begins_the_chain(tmp_path, capsys):
     flows = tmp_path / "flows.csv"
     flows.write_text("id,src,dst,start,size,after\n0,h0,r0,0us,10KB,\n1,h1,r1,900us,10KB,0+1us\n")
     job = job_of(kept_run(tmp_path / "out", "--topology", "compact", "--flows", str(flows)), capsys)
@@ -109,7 +103,7 @@ def test_flow_that_its_own_time_starts_begins_the_chain(
     assert job["parts_ps"]["between"] == 900_000_000
 
 
-def test_runs_without_jobs_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_without_jobs_are_one_line(tmp_path, capsys):
     place = kept_run(tmp_path / "out", "--topology", "star", "--set", "count=5")
     assert pcn(["explain", str(place), "--job", "-q"]) == 1
     assert "no flow waits for others" in capsys.readouterr().err
@@ -117,9 +111,7 @@ def test_runs_without_jobs_are_one_line(tmp_path: Path, capsys: pytest.CaptureFi
     assert pcn(["explain", str(place), "--job", "--what-if", "s0:1=1G"]) == 2
 
 
-def test_chain_goes_on_behind_the_last_acknowledgement_of_a_flow(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_chain_goes_on_behind_the_last_acknowledgement_of_a_flow(tmp_path, capsys):
     """What lies between is the ACK's way back: 62 bytes over two links of 1 us and
     10 Gbit/s."""
     flows = tmp_path / "flows.csv"

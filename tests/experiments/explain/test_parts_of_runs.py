@@ -39,7 +39,7 @@ def sums_are_right(rows: list[dict[str, int]]) -> bool:
     )
 
 
-def test_traffic_has_columns_of_parts_and_the_same_digest(tmp_path: Path) -> None:
+def test_traffic_has_columns_of_parts_and_the_same_digest(tmp_path):
     digests = []
     for more in ([], ["--explain"]):
         out = tmp_path / f"out{len(more)}"
@@ -53,7 +53,7 @@ def test_traffic_has_columns_of_parts_and_the_same_digest(tmp_path: Path) -> Non
     assert all(abs(row["fct_ps"] - row["fct_s"] * 1e12) < 2e3 for row in rows)
 
 
-def test_victim_has_a_table_of_its_flows_parts(tmp_path: Path) -> None:
+def test_victim_has_a_table_of_its_flows_parts(tmp_path):
     out, brief = tmp_path / "out", ["--set", "before=1ms", "--set", "duration=4ms"]
     assert (
         pcn(
@@ -76,7 +76,7 @@ def test_victim_has_a_table_of_its_flows_parts(tmp_path: Path) -> None:
     assert sum(row["paused_ps"] or 0 for row in rows) > 0
 
 
-def test_sweep_has_the_shares_of_parts(tmp_path: Path) -> None:
+def test_sweep_has_the_shares_of_parts(tmp_path):
     out = tmp_path / "out"
     assert pcn(["sweep", *TRAFFIC, "--seeds", "1:2", "--explain", "-q", "--out", str(out)]) == 0
     with (out / "means.csv").open() as file:
@@ -89,9 +89,7 @@ def test_sweep_has_the_shares_of_parts(tmp_path: Path) -> None:
     assert means["own_share"] > 0
 
 
-def test_parts_by_size_are_a_table_of_runs_and_comparisons(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_by_size_are_a_table_of_runs_and_comparisons(tmp_path, capsys):
     out = tmp_path / "out"
     assert (
         pcn(
@@ -115,14 +113,14 @@ def test_parts_by_size_are_a_table_of_runs_and_comparisons(
     assert "where the time went, %" in (out / "report.html").read_text()
 
 
-def test_names_of_parts_are_those_of_the_engine() -> None:
+def test_names_of_parts_are_those_of_the_engine():
     assert PARTS == native.PARTS == tuple(PART_TEXTS)
     assert tuple(words.WINDOW_PARTS) == native.WINDOW_PARTS
     for name in ("SENDER_PARTS", "WINDOW_PARTS", "MARK_REASONS", "MARK_AHEADS"):
         assert getattr(data, name) == getattr(native, name)
 
 
-def test_a_live_run_is_not_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_live_run_is_not_explained(tmp_path, capsys):
     assert pcn(["run", *TRAFFIC, "--explain", "--out", str(tmp_path / "out")]) != 0
     assert "parts of their times" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -4,7 +4,6 @@ all ports, the times at which their gates were closed, and Algorithm 1."""
 import math
 from collections import defaultdict
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ WORDS = (
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> KeptResult:
+def result(tmp_path_factory) -> KeptResult:
     out = tmp_path_factory.mktemp("received") / "run"
     words = [*WORDS, "--scheme", "pcn", "--clock", "virtual", "-q", "--out", str(out)]
     assert pcn(["run", *words]) == 0
@@ -41,7 +40,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> KeptResult:
 class Account:
     """Of a run that logged the lines of all ports, and when gates closed and opened."""
 
-    def __init__(self, again: Again) -> None:
+    def __init__(self, again: Again):
         self.again = again
         self.starts: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         """By flow and port."""
@@ -183,7 +182,7 @@ class Account:
         return slowed, changed
 
 
-def test_a_second_account_finds_the_same_rates(result: KeptResult) -> None:
+def test_a_second_account_finds_the_same_rates(result: KeptResult):
     numbers = result.slowest(12, Silent())
     again = result.run(
         LogChoice(
@@ -214,7 +213,7 @@ def test_a_second_account_finds_the_same_rates(result: KeptResult) -> None:
     assert shorter > 3
 
 
-def test_rates_that_pause_changed_are_printed(result: KeptResult) -> None:
+def test_rates_that_pause_changed_are_printed(result: KeptResult):
     items = answers.of_flows(result, result.slowest(12, Silent()), None, Silent()).flows
     for item in items:
         assert item.received_rate is not None
@@ -233,14 +232,14 @@ def test_rates_that_pause_changed_are_printed(result: KeptResult) -> None:
 )
 def test_spans_that_follow_each_other_have_all_of_a_gap(
     begin: int, length: int, longer: int, cuts: list[int]
-) -> None:
+):
     gap = Gap(begin, begin + length, (Held(0, (0, 1), longer),))
     edges = [-(10**7), *sorted(cuts), 10**7]
     parts = [gap.within(a, b) for a, b in pairwise(edges)]
     assert sum(parts) == gap.longer_ps == min(longer, length)
 
 
-def test_period_of_a_single_packet_is_the_gap_before_it() -> None:
+def test_period_of_a_single_packet_is_the_gap_before_it():
     """As PCN's NP divides by the time between two packets where that is longer than T."""
     gap = Gap(100, 300, (Held(0, (0, 150), 150),))
     (period,) = periods([gap], [310], [1], [8e9], 50)
@@ -252,7 +251,7 @@ def test_period_of_a_single_packet_is_the_gap_before_it() -> None:
     assert (several.from_ps, several.to_ps, several.longer_ps) == (260, 310, 30)
 
 
-def test_other_schemes_have_no_receiving_rate(tmp_path: Path) -> None:
+def test_other_schemes_have_no_receiving_rate(tmp_path):
     out = tmp_path / "run"
     words = ["traffic", "--topology", "star", "--set", "count=10", "--scheme", "dcqcn"]
     assert pcn(["run", *words, "--clock", "virtual", "-q", "--out", str(out)]) == 0

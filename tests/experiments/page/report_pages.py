@@ -24,7 +24,7 @@ JSON.stringify([...document.querySelectorAll('.glance tr')].map(row =>
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pages(tmp_path_factory) -> dict[str, Path]:
     """The victim in virtual time: both schemes side by side, PFC alone, and one scheme's run over
     another seed's, as those of two clocks."""
     folder = tmp_path_factory.mktemp("pages")
@@ -46,7 +46,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.stem: path for path in folder.iterdir()}
 
 
-def open_report(chromium: Browser, page: Path, width: int, dark: bool = False) -> None:
+def open_report(chromium: Browser, page: Path, width: int, dark: bool = False):
     """Opens a page, and all that it folds."""
     chromium.open(page, width, dark=dark)
     chromium.ask("document.querySelectorAll('details.fold').forEach(fold => { fold.open = true; })")

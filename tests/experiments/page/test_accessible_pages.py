@@ -36,7 +36,7 @@ TABBED = "el => el.tabIndex >= 0 && !el.disabled && el.checkVisibility()"
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pages(tmp_path_factory) -> dict[str, Path]:
     """A page of each kind."""
     place = tmp_path_factory.mktemp("accessible")
     settings = ["duration=4ms", "before=1ms"]
@@ -75,7 +75,7 @@ def chromium() -> Iterator[Browser]:
         assert running.complaints == []
 
 
-def shown(chromium: Browser, kind: str, place: Path, width: int, dark: bool = False) -> None:
+def shown(chromium: Browser, kind: str, place: Path, width: int, dark: bool = False):
     """Opens a page with all of its parts."""
     if kind == "live":
         load_saved(chromium, place, width, dark=dark)
@@ -89,13 +89,13 @@ def shown(chromium: Browser, kind: str, place: Path, width: int, dark: bool = Fa
 @pytest.mark.parametrize("kind", KINDS)
 def test_page_has_no_violation_of_axe(
     chromium: Browser, pages: dict[str, Path], kind: str, width: int, dark: bool
-) -> None:
+):
     shown(chromium, kind, pages[kind], width, dark)
     assert chromium.ask("document.documentElement.scrollWidth") <= width
     assert violations(chromium) == []
 
 
-def test_axe_finds_what_is_wrong(chromium: Browser, pages: dict[str, Path]) -> None:
+def test_axe_finds_what_is_wrong(chromium: Browser, pages: dict[str, Path]):
     shown(chromium, "figures", pages["figures"], 1280)
     chromium.ask("document.querySelector('main').append(document.createElement('button'))")
     assert [rule for rule, _ in violations(chromium)] == ["button-name"]
@@ -104,7 +104,7 @@ def test_axe_finds_what_is_wrong(chromium: Browser, pages: dict[str, Path]) -> N
 @pytest.mark.parametrize("kind", ["several", "compared", "figures"])
 def test_tab_reaches_all_in_the_order_of_the_page(
     chromium: Browser, pages: dict[str, Path], kind: str
-) -> None:
+):
     shown(chromium, kind, pages[kind], 1280)
     chromium.ask(f"window.all = [...document.querySelectorAll('*')].filter({TABBED})")
     count = chromium.ask("all.length")
@@ -129,7 +129,7 @@ def picture(chromium: Browser, box: list[float]) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("eyes", EYES)
 def test_names_in_a_legend_look_different_in_grey(
     chromium: Browser, pages: dict[str, Path], eyes: str, dark: bool
-) -> None:
+):
     """By dash and mark: of any two samples a part of the pixels differs clearly, without colour."""
     shown(chromium, "figures", pages["figures"], 1280, dark)
     chromium.call("Emulation.setEmulatedVisionDeficiency", type=eyes)
@@ -159,7 +159,7 @@ HELD = {
 @pytest.mark.parametrize("kind", HELD)
 def test_held_links_are_seen_without_colour(
     chromium: Browser, pages: dict[str, Path], kind: str, eyes: str, dark: bool
-) -> None:
+):
     """In grey, too, each page's drawing of a moment with PAUSE differs from that of one without, by
     more than the shade of a line: a part of the pixels goes from background to line."""
     shown(chromium, kind, pages[kind], 1280, dark)

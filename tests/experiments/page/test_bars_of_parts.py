@@ -24,7 +24,7 @@ BARS = """[...document.querySelectorAll('h3')].filter(h => h.textContent.include
 
 
 @pytest.fixture(scope="module")
-def explained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def explained(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("explained") / "out"
     command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=60"]
     assert run([*command, "--scheme", "pcn,pfc", "--explain", "-q", "--out", str(out)]) == 0
@@ -44,7 +44,7 @@ def bars(chromium: Browser, title: str) -> list[list[tuple[str, dict[str, float]
     return tables
 
 
-def test_bars_of_slowest_flows_are_those_of_the_file(chromium: Browser, explained: Path) -> None:
+def test_bars_of_slowest_flows_are_those_of_the_file(chromium: Browser, explained: Path):
     flows: list[dict[str, Any]] = pq.read_table(explained / "pcn" / "flows.parquet").to_pylist()
     by_slowdown = sorted(
         (flow for flow in flows if flow["fct_ps"]), key=lambda flow: -flow["slowdown"]
@@ -62,7 +62,7 @@ def test_bars_of_slowest_flows_are_those_of_the_file(chromium: Browser, explaine
         )
 
 
-def test_bars_by_size_are_those_of_the_summaries(chromium: Browser, explained: Path) -> None:
+def test_bars_by_size_are_those_of_the_summaries(chromium: Browser, explained: Path):
     chromium.open(explained / "report.html", 1400)
     assert chromium.complaints == []
     assert len(bars(chromium, "slowest flows")) == 2  # a table a run
@@ -76,7 +76,7 @@ def test_bars_by_size_are_those_of_the_summaries(chromium: Browser, explained: P
         )
 
 
-def test_bars_have_the_parts_that_their_headings_have(chromium: Browser, explained: Path) -> None:
+def test_bars_have_the_parts_that_their_headings_have(chromium: Browser, explained: Path):
     """The colour of a segment is the one beside its column's name, and no two parts look equal."""
     chromium.open(explained / "pcn" / "report.html", 1400)
     looks = """[...document.querySelectorAll('th .part')].map(part => [part.classList[1],
@@ -90,7 +90,7 @@ def test_bars_have_the_parts_that_their_headings_have(chromium: Browser, explain
 @pytest.mark.parametrize("width", [390, 1280])
 def test_key_names_and_defines_the_parts_of_the_bars(
     chromium: Browser, explained: Path, width: int
-) -> None:
+):
     """On a phone it is in sight without scrolling sideways; at 1280 pixels the table is, too."""
     chromium.open(explained / "pcn" / "report.html", width)
     of_section = "document.querySelector('#parts .parts-key')"

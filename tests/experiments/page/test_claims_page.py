@@ -44,7 +44,7 @@ def names(path: Path) -> set[str]:
     return {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
 
 
-def test_every_claim_has_an_address_or_a_reason() -> None:
+def test_every_claim_has_an_address_or_a_reason():
     assert len(CLAIMS) == len(re.findall(r"^\| \d+\.\d+ \|", TEXT, re.MULTILINE)) == 146
     for claim in CLAIMS:
         checked = claim.tests or claim.figures or claim.choices
@@ -52,7 +52,7 @@ def test_every_claim_has_an_address_or_a_reason() -> None:
         assert checked or len(claim.missing) > 10, claim.id
 
 
-def test_every_address_exists() -> None:
+def test_every_address_exists():
     for claim in CLAIMS:
         for file, name in claim.tests:
             assert (ROOT / file).is_file(), (claim.id, file)
@@ -63,18 +63,18 @@ def test_every_address_exists() -> None:
             assert section(link).text, (claim.id, link)
 
 
-def test_every_row_of_a_figure_is_an_address_of_its_claim() -> None:
+def test_every_row_of_a_figure_is_an_address_of_its_claim():
     assert {(figure, claim.id) for claim in CLAIMS for figure in claim.figures} == ROWS
 
 
-def test_both_pages_are_what_was_run() -> None:
+def test_both_pages_are_what_was_run():
     """`pcn figure NAME --docs docs` writes them, whichever NAME."""
     assert {page_section.figure.name for page_section in SECTIONS} == set(FIGURES)
     assert with_verdicts(TEXT, SECTIONS) == TEXT
     assert index(SECTIONS, TEXT) == (DOCS / "results.md").read_text(encoding="utf-8")
 
 
-def test_verdicts_follow_the_figures() -> None:
+def test_verdicts_follow_the_figures():
     text = (
         "| 0.36 | 7.1 | a | b | | S | `tests/a.py::test_a`; [fig11](results.md#old): 9 met; "
         "[fig99](results.md) |"
@@ -89,7 +89,7 @@ def test_verdicts_follow_the_figures() -> None:
     assert now == text.replace("#old): 9 met", f"#fig11): {counts}")
 
 
-def test_paper_s_numbers_belong_to_existing_claims() -> None:
+def test_paper_s_numbers_belong_to_existing_claims():
     numbered = [var.id for var in vars(pcn).values() if isinstance(var, Claim)]
     assert len(numbered) == len(set(numbered)) > 20
     for paper in (pcn, dctcp, hpcc, swift):
@@ -98,7 +98,7 @@ def test_paper_s_numbers_belong_to_existing_claims() -> None:
 
 
 @pytest.mark.parametrize(("change", "code"), [("", 0), ("0.5", 1)])
-def test_pages_are_compared_number_by_number(change: str, code: int, tmp_path: Path) -> None:
+def test_pages_are_compared_number_by_number(change: str, code: int, tmp_path):
     page = "".join(map(figure_page, SECTIONS))
     before, after = tmp_path / "before.md", tmp_path / "after.md"
     before.write_text(page, encoding="utf-8")

@@ -38,9 +38,7 @@ def disk(tmp_path: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def test_numbers_are_kept_where_pictures_have_no_room(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_numbers_are_kept_where_pictures_have_no_room(tmp_path, capsys):
     with disk(tmp_path, "80k") as full:
         mine = full / "mine"
         assert pcn(["run", "dumbbell", *SHORT, "--pictures", "--out", str(mine)]) == 1
@@ -67,9 +65,7 @@ def errors_in(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("pcn: ")]
 
 
-def test_where_nothing_has_room_nothing_is_left(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_nothing_has_room_nothing_is_left(tmp_path, capsys):
     with disk(tmp_path, "4k") as full:
         assert pcn(["run", "dumbbell", *SHORT, "--out", str(full / "mine")]) == 1
         (error,) = errors_in(capsys.readouterr().err)
@@ -79,9 +75,7 @@ def test_where_nothing_has_room_nothing_is_left(
         assert list(full.iterdir()) == []
 
 
-def test_a_figure_without_room_for_its_picture_keeps_its_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_figure_without_room_for_its_picture_keeps_its_numbers(tmp_path, capsys):
     with disk(tmp_path, "28k") as full:
         place = full / "figures"
         assert pcn(["figure", "fig10", "--out", str(place)]) == 1
@@ -99,7 +93,7 @@ def test_a_figure_without_room_for_its_picture_keeps_its_numbers(
         assert not (place / "report.html").exists()
 
 
-def test_logs_give_way_to_numbers(tmp_path: Path) -> None:
+def test_logs_give_way_to_numbers(tmp_path):
     with disk(tmp_path, "64k") as full:
         dumbbell, place = SCENARIOS["dumbbell"], full / "run"
         (place / "logs").mkdir(parents=True)
@@ -115,7 +109,7 @@ def test_logs_give_way_to_numbers(tmp_path: Path) -> None:
         assert not (place / "logs").exists()
 
 
-def test_live_run_without_room_for_logs_ends_with_the_reason(tmp_path: Path) -> None:
+def test_live_run_without_room_for_logs_ends_with_the_reason(tmp_path):
     # Six logs of a page each don't fit into three; a short run bears a k at which a busy machine
     # keeps pace.
     with disk(tmp_path, "12k") as full:
@@ -146,7 +140,7 @@ XDG_CACHE_HOME=$cache "$@" --out "$cache/../second"
 """  # noqa: E501
 
 
-def test_read_only_cache_that_holds_what_a_run_needs_is_enough(tmp_path: Path) -> None:
+def test_read_only_cache_that_holds_what_a_run_needs_is_enough(tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     command = [*PCN, "run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--quiet"]
@@ -165,7 +159,7 @@ def test_read_only_cache_that_holds_what_a_run_needs_is_enough(tmp_path: Path) -
     assert (tmp_path / "second" / "summary.json").is_file()
 
 
-def test_network_that_has_no_room_in_run_is_one_line(tmp_path: Path) -> None:
+def test_network_that_has_no_room_in_run_is_one_line(tmp_path):
     script = """
 mount -t tmpfs -o mode=755,size=64k tmpfs /run || exit 99
 mkdir -m 700 /run/pcn-lab

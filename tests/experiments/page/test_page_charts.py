@@ -83,7 +83,7 @@ def write(place: Path, charts: Sequence[Chart]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory) -> Path:
     return write(tmp_path_factory.mktemp("charts"), CHARTS)
 
 
@@ -158,7 +158,7 @@ def middles(chromium: Browser, plot: int, selector: str) -> list[tuple[float, fl
     ]
 
 
-def test_points_and_their_seeds_are_where_their_values_are(chromium: Browser) -> None:
+def test_points_and_their_seeds_are_where_their_values_are(chromium: Browser):
     x, y = scale(ticks(chromium, 2, "middle"), log=True), scale(ticks(chromium, 2, "end"))
     marks = [(x(at), y(high)) for at, high in middles(chromium, 2, ".point")]
     values = [
@@ -175,7 +175,7 @@ def test_points_and_their_seeds_are_where_their_values_are(chromium: Browser) ->
     assert np.allclose(ends, errors, atol=0.3)
 
 
-def test_bars_have_the_height_of_their_values(chromium: Browser) -> None:
+def test_bars_have_the_height_of_their_values(chromium: Browser):
     y = scale(ticks(chromium, 3, "end"))
     bars = heights_of(chromium, 3, ".bar")
     heights = [abs(y(height) - y(0.0)) for height in bars]
@@ -185,7 +185,7 @@ def test_bars_have_the_height_of_their_values(chromium: Browser) -> None:
     )
 
 
-def test_rows_go_from_zero_to_their_values(chromium: Browser) -> None:
+def test_rows_go_from_zero_to_their_values(chromium: Browser):
     x = scale(ticks(chromium, 4, "middle"))
     bars = evaluated(
         chromium,
@@ -197,7 +197,7 @@ def test_rows_go_from_zero_to_their_values(chromium: Browser) -> None:
     )
 
 
-def test_marks_on_lines_are_values_of_these(chromium: Browser) -> None:
+def test_marks_on_lines_are_values_of_these(chromium: Browser):
     x, y = scale(ticks(chromium, 0, "middle")), scale(ticks(chromium, 0, "end"))
     paths = evaluated(
         chromium,
@@ -215,7 +215,7 @@ def test_marks_on_lines_are_values_of_these(chromium: Browser) -> None:
         assert value == pytest.approx(line.y[place], abs=0.3)
 
 
-def test_name_in_the_legend_hides_its_lines_everywhere(chromium: Browser) -> None:
+def test_name_in_the_legend_hides_its_lines_everywhere(chromium: Browser):
     count = "document.querySelectorAll('path.line, .bars').length"
     before = chromium.ask(count)
     button = "document.querySelector('div.legend button[data-label=DCQCN]')"
@@ -228,7 +228,7 @@ def test_name_in_the_legend_hides_its_lines_everywhere(chromium: Browser) -> Non
     assert chromium.ask(count) == before
 
 
-def test_part_of_an_axis_is_shown_in_all_charts_that_have_it(chromium: Browser) -> None:
+def test_part_of_an_axis_is_shown_in_all_charts_that_have_it(chromium: Browser):
     whole = [texts(chromium, plot) for plot in range(4)]
     chromium.ask(f"{PLOT % 0}.focus()")
     for _ in range(3):
@@ -248,7 +248,7 @@ def test_part_of_an_axis_is_shown_in_all_charts_that_have_it(chromium: Browser) 
     assert again == whole
 
 
-def test_dragging_shows_what_was_dragged_over(chromium: Browser) -> None:
+def test_dragging_shows_what_was_dragged_over(chromium: Browser):
     at = scale(ticks(chromium, 0, "middle"))
     chromium.ask(f"{PLOT % 0}.scrollIntoView({{block: 'center'}})")
     left, top, high = evaluated(
@@ -266,7 +266,7 @@ def test_dragging_shows_what_was_dragged_over(chromium: Browser) -> None:
     assert [part(edge) for edge in edges] == pytest.approx([at(150), at(250)], abs=0.15)
 
 
-def test_arrows_go_from_value_to_value_and_show_them(chromium: Browser) -> None:
+def test_arrows_go_from_value_to_value_and_show_them(chromium: Browser):
     chromium.ask(f"{PLOT % 2}.focus()")
     heads = []
     for place in range(3):
@@ -296,13 +296,13 @@ COLOURS = st.one_of(
 
 
 @given(st.lists(SCHEME_NAMES, unique=True, max_size=9))
-def test_schemes_of_a_chart_differ_for_any_eyes(names: list[str]) -> None:
+def test_schemes_of_a_chart_differ_for_any_eyes(names: list[str]):
     chosen = looks([curve(name, [0.0], [0.0], name) for name in names])
     assert len({(look.mark, look.stroke) for look in chosen}) == len(chosen)
 
 
 @given(st.lists(COLOURS, unique=True, max_size=9))
-def test_flows_and_links_of_a_chart_differ_for_any_eyes(names: list[str]) -> None:
+def test_flows_and_links_of_a_chart_differ_for_any_eyes(names: list[str]):
     chosen = looks([Line(name, np.zeros(1), np.zeros(1), colour=name) for name in names])
     assert len({(look.mark, look.stroke) for look in chosen}) == len(chosen)
 
@@ -311,7 +311,7 @@ def test_flows_and_links_of_a_chart_differ_for_any_eyes(names: list[str]) -> Non
     st.lists(st.lists(st.floats(0, 1e4), min_size=2, max_size=20), min_size=1, max_size=4),
     st.floats(-50, 0),
 )
-def test_part_over_time_has_all_that_is_high(values: list[list[float]], start: float) -> None:
+def test_part_over_time_has_all_that_is_high(values: list[list[float]], start: float):
     lines = [
         Line("", start * place + np.arange(len(some)), np.array(some))
         for place, some in enumerate(values)
@@ -326,7 +326,7 @@ def test_part_over_time_has_all_that_is_high(values: list[list[float]], start: f
             assert high.size == 0 or high[-1] <= shown[1]
 
 
-def test_numbers_of_a_page_are_those_of_the_chart() -> None:
+def test_numbers_of_a_page_are_those_of_the_chart():
     for chart, data in zip(CHARTS, plots.alone(CHARTS, "x").values(), strict=True):
         (panel,) = data["panels"]
         places: list[float] = []
@@ -347,7 +347,7 @@ BINNED = Chart(
 """Without values in the bins 2 and 4."""
 
 
-def test_line_over_bins_ends_beside_one_without_a_value(tmp_path: Path) -> None:
+def test_line_over_bins_ends_beside_one_without_a_value(tmp_path):
     report = write(tmp_path, [BINNED])
     with browser.page() as chromium:
         chromium.open(report, 1280)

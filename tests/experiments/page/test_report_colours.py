@@ -14,7 +14,7 @@ from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import TrafficSpec
 
 
-def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -> None:
+def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path):
     """Ports by line and legend in all panels, groups in charts and table alike, whichever flows
     come first."""
     traffic = Traffic(TrafficSpec("fat-tree", "WebSearch"))
@@ -56,7 +56,7 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -
         assert look.rsplit(" ", 1)[0] == colour
 
 
-def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> None:
+def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]):
     """Nine flows, and eight links with PAUSE: more than there are colours."""
     open_report(chromium, pages["many"], 1400, dark=True)
     assert chromium.complaints == []
@@ -83,9 +83,7 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> N
     assert len(set(rates)) == 6
 
 
-def test_one_run_lies_pale_and_wide_below_the_other(
-    chromium: Browser, pages: dict[str, Path]
-) -> None:
+def test_one_run_lies_pale_and_wide_below_the_other(chromium: Browser, pages: dict[str, Path]):
     open_report(chromium, pages["over"], 1400)
     queues = "[...document.querySelectorAll('.plot[data-chart=queues] g path.line')]"
     width, opacity = (

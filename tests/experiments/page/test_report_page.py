@@ -40,7 +40,7 @@ JSON.stringify([...document.querySelectorAll('#topology path[data-a]')].map(path
 """
 
 
-def test_the_page_of_figures_has_the_same_look_and_cards(chromium: Browser, tmp_path: Path) -> None:
+def test_the_page_of_figures_has_the_same_look_and_cards(chromium: Browser, tmp_path):
     write(run_figure(FIGURES["fig10"], [], Store(tmp_path / "runs")), tmp_path / "fig10")
     report = tmp_path / "report.html"
     report.write_text(page(sections(tmp_path)), encoding="utf-8")
@@ -62,7 +62,7 @@ def test_the_page_of_figures_has_the_same_look_and_cards(chromium: Browser, tmp_
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (1400, False)])
 def test_it_opens_offline_without_complaint_at_every_size(
     chromium: Browser, pages: dict[str, Path], page: str, panels: int, width: int, dark: bool
-) -> None:
+):
     open_report(chromium, pages[page], width, dark=dark)
     assert chromium.complaints == []
     assert [address for address in chromium.addresses if not address.startswith("data:")] == [
@@ -80,9 +80,7 @@ def test_it_opens_offline_without_complaint_at_every_size(
     assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
 
 
-def test_report_of_traffic_shows_network_and_flows_by_size(
-    chromium: Browser, tmp_path: Path
-) -> None:
+def test_report_of_traffic_shows_network_and_flows_by_size(chromium: Browser, tmp_path):
     traffic = Traffic(TrafficSpec("fat-tree", "W1"))
     results = []
     for scheme in SCHEMES:
@@ -137,7 +135,7 @@ def test_report_of_traffic_shows_network_and_flows_by_size(
             assert abs(int(re.search(r"(\d+)% used", text)[1]) - share * 100) <= 1
 
 
-def test_page_of_50000_flows_stays_small(chromium: Browser, tmp_path: Path) -> None:
+def test_page_of_50000_flows_stays_small(chromium: Browser, tmp_path):
     """On 568 nodes, with flows of every group; each of them is in flows.parquet, not on the
     page."""
     sizes = [500] * 48_600 + [20_000] * 600 + [200_000] * 600 + [1_100_000] * 200
@@ -161,9 +159,7 @@ def test_page_of_50000_flows_stays_small(chromium: Browser, tmp_path: Path) -> N
     assert report.stat().st_size <= 200_000
 
 
-def test_first_screen_has_a_table_and_a_picture_and_the_rest_folds(
-    chromium: Browser, tmp_path: Path
-) -> None:
+def test_first_screen_has_a_table_and_a_picture_and_the_rest_folds(chromium: Browser, tmp_path):
     """A row a scheme, units in the heads, points below each other; axes of slowdown have 1; the
     page of one run stays small, and a sheet or four print it."""
     traffic = Traffic(TrafficSpec("fat-tree", "W1"))

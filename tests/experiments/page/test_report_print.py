@@ -39,7 +39,7 @@ JSON.stringify([...document.querySelectorAll('.on-screen')].map(text => {
 """Of each list that is cut: how much more the screen has, by its text and by what isn't shown."""
 
 
-def printed(chromium: Browser) -> None:
+def printed(chromium: Browser):
     """Lays the page out as it is printed."""
     chromium.call(
         "Emulation.setDeviceMetricsOverride",
@@ -60,8 +60,8 @@ def sheets(chromium: Browser) -> int:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_sheet_of_paper_has_all_of_the_page(
-    chromium: Browser, pages: dict[str, Path], tmp_path: Path, dark: bool
-) -> None:
+    chromium: Browser, pages: dict[str, Path], tmp_path, dark: bool
+):
     """Tables keep their columns, in black on white; plots are drawn for the sheet; then the screen
     is as before. What folds isn't printed: four sheets at most. Opened, all parts of four schemes
     are eight: charts of runs side by side, and of long lists the beginning, with how much more the

@@ -19,7 +19,7 @@ def held(run: int) -> str:
     return f"document.querySelectorAll('.replay')[{run}].querySelectorAll('.link.held').length"
 
 
-def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) -> None:
+def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]):
     open_report(chromium, pages["both"], 1400)
     load_text = chromium.ask("document.querySelector('.load').textContent")
     assert load_text.startswith("Colours of links that aren't red stay, whatever the moment")
@@ -95,8 +95,8 @@ ROOTS = {"dumbbell": "s0:4", "victim": "s1:2"}
     [("dumbbell", ["duration=20ms"]), ("victim", ["duration=4ms", "before=500us"])],
 )
 def test_replay_shows_one_moment_of_what_was_recorded(
-    chromium: Browser, tmp_path: Path, scenario: str, settings: list[str]
-) -> None:
+    chromium: Browser, tmp_path, scenario: str, settings: list[str]
+):
     """By series.parquet alone: links, queues, rates and the plots' lines are of the time that the
     page names."""
     place = tmp_path / "run"
@@ -194,7 +194,7 @@ def test_replay_shows_one_moment_of_what_was_recorded(
     assert [f"{port}, where" in words for port in root] == [True] * len(root)
 
 
-def test_tree_in_words_is_that_of_the_drawing(chromium: Browser, pages: dict[str, Path]) -> None:
+def test_tree_in_words_is_that_of_the_drawing(chromium: Browser, pages: dict[str, Path]):
     """With PCN the victim's tree ends at the bursting hosts: the page calls neither it nor the
     drawing's rings none."""
     open_report(chromium, pages["both"], 1400)
@@ -215,7 +215,7 @@ def test_tree_in_words_is_that_of_the_drawing(chromium: Browser, pages: dict[str
     assert "the tree ends at the bursting hosts, to which S1 sent " in text
 
 
-def test_play_runs_to_the_end_by_itself(chromium: Browser, pages: dict[str, Path]) -> None:
+def test_play_runs_to_the_end_by_itself(chromium: Browser, pages: dict[str, Path]):
     open_report(chromium, pages["one"], 1000)
     chromium.ask("document.getElementById('time').focus()")
     chromium.key("End")

@@ -17,7 +17,7 @@ from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s
 
 
-def test_glance_at_victim_has_what_all_flows_got(chromium: Browser, tmp_path: Path) -> None:
+def test_glance_at_victim_has_what_all_flows_got(chromium: Browser, tmp_path):
     """F0 and F1, the bursts' mean and the last of them, by series.parquet and summary.json
     alone."""
     settings = ["--set", "duration=6ms", "--set", "before=1ms"]
@@ -49,7 +49,7 @@ def test_glance_at_victim_has_what_all_flows_got(chromium: Browser, tmp_path: Pa
             assert float(text.split()[0]) == pytest.approx(value, rel=6e-3)
 
 
-def test_span_names_hosts_so_that_from_and_to_are_clear() -> None:
+def test_span_names_hosts_so_that_from_and_to_are_clear():
     assert _span(["h0"]) == "h0"
     assert _span(["h0", "h1", "h0"]) == "h0 and h1"
     assert _span(["h0", "h1", "h2", "h3"]) == "h0, h1, h2 and h3"
@@ -58,14 +58,14 @@ def test_span_names_hosts_so_that_from_and_to_are_clear() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn-tcd", "ibcc", "aimd"])
-def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str) -> None:
+def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str):
     assert scheme_title(scheme).partition(":")[0] == label(scheme)
 
 
 @pytest.mark.parametrize(("name", "scenario"), [("many", "dumbbell"), ("over", "victim")])
 def test_page_of_single_runs_names_the_way_to_an_interval(
     pages: dict[str, Path], name: str, scenario: str
-) -> None:
+):
     """Of runs that have chance in them, as one on the machine's clock has."""
     text = pages[name].read_text(encoding="utf-8")
     named = f"one run has no interval. <code>pcn sweep {scenario} --seeds 1:5</code>"
@@ -76,13 +76,13 @@ def test_page_of_single_runs_names_the_way_to_an_interval(
 @pytest.mark.parametrize(("name", "subject"), [("one", "The run has"), ("both", "The runs have")])
 def test_page_of_runs_whose_seed_decides_nothing_advises_no_sweep(
     pages: dict[str, Path], name: str, subject: str
-) -> None:
+):
     text = pages[name].read_text(encoding="utf-8")
     assert text.count(f"{subject} no chance in ") == 1
     assert "pcn sweep" not in text
 
 
-def test_victim_s_page_and_command_end_with_the_way_to_explain_it(tmp_path: Path) -> None:
+def test_victim_s_page_and_command_end_with_the_way_to_explain_it(tmp_path):
     """And the command explains F0. Marks with PFC alone, to which no sender reacts, have a note."""
     place, settings = tmp_path / "run", ["--set", "duration=4ms"]
     words = ["run", "victim", "--clock", "virtual", "--scheme", "pfc,pcn", *settings]
@@ -105,7 +105,7 @@ LIMITS = """
 
 def test_flows_have_their_own_limiters_beside_their_shares(
     chromium: Browser, pages: dict[str, Path]
-) -> None:
+):
     """F0's share alone doesn't distinguish a victim from a flow that its limiter holds."""
     open_report(chromium, pages["both"], 1400)
     plans = [SCENARIOS["victim"].plan(scheme, 1, {}) for scheme in SCHEMES]

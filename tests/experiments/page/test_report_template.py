@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import pytest
 from jinja2 import Environment
 
 from pcn.experiments.page.environment import environment
 
 
-def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_template_is_compiled_once(tmp_path, monkeypatch):
     """And again where the cache has a damaged one or another jinja2's, or can't be written."""
     compiled: list[str] = []
 

@@ -35,7 +35,7 @@ def plain(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path: Path) -> None:
+def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path):
     """Percentile, range and count of the bin under the pointer, wherever in it, by flows.parquet
     alone."""
     words = [
@@ -106,7 +106,7 @@ def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path: Pa
     assert sum(place.stop - place.start for place in bins.values()) == 2 * 2100
 
 
-def test_tip_over_time_has_recorded_values(chromium: Browser, tmp_path: Path) -> None:
+def test_tip_over_time_has_recorded_values(chromium: Browser, tmp_path):
     """A sampled queue is not interpolated between two samples, by series.parquet alone."""
     place = tmp_path / "run"
     run("dumbbell", scheme="pcn", clock="virtual", settings=["duration=20ms"], out=place)
@@ -132,7 +132,7 @@ def test_tip_over_time_has_recorded_values(chromium: Browser, tmp_path: Path) ->
 
 def test_the_pointer_shows_values_and_the_buttons_another_view(
     chromium: Browser, pages: dict[str, Path]
-) -> None:
+):
     open_report(chromium, pages["both"], 1400)
     plot = "document.querySelector('.plot[data-chart=throughput]')"
     chromium.ask(f"{plot}.scrollIntoView({{block: 'center'}})")

@@ -28,12 +28,7 @@ def summary(names: list[str], compared: str = "packets lost") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("width", [200, 80, 40])
-def test_checks_of_runs_are_one_table_at_any_width(
-    width: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Any,
-) -> None:
+def test_checks_of_runs_are_one_table_at_any_width(width: int, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("COLUMNS", str(width))
     names = ["a_long_name_of_a_run", "another_long_name_of_a_run", "third"]
     show(tmp_path, summary(names), stdout())
@@ -53,12 +48,7 @@ def test_checks_of_runs_are_one_table_at_any_width(
 
 
 @pytest.mark.parametrize("width", [200, 70])
-def test_runs_with_other_checks_share_the_table(
-    width: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Any,
-) -> None:
+def test_runs_with_other_checks_share_the_table(width: int, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("COLUMNS", str(width))
     both = summary(["a", "b"])
     both["runs"]["b"]["checks"] = summary(["b"], "flows lost")["runs"]["b"]["checks"]
@@ -70,9 +60,7 @@ def test_runs_with_other_checks_share_the_table(
     assert text.count("across the runs") == 1
 
 
-def test_check_is_three_lines_high_at_80_columns(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
-) -> None:
+def test_check_is_three_lines_high_at_80_columns(monkeypatch, capsys, tmp_path):
     """The longest text of the victim's checks, which was twelve lines high."""
     monkeypatch.setenv("COLUMNS", "80")
     compared = (

@@ -30,7 +30,7 @@ def verdicts(outcomes: list[Outcome], figure: Unfairness | Victim) -> dict[str, 
     return {check.what: check.verdict for check in figure.checks(Outcomes(outcomes))}
 
 
-def test_the_testbed_is_two_pods_joined_by_two_spines() -> None:
+def test_the_testbed_is_two_pods_joined_by_two_spines():
     topology = two_pods()
     assert [switch.name for switch in topology.switches] == [
         "t1", "t2", "t3", "t4", "l1", "l2", "l3", "l4", "s1", "s2",
@@ -44,7 +44,7 @@ def test_the_testbed_is_two_pods_joined_by_two_spines() -> None:
     assert topology.distance("vs", "vr") == 4
 
 
-def test_draws_differ_in_flow_numbers_alone() -> None:
+def test_draws_differ_in_flow_numbers_alone():
     plans = [Unfairness().plan(PFC, seed, {}) for seed in DRAWS]
     assert (
         len({tuple(flow.id for flow in plan.topology.flows) for plan in plans}) == len(DRAWS) >= 100
@@ -58,7 +58,7 @@ def test_draws_differ_in_flow_numbers_alone() -> None:
     ]
 
 
-def test_pfc_divides_links_by_ports() -> None:
+def test_pfc_divides_links_by_ports():
     """Draws of each kind: H4 gets a half, two fifths, a third; the rest of the link goes to the
     others, by ports."""
     outcomes = runs("dcqcn-fig3", PFC, (1, 3, 5))
@@ -66,19 +66,19 @@ def test_pfc_divides_links_by_ports() -> None:
     assert set(verdicts(outcomes, Unfairness()).values()) == {"met"}
 
 
-def test_dcqcn_divides_them_by_flows() -> None:
+def test_dcqcn_divides_them_by_flows():
     (outcome,) = runs("dcqcn-fig3", DCQCN, (6,))
     assert all(8.5 < (outcome.numbers[host] or 0) < 11.5 for host in HOSTS)
 
 
-def test_rates_are_of_frames_in_the_measured_span() -> None:
+def test_rates_are_of_frames_in_the_measured_span():
     plan = Unfairness().plan(PFC, 5, {})
     by_host = rates(plan, run_virtual(plan, Silent()))
     assert list(by_host) == list(HOSTS)
     assert sum(by_host.values()) == pytest.approx(40.0, rel=1e-3)
 
 
-def test_the_victim_has_what_pauses_leave_it() -> None:
+def test_the_victim_has_what_pauses_leave_it():
     """One draw in which VS shares an uplink: it gets as little as those who are paused, and with
     DCQCN more."""
     paused = [run.numbers["vs"] or 0 for run in runs("dcqcn-fig4", PFC, (3,))]
@@ -88,7 +88,7 @@ def test_the_victim_has_what_pauses_leave_it() -> None:
     assert free[0] > 1.5 * paused[0]
 
 
-def test_marks_settle_where_the_fluid_model_has_its_fixed_point() -> None:
+def test_marks_settle_where_the_fluid_model_has_its_fixed_point():
     """The closed form by hand, with C = 4.726 packets a us: two flows, p^3 = 1.54e-5 * (1/9452 +
     2/259.9)^2."""
     assert marking(2) == pytest.approx(
@@ -109,7 +109,7 @@ def test_marks_settle_where_the_fluid_model_has_its_fixed_point() -> None:
     assert list(by_check.values()) == ["not met"] * 3
 
 
-def test_verdicts_come_from_the_numbers() -> None:
+def test_verdicts_come_from_the_numbers():
     def outcomes(h1: float, h4: float) -> list[Outcome]:
         numbers = {"h1": h1, "h2": 20 / 3, "h3": 20 / 3, "h4": h4, "sum": h1 + h4 + 40 / 3}
         return [Outcome({"scheme": PFC, "seed": 1}, numbers)]

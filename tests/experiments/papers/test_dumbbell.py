@@ -34,7 +34,7 @@ def checks(run_plan: Plan, **changes: object) -> dict[str, Check]:
     }
 
 
-def test_the_defaults_are_those_of_section_7_1() -> None:
+def test_the_defaults_are_those_of_section_7_1():
     run_plan = plan()
     assert len(run_plan.topology.flows) == 4
     assert [flow.src for flow in run_plan.topology.flows] == ["h0", "h0", "h1", "h2"]
@@ -51,7 +51,7 @@ def test_the_defaults_are_those_of_section_7_1() -> None:
     assert run_plan.steady_from_s == pytest.approx(run_plan.duration_s * 2 / 3)
 
 
-def test_derived_parameters_follow_those_they_come_from() -> None:
+def test_derived_parameters_follow_those_they_come_from():
     run_plan = plan("pairs=7", "rtt=100us", "xoff=100KB", "payload=500B")
     assert run_plan.values["w_min"] == pytest.approx(0.1 / 8)
     assert run_plan.values["T"] == pytest.approx(round_trip_s(run_plan.topology, 500))
@@ -70,16 +70,16 @@ def test_derived_parameters_follow_those_they_come_from() -> None:
         ),
     ],
 )
-def test_parameters_that_do_not_go_together(settings: tuple[str, ...], message: str) -> None:
+def test_parameters_that_do_not_go_together(settings: tuple[str, ...], message: str):
     with pytest.raises(ExperimentError, match=message):
         plan(*settings)
 
 
-def test_schemes_without_parameters_get_none() -> None:
+def test_schemes_without_parameters_get_none():
     assert plan(scheme="pfc").scheme_parameters == {}
 
 
-def test_the_fluid_model_reaches_capacity_in_about_one_loop_and_fills_the_link() -> None:
+def test_the_fluid_model_reaches_capacity_in_about_one_loop_and_fills_the_link():
     rows = checks(plan())
     capacity = rows["sum of the sending rates first at capacity"]
     assert capacity.verdict == "met"
@@ -90,7 +90,7 @@ def test_the_fluid_model_reaches_capacity_in_about_one_loop_and_fills_the_link()
     assert rows["packets lost"].verdict == "met"
 
 
-def test_a_drain_that_takes_the_theory_s_time_misses_the_paper_s() -> None:
+def test_a_drain_that_takes_the_theory_s_time_misses_the_paper_s():
     drain = checks(plan("T=500us"))["initial queue down to five packets"]
     assert drain.paper == 7.5
     assert drain.theory == pytest.approx(40.5)
@@ -98,7 +98,7 @@ def test_a_drain_that_takes_the_theory_s_time_misses_the_paper_s() -> None:
     assert drain.verdict == "not met"
 
 
-def test_lost_packets_and_full_registers_are_not_met() -> None:
+def test_lost_packets_and_full_registers_are_not_met():
     run_plan = plan()
     flows = tuple(
         flow._replace(received_packets=flow.sent_packets - 1) for flow in fluid(run_plan).flows
@@ -109,7 +109,7 @@ def test_lost_packets_and_full_registers_are_not_met() -> None:
     assert rows["switch registers not back at 0 after the drain"].verdict == "not met"
 
 
-def test_packets_received_twice_are_no_result_either() -> None:
+def test_packets_received_twice_are_no_result_either():
     run_plan = plan()
     flows = tuple(
         flow._replace(received_packets=flow.sent_packets + 1) for flow in fluid(run_plan).flows
@@ -117,12 +117,12 @@ def test_packets_received_twice_are_no_result_either() -> None:
     assert checks(run_plan, flows=flows)["packets lost"].verdict == "not met"
 
 
-def test_a_run_too_short_to_drain_is_not_comparable() -> None:
+def test_a_run_too_short_to_drain_is_not_comparable():
     rows = checks(plan("duration=5ms"))
     assert rows["initial queue down to five packets"].verdict == "not comparable"
 
 
-def test_flows_of_one_host_count_up_to_its_nic() -> None:
+def test_flows_of_one_host_count_up_to_its_nic():
     run_plan = plan()
     times, total = aggregate_rate(fluid(run_plan), run_plan.topology)
     assert times[0] == 0
@@ -130,7 +130,7 @@ def test_flows_of_one_host_count_up_to_its_nic() -> None:
 
 
 @pytest.mark.parametrize("scheme", sorted(schemes))
-def test_story_names_every_figure(scheme: str) -> None:
+def test_story_names_every_figure(scheme: str):
     recording = fluid(plan())
     run_plan = plan(scheme=scheme)
     steady = steady_state(
@@ -141,7 +141,7 @@ def test_story_names_every_figure(scheme: str) -> None:
     assert {place for place, _ in texts} == {"topology", "checks"} | charts
 
 
-def test_the_text_has_the_sum_that_was_measured() -> None:
+def test_the_text_has_the_sum_that_was_measured():
     """As the model has it in the fluid recording; well below it where the flows send less."""
     run_plan = plan()
     recording = fluid(run_plan)
@@ -172,7 +172,7 @@ def with_lower_rates(series: Series, share: float) -> Series:
     return lowered
 
 
-def test_verdicts() -> None:
+def test_verdicts():
     assert [at_most(2, 40)(value) for value in (2, 2.1, 40, None)] == [
         "met",
         "trend",

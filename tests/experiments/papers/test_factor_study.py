@@ -27,7 +27,7 @@ def increases(rp: TimelyReactionPoint, *rtts_us: float) -> list[float]:
     return added
 
 
-def test_increases_grow_after_five_rtts_that_fall() -> None:
+def test_increases_grow_after_five_rtts_that_fall():
     rtts = (200, 190, 180, 170, 160, 150, 140, 140, 130)
     assert increases(FallingRtts(40e9, TimelyParameters()), *rtts) == [1, 1, 1, 1, 1, 5, 5, 1, 1]
     # Algorithm 1 counts the first, which has no gradient, and those whose mean still falls.
@@ -36,11 +36,11 @@ def test_increases_grow_after_five_rtts_that_fall() -> None:
     ]  # fmt: skip
 
 
-def test_a_low_start_is_a_tenth_of_line_rate() -> None:
+def test_a_low_start_is_a_tenth_of_line_rate():
     assert LowStart(40e9, TimelyParameters()).rate_bps == 4e9
 
 
-def test_the_published_values_make_a_gradient_of_many_rtts() -> None:
+def test_the_published_values_make_a_gradient_of_many_rtts():
     rp = TimelyReactionPoint(40e9, TimelyParameters(**PUBLISHED_PACKETS))
     rp.rate_bps = 1e9
     for count in range(60):
@@ -64,11 +64,11 @@ def test_the_published_values_make_a_gradient_of_many_rtts() -> None:
         (4.1, "trend"),
     ],
 )
-def test_a_factor_is_met_from_four_fifths_to_twice(measured: float | None, verdict: str) -> None:
+def test_a_factor_is_met_from_four_fifths_to_twice(measured: float | None, verdict: str):
     assert factor_row(H0_MEAN, "timely", "", measured).verdict == verdict
 
 
-def test_every_setting_is_run_and_changes_its_plan_or_its_scheme() -> None:
+def test_every_setting_is_run_and_changes_its_plan_or_its_scheme():
     study = FactorStudy()
     runs = list(study.runs(("pcn", "qcn", "dcqcn", "timely")))
     assert len(runs) == (len(study.settings) + 1) * len(SEEDS)
@@ -84,7 +84,7 @@ def test_every_setting_is_run_and_changes_its_plan_or_its_scheme() -> None:
     assert plan.scheme_parameters != plain.scheme_parameters
 
 
-def test_factors_are_over_pcns_mean() -> None:
+def test_factors_are_over_pcns_mean():
     numbers = {f"{kind} {group}": 2.0 for kind in ("mean_ms", "p99_ms") for group in hadoop.GROUPS}
     pcn = numbers | {"pause_per_s": 30.0, "h0_slow": 0.0}
     slow = dict.fromkeys(numbers, 4.0) | {"pause_per_s": 1000.0, "h0_slow": 0.5}

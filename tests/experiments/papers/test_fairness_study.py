@@ -44,7 +44,7 @@ def cnp(np: NotificationPoint, of: Window) -> Cnp:
     return notification
 
 
-def test_the_first_window_in_full() -> None:
+def test_the_first_window_in_full():
     np = FirstWindowInFull(PCN)
     # Three packets, 50 us apart: 169 Mbit/s, though they came at the end of a period.
     assert cnp(np, window(3, 0, 400e-6, 500e-6)).rec_rate_bps == pytest.approx(FRAME * 8 / 50e-6)
@@ -53,7 +53,7 @@ def test_the_first_window_in_full() -> None:
     )
 
 
-def test_whole_gaps_and_bytes_over_t_exchange_the_rates() -> None:
+def test_whole_gaps_and_bytes_over_t_exchange_the_rates():
     windows = [window(2, 1, 100e-6, 300e-6), window(2, 2, 500e-6, 700e-6)]
     gaps = [cnp(np, window) for np in [WholeGaps(PCN)] for window in windows]
     over_t = [cnp(np, window) for np in [BytesOverT(PCN_X)] for window in windows]
@@ -66,7 +66,7 @@ def test_whole_gaps_and_bytes_over_t_exchange_the_rates() -> None:
     ]  # a credit of 0.5, then 1.5
 
 
-def test_all_marked_decides_as_pcn_does() -> None:
+def test_all_marked_decides_as_pcn_does():
     np = AllMarked(PCN_X)
     shares = [(9, 10), (9, 10), (10, 10), (19, 20), (0, 10)]
     decisions = [
@@ -76,13 +76,13 @@ def test_all_marked_decides_as_pcn_does() -> None:
     assert decisions == [False, False, True, True, False]
 
 
-def test_rounded_down_is_at_most_what_arrived() -> None:
+def test_rounded_down_is_at_most_what_arrived():
     np = RoundedDown(PCN_X)
     rate = cnp(np, window(5, 0, 100e-6, 400e-6)).rec_rate_bps
     assert 5 * FRAME * 8 / T - 1e6 < rate <= 5 * FRAME * 8 / T
 
 
-def test_the_present_rate_takes_an_increase_back() -> None:
+def test_the_present_rate_takes_an_increase_back():
     rp = PresentRate(10e9, PCN_X)
     rp.on_cnp(Cnp(Mark.CE, 1e9), 0)
     before = rp.rate_bps
@@ -91,7 +91,7 @@ def test_the_present_rate_takes_an_increase_back() -> None:
     assert rp.rate_bps == pytest.approx(before * 0.975)
 
 
-def test_increases_by_packets_counts_periods_of_the_measured_part() -> None:
+def test_increases_by_packets_counts_periods_of_the_measured_part():
     series = Series()
     for k in range(4000):
         packets, marked = (3, 3 if k % 4 else 2) if k % 2 == 0 else (20, 19)
@@ -105,7 +105,7 @@ def test_increases_by_packets_counts_periods_of_the_measured_part() -> None:
     assert (packets, shares) == ([3.0, 20.0], [0.5, 0.0])  # 19 of 20 are 95%
 
 
-def test_increases_are_means_over_seeds_with_each_seed() -> None:
+def test_increases_are_means_over_seeds_with_each_seed():
     curves = {
         1: ([1.0, 2.0, 3.0], [0.0, 0.2, 0.4]),
         2: ([2.0, 3.0], [0.4, 0.8]),
@@ -127,7 +127,7 @@ def test_increases_are_means_over_seeds_with_each_seed() -> None:
     assert line.seeds == [[0.2, 0.4, 0.6], [0.4, 0.8]]
 
 
-def test_a_variant_changes_the_run_and_nothing_else_does() -> None:
+def test_a_variant_changes_the_run_and_nothing_else_does():
     plan = dumbbell_plan("pcn", 1, 20e-3, {"flows": 16}, 1e-3)
     in_step = dumbbell_plan("pcn", 1, 20e-3, {"flows": 16, "phase_spread": 0.0}, 1e-3)
 
@@ -142,7 +142,7 @@ def test_a_variant_changes_the_run_and_nothing_else_does() -> None:
     assert received(None, in_step) != plain
 
 
-def test_studies_name_every_setting_they_run() -> None:
+def test_studies_name_every_setting_they_run():
     for study, key in (
         (MarkingPoint(), "reading"),
         (FairnessSweep(), "setting"),
@@ -154,7 +154,7 @@ def test_studies_name_every_setting_they_run() -> None:
         assert {run.keys["flows"] for run in runs} == set(study.flows)
 
 
-def test_w_min_follows_the_number_of_flows() -> None:
+def test_w_min_follows_the_number_of_flows():
     study = FairnessSweep()
     runs = {(run.keys["setting"], run.keys["flows"]): run for run in study.runs(("pcn",))}
 
@@ -169,7 +169,7 @@ def test_w_min_follows_the_number_of_flows() -> None:
     assert plan("rtt/5", 16).topology.max_rtt_s() == pytest.approx(100e-6)
 
 
-def test_outcome_has_the_packets_of_a_fair_share_in_a_period() -> None:
+def test_outcome_has_the_packets_of_a_fair_share_in_a_period():
     plan = dumbbell_plan("pcn", 1, 0.3, {}, 1e-3)
     measures = numbers(plan, run_virtual(plan, Silent()))
     assert measures["packets"] == pytest.approx(10e9 * T / 8 / FRAME / 4)

@@ -16,7 +16,7 @@ def run_of_seed(seed: int, full_s: float | None, tree_s: float, **keys: str) -> 
     return Outcome({**keys, "seed": seed}, {"full_s": full_s, "tree_s": tree_s}, curves)
 
 
-def test_runs_that_draw_have_ten_seeds_and_others_one() -> None:
+def test_runs_that_draw_have_ten_seeds_and_others_one():
     seeds = defaultdict(list)
     for run in FIGURE.runs(FIGURE.schemes):
         setting = tuple(value for name, value in run.keys.items() if name != "seed")
@@ -29,7 +29,7 @@ def test_runs_that_draw_have_ten_seeds_and_others_one() -> None:
     assert len({setting for setting, _ in seeds}) == len(seeds) == 13
 
 
-def test_a_panel_has_the_first_seed_and_the_others_pale_below_it() -> None:
+def test_a_panel_has_the_first_seed_and_the_others_pale_below_it():
     runs = [run_of_seed(seed, 0.01, 0.0, scheme="qcn") for seed in (1, 2, 3)]
     (panel,) = FIGURE.charts(Outcomes(runs))
     for colour in ("other0", "flow0"):
@@ -38,7 +38,7 @@ def test_a_panel_has_the_first_seed_and_the_others_pale_below_it() -> None:
         assert len({line.label for line in lines}) == 2
 
 
-def test_rows_are_means_over_seeds_and_a_link_that_stays_empty_counts_to_the_end() -> None:
+def test_rows_are_means_over_seeds_and_a_link_that_stays_empty_counts_to_the_end():
     tenth = "a tenth of the samples"
     runs = [
         run_of_seed(1, 0.01, 0.0, scheme="qcn"),
@@ -57,7 +57,7 @@ def test_rows_are_means_over_seeds_and_a_link_that_stays_empty_counts_to_the_end
     assert rows["QCN: throughput is lost"].verdict == "met"
 
 
-def test_story_has_the_range_of_the_seeds() -> None:
+def test_story_has_the_range_of_the_seeds():
     runs = [
         run_of_seed(1, 0.01, 0.0, scheme="qcn"),
         run_of_seed(2, 0.0225, 0.0, scheme="qcn"),

@@ -29,7 +29,7 @@ def run(scheme: str) -> dict[str, float | None]:
     return numbers(run_virtual(Fig20().plan(scheme, 1, {"workload": 0, "count": COUNT}), Silent()))
 
 
-def test_flows_are_sorted_by_table_1_s_classes() -> None:
+def test_flows_are_sorted_by_table_1_s_classes():
     """The same flows for each scheme; each of Table 1's classes has a separate priority, the
     shortest the highest."""
     plan, timely_plan = (
@@ -50,7 +50,7 @@ def test_flows_are_sorted_by_table_1_s_classes() -> None:
     assert W1.classes[2].high == 1e6
 
 
-def test_short_flows_are_kept_from_pauses_by_their_priority() -> None:
+def test_short_flows_are_kept_from_pauses_by_their_priority():
     for scheme in ("pcn", "dcqcn"):
         measures = run(scheme)
         assert measures["unfinished"] == 0
@@ -61,7 +61,7 @@ def test_short_flows_are_kept_from_pauses_by_their_priority() -> None:
     assert run("pcn")["mean_ms S"] == pytest.approx(run("dcqcn")["mean_ms S"], rel=0.02)
 
 
-def test_verdicts_come_from_the_numbers() -> None:
+def test_verdicts_come_from_the_numbers():
     def outcome(scheme: str, pause: float, time: float) -> Outcome:
         values: dict[str, float | None] = {f"pause {kind}": 0.0 for kind in ("S", "M")}
         values |= {

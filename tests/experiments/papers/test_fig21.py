@@ -24,7 +24,7 @@ def pod() -> tuple[Plan, Recording]:
     return plan, run_virtual(plan, Silent())
 
 
-def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load() -> None:
+def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load():
     """PFC alone stands still within a tenth of the paper's time; the circle goes by both leaves and
     T1, T2."""
     plan, recording = pod()
@@ -58,7 +58,7 @@ def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load() -> None:
     assert outcome.numbers["since_ms"] == deadlock.since_s * 1e3
 
 
-def test_what_is_on_its_way_when_flows_stop_may_end_in_a_deadlock_too() -> None:
+def test_what_is_on_its_way_when_flows_stop_may_end_in_a_deadlock_too():
     """The same flows, stopped shortly before they would have closed the circle: what they had sent
     closes it."""
     deadlock = pod()[1].deadlock
@@ -88,7 +88,7 @@ def outcomes(shares: dict[str, float]) -> list[Outcome]:
     return runs
 
 
-def test_verdicts_come_from_the_shares() -> None:
+def test_verdicts_come_from_the_shares():
     good = judge(Fig21(), outcomes({PFC: 1.0, PCN: 0.0, DCQCN: 0.1, TIMELY: 0.9}))
     assert {check.verdict for check in good.checks} == {"met"}
     assert "packets lost, the 40 runs that end" in [check.what for check in good.checks]

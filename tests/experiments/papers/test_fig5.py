@@ -12,7 +12,7 @@ from pcn.experiments.run.virtual import run_virtual
 FIG5 = SCENARIOS["fig5"]
 
 
-def test_f1_s_share_is_where_the_pauses_begin() -> None:
+def test_f1_s_share_is_where_the_pauses_begin():
     plan = FIG5.plan("pfc", 1, {})
     recording = run_virtual(plan, Silent())
     measured, share = points(plan, recording), share_bps(plan)
@@ -37,14 +37,14 @@ def test_f1_s_share_is_where_the_pauses_begin() -> None:
     }
 
 
-def test_other_schemes_and_steps_too_short_are_refused() -> None:
+def test_other_schemes_and_steps_too_short_are_refused():
     with pytest.raises(ExperimentError, match="rate limiters and PFC alone"):
         FIG5.plan("pcn", 1, {})
     with pytest.raises(ExperimentError, match="don't fit into step"):
         FIG5.plan("pfc", 1, {"step": 1e-3})
 
 
-def test_with_the_fewest_senders_some_steps_are_above_f1_s_share_and_some_below() -> None:
+def test_with_the_fewest_senders_some_steps_are_above_f1_s_share_and_some_below():
     # its share is half the rate, where it begins
     with pytest.raises(ExperimentError, match="bursting=1: must be 2"):
         FIG5.plan("pfc", 1, {"bursting": 1})

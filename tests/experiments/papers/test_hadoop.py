@@ -11,7 +11,7 @@ from pcn.experiments.papers.pcn.figures import hadoop
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("bursts_load", [0.3, 0.5])
-def test_each_group_brings_its_load(seed: int, bursts_load: float) -> None:
+def test_each_group_brings_its_load(seed: int, bursts_load: float):
     flows = hadoop.hadoop_plan("pcn", seed, bursts_load=bursts_load).topology.flows
     assert [flow.id for flow in flows] == list(range(len(flows)))
     for group, load in (("h0", 0.3), ("h1", 0.3), ("bursts", bursts_load)):
@@ -47,19 +47,17 @@ def shared(h1_bps: float, bursts_bps: float) -> Recording:
 )
 def test_a_fair_share_counts_flows_while_there_are_both(
     h1_bps: float, bursts_bps: float, share: float
-) -> None:
+):
     # a bin at an end
     assert hadoop.h1_of_fair_share(shared(h1_bps, bursts_bps)) == pytest.approx(share, rel=0.05)
 
 
 @pytest.mark.parametrize(("bursts_bps", "share"), [(2.9e9, 1.0), (3.1e9, 0.0)])
-def test_slow_is_the_share_of_flows_time_below_a_gigabit_each(
-    bursts_bps: float, share: float
-) -> None:
+def test_slow_is_the_share_of_flows_time_below_a_gigabit_each(bursts_bps: float, share: float):
     assert hadoop.slow_share(shared(30e9, bursts_bps), "bursts") == pytest.approx(share, abs=0.01)
 
 
-def test_without_bursts_there_is_nothing_to_share() -> None:
+def test_without_bursts_there_is_nothing_to_share():
     alone = shared(10e9, 30e9)
     assert (
         hadoop.h1_of_fair_share(Recording(alone.series, alone.flows[:1], {}, {}, {}, 1.0, 1.0, 1.0))

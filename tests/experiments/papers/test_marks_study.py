@@ -28,7 +28,7 @@ def number(name: str, setting: str, scheme: str) -> float:
     return value
 
 
-def test_study_runs_each_scheme_in_each_setting_with_all_seeds() -> None:
+def test_study_runs_each_scheme_in_each_setting_with_all_seeds():
     runs = [(run.keys["setting"], run.scheme, run.seed) for run in Marks().runs(SCHEMES)]
     assert sorted(runs) == sorted(
         (setting, scheme, seed) for setting in SETTINGS for scheme in SCHEMES for seed in SEEDS
@@ -36,14 +36,14 @@ def test_study_runs_each_scheme_in_each_setting_with_all_seeds() -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_np_ecn_leaves_no_packet_unmarked_without_its_reason(setting: str) -> None:
+def test_np_ecn_leaves_no_packet_unmarked_without_its_reason(setting: str):
     for scheme in ("pfc", "pcn"):
         assert number("other", setting, scheme) == 0
         assert number("decisions", setting, scheme) > 0
         assert 0.5 < number("decisions confirmed", setting, scheme) <= 1
 
 
-def test_with_few_pauses_more_decisions_are_confirmed() -> None:
+def test_with_few_pauses_more_decisions_are_confirmed():
     """PCN sends fewer PAUSEs than PFC alone, with the same marking."""
     for setting in SETTINGS:
         assert number("pause", setting, "pcn") < number("pause", setting, "pfc")
@@ -53,12 +53,12 @@ def test_with_few_pauses_more_decisions_are_confirmed() -> None:
         assert number("held", setting, "pcn") < number("held", setting, "pfc")
 
 
-def test_in_the_victim_every_mark_of_pcn_is_confirmed_and_a_tenth_of_dcqcns_is_not() -> None:
+def test_in_the_victim_every_mark_of_pcn_is_confirmed_and_a_tenth_of_dcqcns_is_not():
     assert number("marks confirmed", VICTIM, "pcn") == 1
     assert number("marks confirmed", VICTIM, "dcqcn") < 0.9
 
 
-def test_page_has_means_with_intervals_of_all_that_was_run() -> None:
+def test_page_has_means_with_intervals_of_all_that_was_run():
     runs = Outcomes([outcome(setting, scheme) for setting in SETTINGS for scheme in ("pcn", "pfc")])
     (table,) = Marks().page_tables(runs)
     assert [row[0] for row in table.rows] == [

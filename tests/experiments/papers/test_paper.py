@@ -66,7 +66,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_runs_differ_by_their_keys_and_are_the_same_each_time(name: str) -> None:
+def test_runs_differ_by_their_keys_and_are_the_same_each_time(name: str):
     figure = FIGURES[name]
     runs, again = (list(figure.runs(figure.schemes)) for _ in range(2))
     assert len({run.label for run in runs}) == len(runs)
@@ -86,7 +86,7 @@ def test_runs_differ_by_their_keys_and_are_the_same_each_time(name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["fig11", "fig12", "fig17", "fig18", "fig19"])
-def test_scheme_outside_the_paper_runs_without_claims(name: str) -> None:
+def test_scheme_outside_the_paper_runs_without_claims(name: str):
     figure = FIGURES[name]
     runs = list(figure.runs(("pcn", "pcn-time")))
     strangers = [run for run in runs if run.scheme == "pcn-time"]
@@ -98,7 +98,7 @@ def test_scheme_outside_the_paper_runs_without_claims(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
-def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -> None:
+def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str):
     figure = FIGURES[name]
     # On its lossy class PCN has no signal, and is refused.
     run = next(figure.runs(("dctcp" if name == "dctcp-fig18" else "pcn",)))
@@ -122,7 +122,7 @@ def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
-def test_without_runs_nothing_is_claimed(name: str) -> None:
+def test_without_runs_nothing_is_claimed(name: str):
     assert {check.verdict for check in FIGURES[name].checks(Outcomes([]))} <= {"not comparable"}
     assert FIGURES[name].story(Outcomes([])) == []
 
@@ -144,7 +144,7 @@ def by_what(checks: list[Check]) -> dict[str, Check]:
     return {check.what.split(" (")[0]: check for check in checks}
 
 
-def test_fig_17_follows_its_numbers() -> None:
+def test_fig_17_follows_its_numbers():
     fair = by_what(Fig17().checks(Outcomes(of_17(lambda flows: 0.99))))
     assert {check.verdict for check in fair.values()} == {"met"}
     unfair = by_what(Fig17().checks(Outcomes(of_17(lambda flows: 1 - flows / 1024))))
@@ -153,7 +153,7 @@ def test_fig_17_follows_its_numbers() -> None:
     assert unfair["PCN: Jain's index, 1024 flows"].measured == 0.0
 
 
-def test_fig_11_sets_the_others_against_pcn() -> None:
+def test_fig_11_sets_the_others_against_pcn():
     numbers = {
         "reached_ms": 1.0, "settled_ms": 2.0, "drained_ms": 5.0, "utilisation": 0.99,
         "queue_kb": 50.0,
@@ -180,7 +180,7 @@ def test_fig_11_sets_the_others_against_pcn() -> None:
     ]
 
 
-def test_fig_12_ranks_qcn_only_beside_others() -> None:
+def test_fig_12_ranks_qcn_only_beside_others():
     numbers = {f"{kind} {group}": 2.0 for kind in ("mean_ms", "p99_ms") for group in hadoop.GROUPS}
     runs = [
         Outcome({"scheme": scheme, "seed": 1}, numbers | {"pause_per_s": pause, "h1_of_fair": 1.0})
@@ -196,7 +196,7 @@ def test_fig_12_ranks_qcn_only_beside_others() -> None:
     assert least(runs[0]) == least(*runs[1:]) == []
 
 
-def test_every_trend_row_of_the_page_has_its_definition() -> None:
+def test_every_trend_row_of_the_page_has_its_definition():
     pages = map(figure_page, documented(Path(__file__).parents[3] / "docs"))
     rows = "".join(pages).splitlines()
     trend = [row for row in rows if row.endswith("| trend |")]
@@ -204,7 +204,7 @@ def test_every_trend_row_of_the_page_has_its_definition() -> None:
     assert [row for row in trend if "trend: " not in row] == []
 
 
-def test_lines_of_a_chart_have_different_colours() -> None:
+def test_lines_of_a_chart_have_different_colours():
     lines = [
         curve(name, [], [], scheme)
         for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))
@@ -219,14 +219,14 @@ def test_lines_of_a_chart_have_different_colours() -> None:
     assert [look.colour for look in line_looks[:3]] == ["flow0", "other4", "flow3"]
 
 
-def test_a_scheme_without_a_look_has_the_same_one_in_every_chart() -> None:
+def test_a_scheme_without_a_look_has_the_same_one_in_every_chart():
     stranger, pcn, newcomer = (curve(name, [], [], name) for name in ("aimd", "pcn", "mine"))
     alone, beside = looks([stranger, pcn])[0], looks([pcn, stranger, newcomer])
     assert beside[1] == alone
     assert len({look.colour for look in beside}) == len({look.mark for look in beside}) == 3
 
 
-def test_outcomes_take_seeds_together() -> None:
+def test_outcomes_take_seeds_together():
     runs = [
         Outcome({"n": n, "seed": seed}, {"x": float(n + seed), "y": None})
         for n in (1, 2)
@@ -241,7 +241,7 @@ def test_outcomes_take_seeds_together() -> None:
 
 
 @pytest.mark.parametrize("flows", [4, 16])
-def test_the_models_swing_in_a_cycle_is_the_theorys(flows: int) -> None:
+def test_the_models_swing_in_a_cycle_is_the_theorys(flows: int):
     model = Fluid(10e9, PERIOD_S, 0.1 / flows).run([10e9 / flows] * flows, 2000)
     times = np.arange(2000) * PERIOD_S
     swing = cycle_swing(times, model.rates[:, 0], flows, 0.5, 1.0)
@@ -250,7 +250,7 @@ def test_the_models_swing_in_a_cycle_is_the_theorys(flows: int) -> None:
     assert drifting < 2 * swing < np.ptp(model.rates[:, 0] * np.linspace(1, 2, 2000))
 
 
-def test_a_sum_has_settled_from_when_it_stays_near_the_capacity() -> None:
+def test_a_sum_has_settled_from_when_it_stays_near_the_capacity():
     times = np.array([0.0, 1.0, 2.0, 3.0, 7.0])
     assert settled_s(
         times, np.array([30.0, 10.5, 5.0, 9.5, 10.0]), 10.0, 1.0, 10.0
@@ -258,13 +258,13 @@ def test_a_sum_has_settled_from_when_it_stays_near_the_capacity() -> None:
     assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 20.0]), 10.0, 1.0, 10.0) is None
 
 
-def test_figure_10_needs_no_run_and_is_met(tmp_path: Path) -> None:
+def test_figure_10_needs_no_run_and_is_met(tmp_path):
     result = run_figure(Fig10(), [], Store(tmp_path))
     assert result.outcomes == ()
     assert {check.verdict for check in result.checks} == {"met"}
 
 
-def test_a_run_is_made_of_its_declaration_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_made_of_its_declaration_in_any_process(monkeypatch):
     from pcn.experiments.papers.pcn.figures import fig19
 
     monkeypatch.setitem(fig19.DURATIONS_S, "pcn", 3e-3)
@@ -274,7 +274,7 @@ def test_a_run_is_made_of_its_declaration_in_any_process(monkeypatch: pytest.Mon
     assert 0.5 < (first.numbers["utilisation"] or 0) <= 1.0
 
 
-def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
+def test_pages_have_the_values_of_the_summaries(tmp_path):
     outcomes = tuple(of_17(lambda flows: 0.5))
     checks = tuple(Fig17().checks(Outcomes(outcomes)))
     write(FigureResult(FIGURES["fig17"], checks, outcomes), tmp_path / "fig17")
@@ -326,8 +326,8 @@ def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     ("number", "moment"), [(signal.SIGINT, "its start"), (signal.SIGTERM, "a run")]
 )
 def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
-    number: signal.Signals, moment: str, tmp_path: Path
-) -> None:
+    number: signal.Signals, moment: str, tmp_path
+):
     place = tmp_path / "figures"
     done = place / "unbiased-fig5.runs" / "done.jsonl"
     command = (
@@ -372,21 +372,21 @@ def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
 
 
 class Notes(Silent):
-    def __init__(self) -> None:
+    def __init__(self):
         self.notes: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str):
         self.notes.append(text)
 
 
-def test_catalog_has_each_experiment_under_its_own_name() -> None:
+def test_catalog_has_each_experiment_under_its_own_name():
     for name, experiment in EXPERIMENTS.items():
         assert experiment.name == name
         assert (experiment.page is not None) == (name in SCENARIOS)
     assert len(EXPERIMENTS) == len(SCENARIOS) + len(FIGURES)
 
 
-def test_runner_loads_the_experiment_that_is_looked_up() -> None:
+def test_runner_loads_the_experiment_that_is_looked_up():
     script = (
         "import sys, pcn.experiments.runner\n"
         "from pcn.experiments.papers import find_scenario\n"

@@ -33,7 +33,7 @@ def charts(name: str, **keys: Any) -> dict[str, Chart]:
     return {chart.title: chart for chart in drawn}
 
 
-def test_throughput_stands_beside_the_papers() -> None:
+def test_throughput_stands_beside_the_papers():
     chart = charts("fig18", flows=16, every_us=5000)["S1 to R1 then, and in the paper"]
     here, paper = chart.lines
     assert list(chart.bars) == [label(scheme) for scheme in COMPARED]
@@ -58,7 +58,7 @@ def of_seeds(
     return {chart.title: chart for chart in drawn}
 
 
-def test_burst_tolerance_has_the_papers_factors() -> None:
+def test_burst_tolerance_has_the_papers_factors():
     """Ratios of the means, as its checks have them, and each seed's; only what the paper states."""
     kinds = [f"{kind}_ms {group}" for kind in ("mean", "p99") for group in hadoop.GROUPS]
     pcn = {"pause_per_s": (10.0, 30.0), **dict.fromkeys(kinds, (1.0, 2.0))}
@@ -80,7 +80,7 @@ def test_burst_tolerance_has_the_papers_factors() -> None:
     assert list(drawn["H2 to H15: completion time, theirs over PCN's"].bars) == ["DCQCN, 99%"]
 
 
-def test_realistic_workloads_have_the_papers_factors() -> None:
+def test_realistic_workloads_have_the_papers_factors():
     numbers = ("pause", "mean_ms all", "p99_ms all", "flows_per_s")
     by_scheme = {
         PCN: dict.fromkeys(numbers, (2.0, 2.0)),
@@ -98,7 +98,7 @@ def test_realistic_workloads_have_the_papers_factors() -> None:
     assert "W1: mean, theirs over PCN's" not in drawn, "QCN's isn't stated, DCQCN's lacks a seed"
 
 
-def test_utilisation_has_the_papers_line_of_each_scheme() -> None:
+def test_utilisation_has_the_papers_line_of_each_scheme():
     lines = {line.label: line for line in charts("fig19", bottlenecks=2)["Link 1"].lines}
     for scheme in COMPARED:
         line = lines[f"{label(scheme)}, the paper"]
@@ -106,7 +106,7 @@ def test_utilisation_has_the_papers_line_of_each_scheme() -> None:
         assert (line.scheme, line.stroke) == (scheme, "dotted")
 
 
-def test_deadlocks_have_the_papers_shares() -> None:
+def test_deadlocks_have_the_papers_shares():
     (chart,) = charts("fig21", reading="two links").values()
     paper = next(line for line in chart.lines if line.label == "the paper")
     names = [chart.bars[int(place)] for place in paper.x]

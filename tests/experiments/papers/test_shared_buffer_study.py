@@ -79,7 +79,7 @@ def slowdowns(*runs: Outcome, group: str = FLOWS) -> Array:
     )
 
 
-def test_study_runs_each_scheme_with_both_thresholds_and_all_seeds() -> None:
+def test_study_runs_each_scheme_with_both_thresholds_and_all_seeds():
     runs = [(run.keys["thresholds"], run.scheme, run.seed) for run in SharedBuffers().runs(SCHEMES)]
     assert sorted(runs) == sorted(
         (threshold, scheme, seed)
@@ -89,7 +89,7 @@ def test_study_runs_each_scheme_with_both_thresholds_and_all_seeds() -> None:
     )
 
 
-def test_study_gives_all_runs_of_a_seed_the_same_flows() -> None:
+def test_study_gives_all_runs_of_a_seed_the_same_flows():
     flows = {seed: plan(STATIC, "pcn", seed).topology.flows for seed in SEEDS}
     assert len(set(flows.values())) == len(SEEDS)
     for thresholds in THRESHOLDS:
@@ -97,7 +97,7 @@ def test_study_gives_all_runs_of_a_seed_the_same_flows() -> None:
             assert plan(thresholds, scheme).topology.flows == flows[1]
 
 
-def test_study_sets_buffers_by_thresholds_and_parameters_by_the_schemes_rules() -> None:
+def test_study_sets_buffers_by_thresholds_and_parameters_by_the_schemes_rules():
     for thresholds in THRESHOLDS:
         for scheme in SCHEMES:
             run_plan = plan(thresholds, scheme)
@@ -108,7 +108,7 @@ def test_study_sets_buffers_by_thresholds_and_parameters_by_the_schemes_rules() 
                 assert not switch.ecn
 
 
-def test_dynamic_thresholds_send_fewer_pauses_in_an_incast() -> None:
+def test_dynamic_thresholds_send_fewer_pauses_in_an_incast():
     static, dynamic = (outcome(threshold, "pcn").numbers for threshold in THRESHOLDS)
     assert static["unfinished"] == dynamic["unfinished"] == 0
     assert 0 <= (dynamic["pause"] or 0) < (static["pause"] or 0)
@@ -118,7 +118,7 @@ def test_dynamic_thresholds_send_fewer_pauses_in_an_incast() -> None:
     assert of_dynamic < of_static
 
 
-def test_page_shows_percentiles_of_all_seeds_flows_and_leaves_in_casts_out() -> None:
+def test_page_shows_percentiles_of_all_seeds_flows_and_leaves_in_casts_out():
     first = outcome(DYNAMIC, "pcn")
     runs = [first, scaled(first, 1.25, seed=SEEDS[1])]
     figure = SharedBuffers()
@@ -139,7 +139,7 @@ def test_page_shows_percentiles_of_all_seeds_flows_and_leaves_in_casts_out() -> 
     assert f"2 seeds, {2 * len(flows)} flows" in chart.x_label
 
 
-def test_rows_compare_thresholds_of_a_scheme_and_schemes_at_equal_thresholds() -> None:
+def test_rows_compare_thresholds_of_a_scheme_and_schemes_at_equal_thresholds():
     runs = {(threshold, "pcn"): outcome(threshold, "pcn") for threshold in THRESHOLDS}
     runs |= {
         (threshold, "pfc"): scaled(run, 1.5, scheme="pfc") for (threshold, _), run in runs.items()

@@ -10,14 +10,14 @@ from pcn.experiments.papers.pcn.studies.fairness import FairnessRules, FairnessS
 
 
 @pytest.mark.parametrize("program", MarkingPoint.readings)
-def test_where_the_queue_is_measured_does_not_decide_about_fairness(program: str) -> None:
+def test_where_the_queue_is_measured_does_not_decide_about_fairness(program: str):
     few, many = (outcome(MarkingPoint, reading=program, flows=flows, seed=1) for flows in (4, 64))
     assert number(few, "jain") > 0.95
     assert number(many, "jain") < 0.8
     assert min(number(run, "utilisation") for run in (few, many)) > 0.97
 
 
-def test_a_lower_threshold_and_a_longer_period_are_fairer() -> None:
+def test_a_lower_threshold_and_a_longer_period_are_fairer():
     plain = outcome(FairnessSweep, setting="pcn", flows=64)
     for better in ("rule80", "double"):
         assert (
@@ -26,14 +26,14 @@ def test_a_lower_threshold_and_a_longer_period_are_fairer() -> None:
         )
 
 
-def test_who_has_more_packets_in_a_period_increases_more_often() -> None:
+def test_who_has_more_packets_in_a_period_increases_more_often():
     packets, shares = outcome(FairnessSweep, setting="pcn", flows=64).curves["increases"]
     of = dict(zip(packets, shares, strict=True))
     assert of[1] < 0.05 < 0.2 < of[12]
     assert of[21] < 0.6 * of[12]  # where the rule forgives one unmarked packet
 
 
-def test_pcn_x_is_fair_where_pcn_is_not_and_as_full() -> None:
+def test_pcn_x_is_fair_where_pcn_is_not_and_as_full():
     plain, ours = (
         outcome(FairnessSweep, setting="pcn", flows=64),
         outcome(FairnessRules, setting="pcn-x", flows=64),
@@ -44,7 +44,7 @@ def test_pcn_x_is_fair_where_pcn_is_not_and_as_full() -> None:
     assert number(ours, "queue_kb") < number(plain, "queue_kb")
 
 
-def test_packets_follow_the_fluid_model() -> None:
+def test_packets_follow_the_fluid_model():
     outcomes = [
         outcome(FluidCheck, flows=4),
         outcome(FluidCheck, of=4, **{"with": "packets of 250 B"}),

@@ -34,7 +34,7 @@ from pcn.topologies.model import EVEN, POLARISED, FlowSpec
 
 
 @pytest.mark.parametrize("experiment", [Fig11(), Fig12()])
-def test_states_and_marks_are_the_paper_s(experiment: Experiment) -> None:
+def test_states_and_marks_are_the_paper_s(experiment: Experiment):
     """Whole figures, which are short: every row is met."""
     outcomes = Outcomes([outcome_of(experiment, run) for run in experiment.runs((TCD, RED))])
     checks = experiment.checks(outcomes)
@@ -43,7 +43,7 @@ def test_states_and_marks_are_the_paper_s(experiment: Experiment) -> None:
 
 
 @pytest.mark.parametrize(("rate", "verdict"), [(10e9, "met"), (1e9, "not comparable")])
-def test_a_run_too_short_for_its_links_settles_nothing(rate: float, verdict: str) -> None:
+def test_a_run_too_short_for_its_links_settles_nothing(rate: float, verdict: str):
     """Queues of 320 KB take ten times as long to fill."""
     plan = Undetermined().plan(TCD, 1, {"rate": rate})
     checks = Undetermined().settled(plan, run_virtual(plan, Silent()))
@@ -51,14 +51,14 @@ def test_a_run_too_short_for_its_links_settles_nothing(rate: float, verdict: str
 
 
 @pytest.mark.parametrize("points", [SINGLE, SEVERAL])
-def test_with_more_looks_than_there_is_time_for_nothing_is_congested(points: str) -> None:
+def test_with_more_looks_than_there_is_time_for_nothing_is_congested(points: str):
     """Not even where it is to be."""
     arguments = {"several": points == SEVERAL, "looks": 255}
     numbers = outcome_of(Fig12(), Run({"points": points}, TCD, arguments=arguments)).numbers
     assert str(CONGESTION) not in f"{numbers['P2 order']:.0f}"
 
 
-def test_victims_aren_t_taken_for_congested() -> None:
+def test_victims_aren_t_taken_for_congested():
     by_scheme = {}
     for scheme, alpha in ((DCQCN, 0.5), (DCQCN_TCD, 1.2)):
         run = Run({"scheme": scheme}, scheme, 1, {"bursts_load": 0.5, "initial_alpha": alpha})
@@ -73,7 +73,7 @@ def test_victims_aren_t_taken_for_congested() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("load", [0.3, 0.65])
-def test_what_is_offered_is_the_load(seed: int, load: float) -> None:
+def test_what_is_offered_is_the_load(seed: int, load: float):
     plan = victims_plan("x", DCQCN, seed, {"bursts_load": load})
     for hosts, offered in (
         (("s0",), 0.6 * SENDER_BPS),
@@ -89,7 +89,7 @@ def test_what_is_offered_is_the_load(seed: int, load: float) -> None:
     assert all(len(sizes) == 1 for sizes in starts.values())
 
 
-def test_table_3_follows_its_numbers() -> None:
+def test_table_3_follows_its_numbers():
     def outcomes(dcqcn: float, tcd: float) -> Outcomes:
         keys = {"load": 0.5, "seed": 1}
         return Outcomes([
@@ -109,7 +109,7 @@ def test_table_3_follows_its_numbers() -> None:
 
 @pytest.mark.parametrize("size_bytes", [1, 999, 1000, 1001, 2500, 40_000])
 @pytest.mark.parametrize(("src", "dst"), [("h0", "h1"), ("h0", "h2"), ("h0", "h15")])
-def test_in_the_empty_network_slowdown_is_1(src: str, dst: str, size_bytes: int) -> None:
+def test_in_the_empty_network_slowdown_is_1(src: str, dst: str, size_bytes: int):
     topology = fat_tree(4, 40e9, 4e-6)
     with VirtualNetwork(topology, find_scheme("pfc").configure(), payload_bytes=1000) as network:
         flow = network.add_flow(FlowSpec(1, src, dst, size_bytes=size_bytes), 0.0)
@@ -120,7 +120,7 @@ def test_in_the_empty_network_slowdown_is_1(src: str, dst: str, size_bytes: int)
     )
 
 
-def test_polarised_switches_choose_what_those_before_them_chose() -> None:
+def test_polarised_switches_choose_what_those_before_them_chose():
     """Flows that an edge switch sends to one of two aggregation switches are spread over that one's
     cores, or not."""
     used = {}
@@ -136,7 +136,7 @@ def test_polarised_switches_choose_what_those_before_them_chose() -> None:
     assert used == {EVEN: 4, POLARISED: 2}
 
 
-def test_credits_victims_aren_t_taken_for_congested_either() -> None:
+def test_credits_victims_aren_t_taken_for_congested_either():
     by_scheme = {}
     for scheme in (IBCC, IBCC_TCD):
         run = Run({"scheme": scheme}, scheme, 1, {"bursts_load": 0.3})
@@ -148,7 +148,7 @@ def test_credits_victims_aren_t_taken_for_congested_either() -> None:
     assert by_scheme[IBCC]["lost"] == by_scheme[IBCC_TCD]["lost"] == 0
 
 
-def test_with_credits_marked_victims_pass_a_port_that_has_exactly_what_it_can_take() -> None:
+def test_with_credits_marked_victims_pass_a_port_that_has_exactly_what_it_can_take():
     """S0's and S1's 20 + 20 Gbit/s do that, at times for longer than looks last; 19 + 19 don't."""
     marked = {}
     for sender_bps in (20e9, 19e9):
@@ -158,7 +158,7 @@ def test_with_credits_marked_victims_pass_a_port_that_has_exactly_what_it_can_ta
     assert marked[19e9] == 0.0
 
 
-def test_fig_15b_s_rows_and_story_follow_its_numbers() -> None:
+def test_fig_15b_s_rows_and_story_follow_its_numbers():
     def outcomes(*gains: float) -> Outcomes:
         shares = {"ce_share": 0.0, "ue_share": 1.0}
         return Outcomes([
@@ -183,7 +183,7 @@ def test_fig_15b_s_rows_and_story_follow_its_numbers() -> None:
     assert "1.2 to 1.4 times" in Fig15b().story(outcomes(1.4, 1.2))[0]
 
 
-def test_fat_tree_figure_draws_all_seeds() -> None:
+def test_fat_tree_figure_draws_all_seeds():
     """The 99% is that of both seeds' flows, and its ends are the least and the largest seed's."""
 
     def outcome(seed: int, slowdown: float) -> Outcome:

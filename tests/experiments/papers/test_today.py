@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -69,7 +68,7 @@ def slowdowns(setting: str, scheme: str, count: int, seeds: Sequence[int]) -> pd
     return pd.DataFrame(rows)
 
 
-def test_study_runs_each_scheme_once_in_each_setting() -> None:
+def test_study_runs_each_scheme_once_in_each_setting():
     """Of DCQCN's two the one that is made for the hosts' rate."""
     runs = Counter(
         (run.keys["setting"], run.scheme) for run in Today().runs(SCHEMES) if run.seed == 1
@@ -80,7 +79,7 @@ def test_study_runs_each_scheme_once_in_each_setting() -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_study_gives_every_scheme_the_same_flows(setting: str) -> None:
+def test_study_gives_every_scheme_the_same_flows(setting: str):
     flows = plan(setting, "pcn").topology.flows
     assert flows
     for scheme in ("dctcp", "hpcc", "nscc"):
@@ -88,7 +87,7 @@ def test_study_gives_every_scheme_the_same_flows(setting: str) -> None:
 
 
 @pytest.mark.parametrize("setting", ["W1", "WebSearch"])
-def test_flows_begin_with_a_bandwidth_delay_product(setting: str) -> None:
+def test_flows_begin_with_a_bandwidth_delay_product(setting: str):
     for scheme in ("dctcp", "swift", "hpcc"):
         run_plan = plan(setting, scheme)
         line_bps, rtt_s = (
@@ -99,9 +98,7 @@ def test_flows_begin_with_a_bandwidth_delay_product(setting: str) -> None:
         assert rp.window_bytes == pytest.approx(line_bps * rtt_s / 8, rel=0.05)
 
 
-def test_page_has_a_table_of_each_setting_with_the_runs_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_has_a_table_of_each_setting_with_the_runs_numbers(tmp_path, monkeypatch):
     monkeypatch.setitem(FIGURES, "today", Today())
     outcomes = tuple(outcome("WebSearch", scheme) for scheme in ("pcn", "dctcp", "dcqcn-ns3"))
     assert not any(run.numbers["unfinished"] for run in outcomes)
@@ -123,7 +120,7 @@ def test_page_has_a_table_of_each_setting_with_the_runs_numbers(
     assert all(cell in html for row in table.rows for cell in row)
 
 
-def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart() -> None:
+def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart():
     """Against pandas, of two seeds: a bin of fewer than 100 flows has no point, and none has a flow
     of an in-cast."""
     setting, count, seeds = "FbHdp", 1_500, (1, 2)
@@ -178,7 +175,7 @@ def limits_of_bins(outcomes: Outcomes) -> Sequence[float]:
     return limits
 
 
-def test_rows_compare_pcn_with_dcqcn_and_with_the_best_window() -> None:
+def test_rows_compare_pcn_with_dcqcn_and_with_the_best_window():
     names = ("pcn", "dctcp", "hpcc", "dcqcn-ns3")
     pcn_run = outcome("WebSearch", "pcn")
     outcomes = Outcomes(

@@ -39,7 +39,7 @@ def known(numbers: Numbers, name: str) -> float:
     return value
 
 
-def test_buffers_and_congestion_points_are_table_i() -> None:
+def test_buffers_and_congestion_points_are_table_i():
     plan = Fig2().plan("qcn-both", 1, {"switch": SWITCHES.index(BUFFERED)})
     assert [plan.topology.number(name) for name in ("xoff_bytes", "xon_bytes")] == [110e3, 44e3]
     assert plan.topology.switches[0].output == OutputBuffer(150e3, 1.6, 1e-6)
@@ -56,13 +56,13 @@ def test_buffers_and_congestion_points_are_table_i() -> None:
     ],
     ids=["10 Gbit/s", "100 Gbit/s"],
 )
-def test_rate_limiters_are_those_of_the_line(figure: Experiment, limiter: dict[str, float]) -> None:
+def test_rate_limiters_are_those_of_the_line(figure: Experiment, limiter: dict[str, float]):
     plan = figure.plan(OUTPUTS, 1, {})
     assert plan.capacity_bps == (10e9 if isinstance(figure, Fig2) else 100e9)
     assert limiter.items() <= plan.scheme_parameters.items()
 
 
-def test_pause_alone_lets_flows_send_in_pulses() -> None:
+def test_pause_alone_lets_flows_send_in_pulses():
     numbers = numbers_of(TWO_PARTS, PFC)
     assert known(numbers, "pulses") > 0.9
     assert known(numbers, "mean_off") < 0.01
@@ -71,13 +71,13 @@ def test_pause_alone_lets_flows_send_in_pulses() -> None:
 
 
 @pytest.mark.parametrize(("switch", "off"), [(0, 0.005), (1, 0.05)])
-def test_congestion_points_at_inputs_are_fair(switch: int, off: float) -> None:
+def test_congestion_points_at_inputs_are_fair(switch: int, off: float):
     numbers = numbers_of(TWO_PARTS, INPUTS, switch)
     assert known(numbers, "off_fair four") < off
     assert known(numbers, "off_fair five") < off
 
 
-def test_those_at_outputs_are_not() -> None:
+def test_those_at_outputs_are_not():
     numbers = numbers_of(TWO_PARTS, OUTPUTS)
     assert known(numbers, "most_over_least") > 1.1
     assert known(numbers, "f5_over_least") > 1.1
@@ -85,7 +85,7 @@ def test_those_at_outputs_are_not() -> None:
 
 @pytest.mark.parametrize("scheme", OCCUPANCY)
 @pytest.mark.parametrize("switch", range(len(PLAIN)))
-def test_occupancy_sampling_spares_the_innocent(scheme: str, switch: int) -> None:
+def test_occupancy_sampling_spares_the_innocent(scheme: str, switch: int):
     numbers = numbers_of(Fig5(), scheme, switch)
     for name, fair in (("four flows", 2.5), ("five flows", 2.0)):
         assert known(numbers, f"f6_gbps {name}") > 6.95
@@ -93,13 +93,13 @@ def test_occupancy_sampling_spares_the_innocent(scheme: str, switch: int) -> Non
     assert known(numbers, "f6_cnms") <= (0.0 if scheme == "qcn-os-largest" else 0.1)
 
 
-def test_arrival_sampling_does_not() -> None:
+def test_arrival_sampling_does_not():
     numbers = numbers_of(Fig5(), INPUTS)
     assert known(numbers, "f6_gbps four flows") < 1.2 * known(numbers, "f1_gbps four flows")
     assert known(numbers, "f6_first_cnms") >= 0.5
 
 
-def test_pause_alone_keeps_the_ratio_of_what_is_offered() -> None:
+def test_pause_alone_keeps_the_ratio_of_what_is_offered():
     numbers = numbers_of(Fig5(), PFC)
     for name in ("four flows", "five flows"):
         f1, f6 = known(numbers, f"f1_gbps {name}"), known(numbers, f"f6_gbps {name}")
@@ -107,20 +107,20 @@ def test_pause_alone_keeps_the_ratio_of_what_is_offered() -> None:
 
 
 @pytest.fixture
-def hotspot(monkeypatch: pytest.MonkeyPatch) -> Experiment:
+def hotspot(monkeypatch) -> Experiment:
     """Measured from 20 to 30 ms: flows have joined after 10 ms."""
     monkeypatch.setattr("pcn.experiments.papers.unbiased.fig7._STEADY", (20e-3, 30e-3))
     return until(Fig7(), 30e-3)
 
 
-def test_at_100_gbps_too(hotspot: Experiment) -> None:
+def test_at_100_gbps_too(hotspot: Experiment):
     assert known(numbers_of(hotspot, "qcn-os"), "f7_gbps") > 49.5
     assert known(numbers_of(hotspot, INPUTS), "f7_gbps") < 20
     assert numbers_of(hotspot, PFC)["f7_gbps"] == pytest.approx(100 / 6, rel=0.02)
 
 
 @pytest.mark.parametrize("scheme", [PFC, INPUTS, "qcn-os"])
-def test_scenario_reports_the_shares_of_one_run(scheme: str) -> None:
+def test_scenario_reports_the_shares_of_one_run(scheme: str):
     plan = Innocent().plan(scheme, 1, {})
     recording = run_virtual(plan, Silent())
     checks = Innocent().settled(plan, recording)
@@ -139,7 +139,7 @@ def there_ms(scheme: str, switch: str, **fields: float) -> float:
     return known(numbers_of(Fig6(), scheme, SWITCHES.index(switch), **fields), "there_ms")
 
 
-def test_one_flow_slows_down_soonest_where_its_output_or_keep_alive_samples() -> None:
+def test_one_flow_slows_down_soonest_where_its_output_or_keep_alive_samples():
     """And several times later where inputs do without it, or where what waits at the output stays
     at the input, too."""
     soon = there_ms("qcn-out", BUFFERED)
@@ -150,7 +150,7 @@ def test_one_flow_slows_down_soonest_where_its_output_or_keep_alive_samples() ->
     assert there_ms("qcn-out", BUFFERED, adaptive=1) < soon / 2
 
 
-def test_where_next_to_nothing_departs_the_packet_generator_keeps_alive() -> None:
+def test_where_next_to_nothing_departs_the_packet_generator_keeps_alive():
     fields = {"keep_target": 1.0, "stops": 1.0}
     none, departures, generator = (
         there_ms("qcn-os-largest", BUFFERED, keep_alive=keep_alive, **fields)
@@ -160,7 +160,7 @@ def test_where_next_to_nothing_departs_the_packet_generator_keeps_alive() -> Non
     assert generator <= 5
 
 
-def test_where_the_backlog_stands(hotspot: Experiment) -> None:
+def test_where_the_backlog_stands(hotspot: Experiment):
     """2.16: at the output with its congestion point there, at the input, and behind it a full
     output, otherwise."""
     buffered = SWITCHES.index(BUFFERED)
@@ -174,12 +174,12 @@ def test_where_the_backlog_stands(hotspot: Experiment) -> None:
     assert known(occupancy, "output_kb") > 130
 
 
-def test_congestion_points_at_both_are_as_unfair_as_at_outputs() -> None:
+def test_congestion_points_at_both_are_as_unfair_as_at_outputs():
     numbers = numbers_of(TWO_PARTS, "qcn-both", SWITCHES.index(BUFFERED))
     assert known(numbers, "most_over_least") > 1.1
 
 
-def test_an_adaptive_interval_samples_more_often_where_it_is_worse() -> None:
+def test_an_adaptive_interval_samples_more_often_where_it_is_worse():
     """802.1Qau's, at outputs: messages within a millisecond of the start, and less PAUSE for it."""
     cnms, paused_s = {}, {}
     for adaptive in (0, 1):
@@ -190,7 +190,7 @@ def test_an_adaptive_interval_samples_more_often_where_it_is_worse() -> None:
     assert paused_s[1] < paused_s[0] / 2
 
 
-def test_keep_alive_takes_pause_away() -> None:
+def test_keep_alive_takes_pause_away():
     paused = {}
     for keep_alive in (0, 1):
         recording = run_virtual(TWO_PARTS.plan("qcn-os", 1, {"keep_alive": keep_alive}), Silent())
@@ -198,7 +198,7 @@ def test_keep_alive_takes_pause_away() -> None:
     assert paused[1] <= paused[0] / 3
 
 
-def test_cuts_are_falls_of_the_rate_until_the_flow_ends() -> None:
+def test_cuts_are_falls_of_the_rate_until_the_flow_ends():
     series = Series()
     for at, rate in enumerate([10.0, 8.0, 9.0, 5.0, 5.0, 0.0]):
         series.add(float(at), "flow 1", "rate_bps", rate)
@@ -206,7 +206,7 @@ def test_cuts_are_falls_of_the_rate_until_the_flow_ends() -> None:
     assert cuts(recording, 1) == [1.0, 3.0]
 
 
-def test_verdicts_follow_the_numbers() -> None:
+def test_verdicts_follow_the_numbers():
     """A flow that is 10% off fair isn't precise, and an innocent flow that loses a fifth isn't
     spared."""
     precise = {"off_fair four": 0.001, "off_fair five": 0.1}

@@ -49,7 +49,7 @@ def verdicts(plan: Plan, recording: Recording) -> dict[str, str]:
     }
 
 
-def test_the_plan_is_figure_1() -> None:
+def test_the_plan_is_figure_1():
     run_plan = plan()
     long = [flow for flow in run_plan.topology.flows if not flow.group]
     bursts = [flow for flow in run_plan.topology.flows if flow.group]
@@ -70,7 +70,7 @@ def test_the_plan_is_figure_1() -> None:
     )
 
 
-def test_the_bursts_and_the_ideal_are_those_of_the_claims() -> None:
+def test_the_bursts_and_the_ideal_are_those_of_the_claims():
     run_plan = plan()
     payload_only = burst_s(run_plan) * run_plan.payload_bytes / run_plan.frame_bytes
     assert payload_only * 14 / 15 == pytest.approx(2.867e-3, rel=1e-3)  # 0.18
@@ -81,7 +81,7 @@ def test_the_bursts_and_the_ideal_are_those_of_the_claims() -> None:
     )
 
 
-def test_with_pfc_alone_a_limiter_gives_each_its_fair_share() -> None:
+def test_with_pfc_alone_a_limiter_gives_each_its_fair_share():
     assert {flow.rate_bps for flow in plan("pfc").topology.flows if not flow.group} == {20e9}
     assert {flow.rate_bps for flow in plan("dcqcn").topology.flows} == {None}
     assert {flow.rate_bps for flow in plan("pcn", "limit=5G").topology.flows if not flow.group} == {
@@ -89,7 +89,7 @@ def test_with_pfc_alone_a_limiter_gives_each_its_fair_share() -> None:
     }
 
 
-def test_dcqcn_s_tuning_is_the_usual_one_and_can_be_set_by_name() -> None:
+def test_dcqcn_s_tuning_is_the_usual_one_and_can_be_set_by_name():
     defaults = plan("dcqcn").scheme_parameters
     expected = {
         **{
@@ -111,7 +111,7 @@ def test_dcqcn_s_tuning_is_the_usual_one_and_can_be_set_by_name() -> None:
     }
 
 
-def test_parameters_that_do_not_go_together_are_refused() -> None:
+def test_parameters_that_do_not_go_together_are_refused():
     with pytest.raises(ExperimentError, match="xon must be below xoff"):
         plan("pcn", "xon=600KB")
     with pytest.raises(ExperimentError, match=r"w_min = 0.5 and w_max = 0.1: w_min <= w_max"):
@@ -122,7 +122,7 @@ def test_parameters_that_do_not_go_together_are_refused() -> None:
         plan("pfc", "duration=2ms")
 
 
-def test_pfc_alone_builds_the_tree_for_as_long_as_the_bursts_last(runs: Runs) -> None:
+def test_pfc_alone_builds_the_tree_for_as_long_as_the_bursts_last(runs: Runs):
     plan, recording = runs("pfc")
     assert set(verdicts(plan, recording).values()) == {"met"}
     measures = measure(plan, recording)
@@ -136,7 +136,7 @@ def test_pfc_alone_builds_the_tree_for_as_long_as_the_bursts_last(runs: Runs) ->
     assert measures.trunk_after > 0.99
 
 
-def test_loss_counts_against_what_a_limiter_allows(runs: Runs) -> None:
+def test_loss_counts_against_what_a_limiter_allows(runs: Runs):
     """No network gives F0 more than its own limiter does: PFC alone holds it at 20 Gbit/s."""
     assert [rate / 1e9 for rate in attainable_bps(plan("pfc"))] == pytest.approx(
         [20, 2.667], abs=1e-3
@@ -151,7 +151,7 @@ def test_loss_counts_against_what_a_limiter_allows(runs: Runs) -> None:
     assert beside == "ideal: 37.3 Gbit/s", "each row has what its loss counts against"
 
 
-def test_pcn_builds_none_and_f0_fills_the_link(runs: Runs) -> None:
+def test_pcn_builds_none_and_f0_fills_the_link(runs: Runs):
     plan, recording = runs("pcn")
     measures = measure(plan, recording)
     assert (measures.pause_trunk, measures.pause_senders, measures.tree_s) == (0, 0, 0)
@@ -164,7 +164,7 @@ def test_pcn_builds_none_and_f0_fills_the_link(runs: Runs) -> None:
     assert "not met" not in verdicts(plan, recording).values()
 
 
-def test_dcqcn_marks_and_cuts_the_innocent_and_is_long_in_mending_it(runs: Runs) -> None:
+def test_dcqcn_marks_and_cuts_the_innocent_and_is_long_in_mending_it(runs: Runs):
     plan, recording = runs("dcqcn")
     measures = measure(plan, recording)
     assert measures.f0_marked_burst
@@ -175,7 +175,7 @@ def test_dcqcn_marks_and_cuts_the_innocent_and_is_long_in_mending_it(runs: Runs)
     assert "not met" not in verdicts(plan, recording).values()
 
 
-def test_the_schemes_are_ordered_as_in_the_paper(runs: Runs) -> None:
+def test_the_schemes_are_ordered_as_in_the_paper(runs: Runs):
     def compared(*schemes: str) -> list[str]:
         outcomes = [
             VICTIM.measure(Run({"scheme": scheme}, scheme), *runs(scheme)) for scheme in schemes
@@ -186,7 +186,7 @@ def test_the_schemes_are_ordered_as_in_the_paper(runs: Runs) -> None:
     assert compared("pcn") == []
 
 
-def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs) -> None:
+def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs):
     for scheme in ("pcn", "dcqcn"):
         plan, recording = runs(scheme)
         for entity in ("flow 0", "flow 1"):
@@ -205,7 +205,7 @@ def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs) -> None:
     assert 0.08 < late < 0.15
 
 
-def test_story_names_every_figure_and_every_measure_is_a_number(runs: Runs) -> None:
+def test_story_names_every_figure_and_every_measure_is_a_number(runs: Runs):
     for scheme in ("pfc", "dcqcn", "pcn"):
         plan, recording = runs(scheme)
         places = {
@@ -219,7 +219,7 @@ def test_story_names_every_figure_and_every_measure_is_a_number(runs: Runs) -> N
         assert set(numbers) == {field.name for field in dataclasses.fields(Measures)}
 
 
-def test_a_link_counts_as_paused_in_each_bin_with_a_pause_or_a_held_link() -> None:
+def test_a_link_counts_as_paused_in_each_bin_with_a_pause_or_a_held_link():
     series = Series()
     for time_s, pauses, held in (
         (0.0, 0, 0),

@@ -21,7 +21,7 @@ from pcn.experiments.run.virtual import run_virtual
 pytestmark = pytest.mark.long
 
 
-def test_dctcp_queue_of_two_flows_stays_at_k() -> None:
+def test_dctcp_queue_of_two_flows_stays_at_k():
     of = outcome(Fig13, 0.2)
     rows = Fig13().checks(Outcomes([of]))
     assert [row.verdict for row in rows] == ["met"] * 3
@@ -30,13 +30,13 @@ def test_dctcp_queue_of_two_flows_stays_at_k() -> None:
     )
 
 
-def test_dctcp_loses_throughput_below_a_seventh_of_a_bandwidth_delay_product_alone() -> None:
+def test_dctcp_loses_throughput_below_a_seventh_of_a_bandwidth_delay_product_alone():
     below, above = (number(outcome(Fig14, k=k), "utilisation") for k in (2, 13))
     assert 2 < LEAST_K < 13
     assert below < 0.99 < 0.999 < above
 
 
-def test_dctcp_shares_two_bottlenecks_as_the_paper_orders_them() -> None:
+def test_dctcp_shares_two_bottlenecks_as_the_paper_orders_them():
     """S1 passes both, and has the least."""
     of = outcome(Fig17, 0.75)
     first, second, third = (number(of, f"{group}_mbps") for group in GROUPS)
@@ -46,16 +46,14 @@ def test_dctcp_shares_two_bottlenecks_as_the_paper_orders_them() -> None:
     assert min(number(of, f"{group}_jain") for group in GROUPS) > 0.99
 
 
-def test_network_of_two_bottlenecks_has_k_by_rate() -> None:
+def test_network_of_two_bottlenecks_has_k_by_rate():
     topology = network()
     at = {(ecn.rate_bps, ecn.k_min_bytes) for switch in topology.switches for ecn in switch.ecn}
     assert at == {(1e9, 30e3), (10e9, 97.5e3)}
     assert {flow.dst for flow in topology.flows if flow.group != "S2"} == {"r0"}
 
 
-def test_dctcp_answers_time_out_where_two_packets_of_each_overflow_the_queue(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_dctcp_answers_time_out_where_two_packets_of_each_overflow_the_queue(monkeypatch):
     """Fig. 18: at 35 servers; Fig. 19: not with a long queue. With 25 of the figure's 100
     queries."""
     monkeypatch.setattr("pcn.experiments.papers.dctcp.fig18.QUERIES", 25)
@@ -69,7 +67,7 @@ def test_dctcp_answers_time_out_where_two_packets_of_each_overflow_the_queue(
 
 
 @pytest.mark.parametrize("line", [10.0, 100.0])
-def test_hpcc_carries_eta_with_steps_of_none_and_of_five(line: float) -> None:
+def test_hpcc_carries_eta_with_steps_of_none_and_of_five(line: float):
     """With a clock of 1 us the loads of a round trip of 12 us were so wrong that steps of five cost
     1%."""
     for stage in (0, 5):
@@ -77,7 +75,7 @@ def test_hpcc_carries_eta_with_steps_of_none_and_of_five(line: float) -> None:
         assert number(measured, "utilisation") == pytest.approx(0.952, abs=0.002)
 
 
-def test_hpcc_recovers_and_reacts_sooner_than_dcqcn() -> None:
+def test_hpcc_recovers_and_reacts_sooner_than_dcqcn():
     hpcc, dcqcn = (
         number(outcome(Fig9, load=LONG_SHORT, scheme=scheme), "recovered_us")
         for scheme in (HPCC, DCQCN)
@@ -90,7 +88,7 @@ def test_hpcc_recovers_and_reacts_sooner_than_dcqcn() -> None:
     assert hpcc < 2.2 < 10 < dcqcn
 
 
-def test_hpcc_mice_meet_no_queue_and_flows_are_fair() -> None:
+def test_hpcc_mice_meet_no_queue_and_flows_are_fair():
     hpcc, dcqcn = (outcome(Fig9, 35e-3, load=MOUSE, scheme=scheme) for scheme in (HPCC, DCQCN))
     assert number(hpcc, "p95_us") < 6.4
     assert number(dcqcn, "p50_us") > 17
@@ -98,7 +96,7 @@ def test_hpcc_mice_meet_no_queue_and_flows_are_fair() -> None:
     assert number(outcome(Fig9, load=SHARE, scheme=HPCC), "jain") > 0.99
 
 
-def test_hpcc_without_reference_loses_throughput_or_keeps_the_queue() -> None:
+def test_hpcc_without_reference_loses_throughput_or_keeps_the_queue():
     reference, ack, trip = (
         outcome(Reference, reaction=reaction) for reaction in (REFERENCE, EACH_ACK, EACH_ROUND)
     )
@@ -109,13 +107,13 @@ def test_hpcc_without_reference_loses_throughput_or_keeps_the_queue() -> None:
     assert {row.verdict for row in rows} == {"met"}
 
 
-def test_hpcc_queue_grows_with_w_ai() -> None:
+def test_hpcc_queue_grows_with_w_ai():
     few, many = (outcome(ByWAi, 3e-3, w_ai=w_ai) for w_ai in (25.0, 300.0))
     assert number(few, "p95_kb") < 5 < number(many, "p95_kb")
     assert number(few, "jain") < number(many, "jain")
 
 
-def test_hpcc_testbed_has_two_nics_a_server_and_loads_its_uplinks() -> None:
+def test_hpcc_testbed_has_two_nics_a_server_and_loads_its_uplinks():
     """A load of the uplinks: the payload that crosses, by the Agg's four links."""
     topology = dual_homed(True)
     assert {len(topology.ports(host.name)) for host in topology.hosts} == {2}
@@ -128,7 +126,7 @@ def test_hpcc_testbed_has_two_nics_a_server_and_loads_its_uplinks() -> None:
     assert sent / (4 * 100e9 * max(flow.start_s for flow in flows)) == pytest.approx(0.5, rel=0.15)
 
 
-def test_hpcc_shortens_small_flows_on_the_testbed() -> None:
+def test_hpcc_shortens_small_flows_on_the_testbed():
     """With 300 of the figure's flows."""
     figure, outcomes = Fig10(), {}
     for run in list(figure.runs((HPCC, DCQCN)))[-2:]:
@@ -139,7 +137,7 @@ def test_hpcc_shortens_small_flows_on_the_testbed() -> None:
     assert 10 * number(outcomes[HPCC], "queue_p99_kb") < number(outcomes[DCQCN], "queue_p99_kb")
 
 
-def test_hpcc_keeps_a_fat_tree_free_of_pause_and_a_window_helps_dcqcn() -> None:
+def test_hpcc_keeps_a_fat_tree_free_of_pause_and_a_window_helps_dcqcn():
     """With 3,000 of the figure's flows, an in-cast among them."""
     figure, outcomes = Fig11(), {}
     for run in figure.runs((HPCC, DCQCN)):
@@ -159,7 +157,7 @@ def test_hpcc_keeps_a_fat_tree_free_of_pause_and_a_window_helps_dcqcn() -> None:
     assert number(hpcc, "p95 short") < number(windowed, "p95 short") < number(dcqcn, "p95 short")
 
 
-def test_swift_holds_the_round_trip_at_its_target() -> None:
+def test_swift_holds_the_round_trip_at_its_target():
     of = outcome(Target, 6.5e-3, ai=1.0, flows=16)
     assert number(of, "distance") < 0.02
     assert number(of, "rtt_us") > 2 * EMPTY_S * 1e6

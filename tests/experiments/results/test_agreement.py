@@ -5,7 +5,6 @@ The live run itself is in test_live_run.py; two virtual ones stand here for both
 
 import dataclasses
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,7 +56,7 @@ def row(live: Result, virtual: Result, name: str) -> Check:
     return check
 
 
-def test_a_limited_flow_counts_with_its_limit() -> None:
+def test_a_limited_flow_counts_with_its_limit():
     """With PFC alone a limiter holds F0 and F1 at 20 Gbit/s each, whatever their RPs allow."""
     scenario = SCENARIOS["victim"]
     plan = scenario.plan("pfc", 1, {"burst_flows": 1, "duration": 2e-3})
@@ -65,13 +64,13 @@ def test_a_limited_flow_counts_with_its_limit() -> None:
     assert row(result, result, "sending rates").measured == pytest.approx(40.0)
 
 
-def test_a_run_agrees_with_itself_to_the_bit(both: tuple[Result, Result]) -> None:
+def test_a_run_agrees_with_itself_to_the_bit(both: tuple[Result, Result]):
     checks = agreement.agreement(both[0], both[0])
     assert [check.verdict for check in checks] == ["met"] * 4
     assert [check.measured for check in checks] == [check.theory for check in checks]
 
 
-def test_rows_hold_the_live_figure_against_the_virtual_one(both: tuple[Result, Result]) -> None:
+def test_rows_hold_the_live_figure_against_the_virtual_one(both: tuple[Result, Result]):
     live, virtual = both
     queue = row(live, virtual, "mean queue")
     assert (queue.measured, queue.theory) == (
@@ -99,20 +98,20 @@ def test_rows_hold_the_live_figure_against_the_virtual_one(both: tuple[Result, R
 )
 def test_ten_percent_is_the_limit(
     both: tuple[Result, Result], metric: str, factor: float, name: str, verdict: str
-) -> None:
+):
     checks = agreement.agreement(scaled(both[0], metric, factor), both[0])
     assert [check.verdict for check in checks if name in check.what] == [verdict]
     assert {check.verdict for check in checks if name not in check.what} == {"met"}
 
 
-def test_queues_of_a_few_frames_are_equal_enough(both: tuple[Result, Result]) -> None:
+def test_queues_of_a_few_frames_are_equal_enough(both: tuple[Result, Result]):
     short = scaled(both[0], "waiting_bytes", 0.02)
     assert 0 < short.steady.queue_bytes_mean < 5 * short.plan.frame_bytes
     assert row(scaled(short, "waiting_bytes", 3.0), short, "mean queue").verdict == "met"
     assert row(scaled(short, "waiting_bytes", 6.0), short, "mean queue").verdict == "not met"
 
 
-def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result, Result]) -> None:
+def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result, Result]):
     live, virtual = both
     told_apart = set()
     for chart, first, second in zip(
@@ -139,7 +138,7 @@ def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result,
     assert agreement.charts(both[:1]) == live.charts
 
 
-def test_a_line_that_one_run_alone_has_keeps_its_colour_and_a_cut_holds_both() -> None:
+def test_a_line_that_one_run_alone_has_keeps_its_colour_and_a_cut_holds_both():
     x = np.array([0.0, 1.0])
     view = charts.View("whole", 0, 1, 3.0)
     chart = charts.Chart("C", charts.TIME, "y", (charts.Line("a", x, x, "flow0"),), views=(view,))
@@ -160,7 +159,7 @@ def test_a_line_that_one_run_alone_has_keeps_its_colour_and_a_cut_holds_both() -
     assert charts.overlay(("live", chart), ("virtual", chart)).lines == chart.lines
 
 
-def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_path: Path) -> None:
+def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_path):
     compared = agreement.agreement(*both)
     together = summary.side_by_side(both, compared)
     assert {name: (run["clock"], run["k"]) for name, run in together["runs"].items()} == {
@@ -191,9 +190,7 @@ def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_pat
         assert part in text, part
 
 
-def test_an_overlay_is_a_picture_beside_the_page_of_both(
-    both: tuple[Result, Result], tmp_path: Path
-) -> None:
+def test_an_overlay_is_a_picture_beside_the_page_of_both(both: tuple[Result, Result], tmp_path):
     (tmp_path / "with").mkdir()
     write_together(both, tmp_path / "with", failures := Failures(), pictures=True)
     assert not failures
@@ -215,7 +212,7 @@ def test_an_overlay_is_a_picture_beside_the_page_of_both(
     }
 
 
-def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Result, Result]) -> None:
+def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Result, Result]):
     four = (*both, result("live", 1, "pfc"), result("virtual", 1, "pfc"))
     assert [[run.name for run in runs] for runs in by_scheme(four)] == [
         ["PCN"] * 2,
@@ -227,7 +224,7 @@ def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Resul
         assert name in page
 
 
-def test_clocks_by_name(tmp_path: Path) -> None:
+def test_clocks_by_name(tmp_path):
     with pytest.raises(ExperimentError, match=r"no clock 'virtal'; did you mean 'virtual'\?"):
         run("dumbbell", clock="live,virtal", out=tmp_path / "results")
     place = run(

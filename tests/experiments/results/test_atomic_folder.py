@@ -18,13 +18,13 @@ Writing = Callable[[Path], AbstractContextManager[IO[bytes]]]
 
 
 @pytest.mark.parametrize("writing", [whole, replacing])
-def test_file_is_there_whole_or_not_at_all(writing: Writing, tmp_path: Path) -> None:
+def test_file_is_there_whole_or_not_at_all(writing: Writing, tmp_path):
     path = tmp_path / "file"
     with writing(path) as file:
         file.write(b"whole")
     assert path.read_bytes() == b"whole"
 
-    def write(content: bytes) -> None:
+    def write(content: bytes):
         with writing(path) as file:
             file.write(content)
             raise KeyboardInterrupt
@@ -37,7 +37,7 @@ def test_file_is_there_whole_or_not_at_all(writing: Writing, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("writing", [whole, replacing])
-def test_failed_write_names_its_file(writing: Writing, tmp_path: Path) -> None:
+def test_failed_write_names_its_file(writing: Writing, tmp_path):
     with pytest.raises(OSError, match="No space") as failure, writing(tmp_path / "file"):
         raise OSError(28, "No space left on device")
     assert failure.value.filename.startswith(str(tmp_path / "file"))
@@ -45,13 +45,13 @@ def test_failed_write_names_its_file(writing: Writing, tmp_path: Path) -> None:
 
 @pytest.mark.root
 @pytest.mark.parametrize("writing", [whole, replacing])
-def test_file_never_goes_through_another_user_s_link(writing: Writing) -> None:
+def test_file_never_goes_through_another_user_s_link(writing: Writing):
     with shared_folder() as shared:
         secret = shared / "secret"
         secret.write_text("root's")
         secret.chmod(0o600)
 
-        def plant() -> None:
+        def plant():
             (shared / "out").mkdir(mode=0o777)
             for name in ("file", "file.new"):
                 (shared / "out" / name).symlink_to(secret)
@@ -64,9 +64,7 @@ def test_file_never_goes_through_another_user_s_link(writing: Writing) -> None:
         assert (written.lstat().st_uid, stat.S_IMODE(written.lstat().st_mode)) == (0, 0o644)
 
 
-def test_results_are_never_written_by_others_whatever_the_umask(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_are_never_written_by_others_whatever_the_umask(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with umask(0):
         with (
@@ -78,16 +76,14 @@ def test_results_are_never_written_by_others_whatever_the_umask(
     assert writable == []
 
 
-def _write_result(place: Path, *files: str) -> None:
+def _write_result(place: Path, *files: str):
     with result_directory(place) as work:
         for name in files:
             (work / name).parent.mkdir(exist_ok=True)
             (work / name).write_text("{}")
 
 
-def test_run_inside_a_comparison_moves_all_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_inside_a_comparison_moves_all_of_it(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     together = tmp_path / "results" / "traffic"
 
@@ -121,7 +117,7 @@ def test_run_inside_a_comparison_moves_all_of_it(
     assert (together / "dcqcn" / "summary.json").is_file(), "the folder that one works in stays"
 
 
-def test_folder_nested_deeper_than_comparisons_is_no_result(tmp_path: Path) -> None:
+def test_folder_nested_deeper_than_comparisons_is_no_result(tmp_path):
     place = tmp_path / "run"
     folder = place
     for _ in range(20):
@@ -135,9 +131,7 @@ def test_folder_nested_deeper_than_comparisons_is_no_result(tmp_path: Path) -> N
     assert (place / "d" / "d").is_dir()
 
 
-def test_failed_run_inside_a_comparison_moves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_run_inside_a_comparison_moves_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     _write_result(tmp_path / "both", "comparison.json", "pcn/summary.json")
     with pytest.raises(KeyboardInterrupt), result_directory(tmp_path / "both" / "pcn"):
@@ -147,9 +141,7 @@ def test_failed_run_inside_a_comparison_moves_nothing(
 
 
 @pytest.mark.root
-def test_deploy_writes_into_no_folder_of_another_user(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deploy_writes_into_no_folder_of_another_user(capsys, monkeypatch):
     with shared_folder() as shared:
         assert cli.run(["deploy", "--sample"]) == 0
         (shared / "ports.yaml").write_text(capsys.readouterr().out)
@@ -180,12 +172,7 @@ LONG = "x" * 300
     ],
     ids=lambda words: words[0],
 )
-def test_path_that_can_t_be_is_one_line(
-    command: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_path_that_can_t_be_is_one_line(command: list[str], tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert cli.run(["deploy", "--sample"]) == 0
     Path("ports.yaml").write_text(capsys.readouterr().out)
@@ -205,9 +192,7 @@ def test_path_that_can_t_be_is_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["ports.yaml"]
 
 
-def test_error_shows_no_control_characters(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_error_shows_no_control_characters(tmp_path, capsys):
     assert cli.run(["deploy", "--check", "--ports", str(tmp_path / "none")]) == 1
     capsys.readouterr()
     assert (

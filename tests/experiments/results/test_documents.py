@@ -22,7 +22,7 @@ from pcn.experiments.run.virtual import run_virtual
 
 
 @pytest.mark.parametrize("link", [OUT_OF_STEP, DCQCN_ALPHA, NOTIFIED])
-def test_what_rows_link_to_is_there(link: str) -> None:
+def test_what_rows_link_to_is_there(link: str):
     linked = section(link)
     assert linked.text
     assert (DOCS.parent / linked.page).is_file()
@@ -30,12 +30,12 @@ def test_what_rows_link_to_is_there(link: str) -> None:
 
 
 @pytest.mark.parametrize("link", ["choices.md#nowhere", "nowhere.md#nowhere"])
-def test_a_section_that_is_not_there_has_a_name_alone(link: str) -> None:
+def test_a_section_that_is_not_there_has_a_name_alone(link: str):
     linked = section(link)
     assert (linked.heading, linked.text) == ("nowhere", "")
 
 
-def test_markdown_becomes_html_that_needs_no_other_file() -> None:
+def test_markdown_becomes_html_that_needs_no_other_file():
     rendered = html(
         "**a** `b<c` [claims.md](claims.md), [as before](x.md#y), [below](#z) ![picture](p.png)\n\n"
         "| h |\n| --: |\n| 1 |"
@@ -56,7 +56,7 @@ def test_markdown_becomes_html_that_needs_no_other_file() -> None:
         ("as it runs", {"T": 500e-6}),
     ],
 )
-def test_the_table_of_choices_is_what_runs_come_to(row: str, settings: dict[str, float]) -> None:
+def test_the_table_of_choices_is_what_runs_come_to(row: str, settings: dict[str, float]):
     (line,) = re.findall(rf"^\| {row}.*$", section(OUT_OF_STEP).text, re.MULTILINE)
     stands = [float(number) for number in re.findall(r"\| ([\d.]+) (?:Gbit/s|ms|KB)", line)]
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, settings)
@@ -72,7 +72,7 @@ def test_the_table_of_choices_is_what_runs_come_to(row: str, settings: dict[str,
     )
 
 
-def test_only_what_is_off_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_is_off_is_explained(capsys):
     def row(claim: str, verdict: Verdict) -> Check:
         return Check(claim, "what", 1, 1, 2, "", verdict, OUT_OF_STEP)
 

@@ -43,7 +43,7 @@ class Trace:
     a process; complete ones (X) a time and a length, counters (C) numbers, metadata (M) names of
     processes and tracks."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str):
         document = json.loads(text, parse_float=Decimal)
         assert set(document) == {"displayTimeUnit", "traceEvents"}
         assert document["displayTimeUnit"] in ("ms", "ns")
@@ -83,7 +83,7 @@ class Trace:
             self._nest(sorted((span for _, span in spans), key=lambda span: (span[0], -span[1])))
 
     @staticmethod
-    def _nest(spans: list[Span]) -> None:
+    def _nest(spans: list[Span]):
         """Spans of a track lie in each other or behind each other."""
         outer: list[int] = []
         for begin, end, _ in spans:
@@ -94,7 +94,7 @@ class Trace:
 
 
 @pytest.fixture(scope="module")
-def export_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def export_folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("trace") / "out"
     assert (
         pcn([*RUN, *SET, "--series", "flows=worst:5", "--export", "trace", "--out", str(folder)])
@@ -113,7 +113,7 @@ def rows_of(export_folder: Path, table: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_tracks_of_ports_are_their_pauses(export_folder: Path, trace: Trace) -> None:
+def test_tracks_of_ports_are_their_pauses(export_folder: Path, trace: Trace):
     stops: dict[str, list[list[float]]] = defaultdict(list)
     for row in rows_of(export_folder, "events"):
         of = stops[f"{row['node']}:{row['port']} class {row['class']}"]
@@ -133,7 +133,7 @@ def test_tracks_of_ports_are_their_pauses(export_folder: Path, trace: Trace) -> 
         ]
 
 
-def test_counters_are_the_queues(export_folder: Path, trace: Trace) -> None:
+def test_counters_are_the_queues(export_folder: Path, trace: Trace):
     queues: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in rows_of(export_folder, "queues"):
         queues[f"{row['port']} queue"].append((row["time_s"], row["queue_bytes"]))
@@ -149,7 +149,7 @@ def test_counters_are_the_queues(export_folder: Path, trace: Trace) -> None:
         assert points == [(pytest.approx(time, abs=2), value) for time, value in expected]
 
 
-def test_tracks_of_flows_sum_to_their_completion_times(export_folder: Path, trace: Trace) -> None:
+def test_tracks_of_flows_sum_to_their_completion_times(export_folder: Path, trace: Trace):
     rows = rows_of(export_folder, "flows")
     series = {
         row["entity"]
@@ -183,7 +183,7 @@ def test_tracks_of_flows_sum_to_their_completion_times(export_folder: Path, trac
         assert all(first != second for first, second in pairwise(sending))
 
 
-def test_trace_changes_no_result(export_folder: Path, tmp_path: Path) -> None:
+def test_trace_changes_no_result(export_folder: Path, tmp_path):
     assert pcn([*RUN, *SET, "--out", str(tmp_path / "out")]) == 0
     digests = [
         json.loads((place / "summary.json").read_text())["digest"]
@@ -205,7 +205,7 @@ def speedscope() -> Path:
     return page
 
 
-def test_speedscope_shows_each_track(export_folder: Path, trace: Trace, tmp_path: Path) -> None:
+def test_speedscope_shows_each_track(export_folder: Path, trace: Trace, tmp_path):
     page = speedscope()
     content = base64.b64encode((export_folder / "trace.json").read_bytes()).decode()
     script = tmp_path / "profile.js"

@@ -52,12 +52,12 @@ _LIMIT = 300
 class Attacker:
     """Acts once, before the event of number `step`; counts the events."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.step = self.events = 0
         self.failure: BaseException | None = None
         self.act: Callable[[], None] | None = None
 
-    def __call__(self, event: str, _arguments: tuple[object, ...]) -> None:
+    def __call__(self, event: str, _arguments: tuple[object, ...]):
         if self.act is None or event not in _EVENTS:
             return
         self.events += 1
@@ -81,7 +81,7 @@ def attacker() -> Iterator[Attacker]:
     hook.act = None
 
 
-def _result(folder: Path) -> None:
+def _result(folder: Path):
     with result_directory(folder / "out" / "pcn") as work:
         (work / "logs").mkdir()
         for name in ("logs/h0.log", "summary.json"):
@@ -89,7 +89,7 @@ def _result(folder: Path) -> None:
                 file.write(b"{}")
 
 
-def _failing_result(folder: Path) -> None:
+def _failing_result(folder: Path):
     with (
         contextlib.suppress(KeyboardInterrupt),
         result_directory(folder / "deep" / "er" / "pcn") as work,
@@ -99,14 +99,14 @@ def _failing_result(folder: Path) -> None:
         raise KeyboardInterrupt
 
 
-def _files(folder: Path) -> None:
+def _files(folder: Path):
     with whole(folder / "file") as file:
         file.write(b"content")
     with replacing(folder / "file") as file:
         file.write(b"content")
 
 
-def _sweep(folder: Path) -> None:
+def _sweep(folder: Path):
     task = Task("module:name", {}, {"seed": 1})
     store = Store(folder / "sweep")
     store.add(task, Done(task.identity, 1))
@@ -115,25 +115,25 @@ def _sweep(folder: Path) -> None:
     store.remove()
 
 
-def _explanation(folder: Path) -> None:
+def _explanation(folder: Path):
     keep.keep(folder, Answer("port", result={}), ["a line"])
 
 
-def _logs(folder: Path) -> None:
+def _logs(folder: Path):
     with LogFolder(new(folder / "logs" / "up")) as logs:
         with logs.open("h0.log") as file:
             file.write(b"a line")
         logs.remove("h0.log")
 
 
-def _empty_folders(folder: Path) -> None:
+def _empty_folders(folder: Path):
     remove_empty([folder / "deep" / "er", folder / "deep"])
 
 
 WRITINGS = (_result, _failing_result, _files, _sweep, _explanation, _logs, _empty_folders)
 
 
-def _fill(root: Path) -> None:
+def _fill(root: Path):
     """Root's folder: it has all names that are written, also those of what has names by chance."""
     names = (
         "file", "file.new", "h0.log", "logs/h0.log", "logs/up/h0.log", "up/h0.log", "summary.json",
@@ -167,12 +167,12 @@ def _state(root: Path) -> dict[str, tuple[int, ...]]:
     return states
 
 
-def _swap_folder(folder: Path, root: Path) -> None:
+def _swap_folder(folder: Path, root: Path):
     folder.rename(folder.with_name("away"))
     folder.symlink_to(root)
 
 
-def _swap_contents(folder: Path, root: Path) -> None:
+def _swap_contents(folder: Path, root: Path):
     for path in [*folder.iterdir()]:
         path.rename(folder / f"away-{path.name}")
         path.symlink_to(root / path.name if (root / path.name).exists() else root)
@@ -184,9 +184,9 @@ def test_writing_into_a_foreign_folder_never_follows_its_owner(
     write: Callable[[Path], None],
     swap: Callable[[Path, Path], None],
     attacker: Attacker,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    tmp_path,
+    monkeypatch,
+):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     step = 0
     while step == 0 or attacker.events >= step:
@@ -226,8 +226,8 @@ def test_writing_into_a_foreign_folder_never_follows_its_owner(
 
 @pytest.mark.parametrize("write", [_result, _failing_result, _files, _sweep, _logs])
 def test_link_of_another_user_on_the_way_is_named(
-    write: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    write: Callable[[Path], None], tmp_path, monkeypatch
+):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with shared_folder() as shared:
         as_nobody(lambda: (shared / "theirs").symlink_to(tmp_path))
@@ -238,9 +238,7 @@ def test_link_of_another_user_on_the_way_is_named(
         assert [path.name for path in tmp_path.iterdir()] in ([], ["cache"])
 
 
-def test_folder_that_another_user_locks_is_written_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_that_another_user_locks_is_written_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(atomic_folder, "_LOCKED_S", 0.02)
     with shared_folder() as shared:
@@ -254,7 +252,7 @@ def test_folder_that_another_user_locks_is_written_all_the_same(
         assert (shared / "pcn" / "summary.json").is_file()
 
 
-def test_picture_that_is_a_link_or_no_picture_is_in_no_page(tmp_path: Path) -> None:
+def test_picture_that_is_a_link_or_no_picture_is_in_no_page(tmp_path):
     """Who may write the folder of figures could have root read any file into a page."""
     secret = tmp_path / "secret"
     (tmp_path / "fig10").mkdir()

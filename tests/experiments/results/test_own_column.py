@@ -43,8 +43,8 @@ def packet_bytes() -> Iterator[Column]:
 
 
 def test_column_declared_once_is_written_checked_and_documented(
-    packet_bytes: Column, result: Result, tmp_path: Path
-) -> None:
+    packet_bytes: Column, result: Result, tmp_path
+):
     assert write_run.write_run(result, tmp_path)
     written = json.loads((tmp_path / "summary.json").read_text())
     assert [flow["packet_bytes"] for flow in written["flows"]] == [
@@ -63,13 +63,13 @@ def test_column_declared_once_is_written_checked_and_documented(
     ]
 
 
-def test_page_of_documentation_has_the_declared_columns() -> None:
+def test_page_of_documentation_has_the_declared_columns():
     assert summary.documentation() in (DOCS / "summary.md").read_text(), (
         "python -m pcn.experiments.results.summary prints the table of docs/summary.md"
     )
 
 
-def test_field_of_port_record_names_the_counter_that_runners_sample() -> None:
+def test_field_of_port_record_names_the_counter_that_runners_sample():
     dataclass = make_dataclass("Own", [("trimmed", int, 0)], bases=(PortRecord,), frozen=True)
     assert PortRecord.marks() == ("marked", "marked_ue", "notified")
     assert dataclass.marks() == (*PortRecord.marks(), "trimmed")
@@ -78,9 +78,7 @@ def test_field_of_port_record_names_the_counter_that_runners_sample() -> None:
     }
 
 
-def test_page_added_by_name_is_written_beside_the_report(
-    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_added_by_name_is_written_beside_the_report(result: Result, tmp_path, monkeypatch):
     monkeypatch.setitem(
         write_run.PAGES,
         "flows.html",

@@ -39,7 +39,7 @@ def built() -> summary.Summary:
     return summary.build(RESULT)
 
 
-def test_series_survive_parquet(tmp_path: Path) -> None:
+def test_series_survive_parquet(tmp_path):
     with (tmp_path / "series.parquet").open("wb") as file:
         RECORDING.series.write(file)
     table = pq.read_table(tmp_path / "series.parquet")
@@ -50,13 +50,13 @@ def test_series_survive_parquet(tmp_path: Path) -> None:
             assert (written == read_back).all()
 
 
-def test_an_empty_series_is_a_table_without_rows(tmp_path: Path) -> None:
+def test_an_empty_series_is_a_table_without_rows(tmp_path):
     with (tmp_path / "series.parquet").open("wb") as file:
         Series().write(file)
     assert list(Series.read(tmp_path / "series.parquet")) == []
 
 
-def test_series_come_back_in_the_order_of_time() -> None:
+def test_series_come_back_in_the_order_of_time():
     series = Series()
     for time in (3.0, 1.0, 2.0):
         series.add(time, "s0:4", "pn", time * 10)
@@ -64,7 +64,7 @@ def test_series_come_back_in_the_order_of_time() -> None:
     assert series.get("s0:4", "none")[0].size == 0
 
 
-def test_summary_matches_its_schema() -> None:
+def test_summary_matches_its_schema():
     document = json.loads(summary.dumps(built()))
     assert mismatches(document) == []
     assert document["packets"]["lost"] == 0
@@ -73,7 +73,7 @@ def test_summary_matches_its_schema() -> None:
     assert document["parameters"]["w_min"] == 0.025
 
 
-def test_ue_stands_beside_ce() -> None:
+def test_ue_stands_beside_ce():
     """Of a thousand packets of each flow: 100 CE, 300 UE."""
     flows = tuple(
         flow._replace(received_packets=1000, marked_packets=100, marked_ue_packets=300)
@@ -86,7 +86,7 @@ def test_ue_stands_beside_ce() -> None:
     assert marks_text(0.1, 0.0) == "10.0%"
 
 
-def test_the_schema_names_what_is_wrong() -> None:
+def test_the_schema_names_what_is_wrong():
     document = built()
     document["extra"] = 1
     document["packets"]["lost"] = "none"
@@ -105,26 +105,26 @@ def test_the_schema_names_what_is_wrong() -> None:
 class Page(HTMLParser):
     """Finds what would be loaded from elsewhere, and whether tags are closed."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.open: list[str] = []
         self.outside: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]):
         if tag not in ("meta", "link", "br", "input"):
             self.open.append(tag)
         for name, value in attrs:
             if name in ("src", "href", "srcset") and value and not value.startswith(("data:", "#")):
                 self.outside.append(value)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]):
         pass
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag: str):
         assert self.open.pop() == tag
 
 
-def test_report_is_one_file_with_its_provenance() -> None:
+def test_report_is_one_file_with_its_provenance():
     html = render([RESULT])
     page = Page()
     page.feed(html)
@@ -137,7 +137,7 @@ def test_report_is_one_file_with_its_provenance() -> None:
         assert part in html
 
 
-def test_the_report_s_data_are_those_of_the_charts() -> None:
+def test_the_report_s_data_are_those_of_the_charts():
     match = re.search(
         r'<script type="application/json" id="data">(.*?)</script>', render([RESULT]), re.DOTALL
     )
@@ -155,7 +155,7 @@ def test_the_report_s_data_are_those_of_the_charts() -> None:
     )
 
 
-def test_the_drawing_has_every_node_and_flow() -> None:
+def test_the_drawing_has_every_node_and_flow():
     svg = topology_svg(PLAN.topology, PLAN.bottleneck, PLAN.sampling.queues)
     for node in (*PLAN.topology.hosts, *PLAN.topology.switches):
         assert f">{node.name}</text>" in svg
@@ -169,11 +169,11 @@ def test_the_drawing_has_every_node_and_flow() -> None:
     ("value", "text"),
     [(None, "–"), (0, "0"), (7.5, "7.5"), (0.98765, "0.9877"), (12345.6, "12,346"), (100.0, "100")],
 )
-def test_numbers_for_people(value: float | None, text: str) -> None:
+def test_numbers_for_people(value: float | None, text: str):
     assert number(value) == text
 
 
-def test_the_terminal_shows_flows_checks_and_the_report(tmp_path: Path) -> None:
+def test_the_terminal_shows_flows_checks_and_the_report(tmp_path):
     (tmp_path / "report.html").touch()
     console = Console(width=140, record=True, quiet=False, file=(tmp_path / "out").open("w"))
     show(tmp_path, built(), console)
@@ -182,7 +182,7 @@ def test_the_terminal_shows_flows_checks_and_the_report(tmp_path: Path) -> None:
         assert part in text
 
 
-def write(place: Path, content: str | BaseException) -> None:
+def write(place: Path, content: str | BaseException):
     """A run that writes a summary, or gets as far as that and fails."""
     with result_directory(place) as work:
         (work / "summary.json").write_text(str(content))
@@ -190,7 +190,7 @@ def write(place: Path, content: str | BaseException) -> None:
             raise content
 
 
-def test_earlier_results_move_aside(tmp_path: Path) -> None:
+def test_earlier_results_move_aside(tmp_path):
     place = tmp_path / "dumbbell" / "pcn"
     for text in ("first", "second", "third"):
         write(place, text)
@@ -200,9 +200,7 @@ def test_earlier_results_move_aside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ExperimentError("no"), KeyboardInterrupt()])
-def test_a_run_that_fails_leaves_nothing_and_touches_nothing(
-    tmp_path: Path, error: BaseException
-) -> None:
+def test_a_run_that_fails_leaves_nothing_and_touches_nothing(tmp_path, error: BaseException):
     place = tmp_path / "pcn"
     write(place, "first")
     with pytest.raises(type(error)):
@@ -211,7 +209,7 @@ def test_a_run_that_fails_leaves_nothing_and_touches_nothing(
     assert (place / "summary.json").read_text() == "first"
 
 
-def test_a_first_run_that_fails_leaves_no_empty_folders(tmp_path: Path) -> None:
+def test_a_first_run_that_fails_leaves_no_empty_folders(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         write(tmp_path / "results" / "dumbbell" / "pcn", KeyboardInterrupt())
     assert list(tmp_path.iterdir()) == []
@@ -219,14 +217,14 @@ def test_a_first_run_that_fails_leaves_no_empty_folders(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "dumbbell" / "pcn" / "summary.json").read_text() == "first"
 
 
-def test_what_is_no_result_is_never_moved(tmp_path: Path) -> None:
+def test_what_is_no_result_is_never_moved(tmp_path):
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(ExperimentError, match="isn't a result"), result_directory(tmp_path):
         pass
     assert (tmp_path / "precious.txt").read_text() == "mine"
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(ExperimentError, match="can't write results"),
@@ -236,7 +234,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def killed(tmp_path, monkeypatch) -> Path:
     """Remains of a run that was killed. They weren't removed while it ran."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     script = (
@@ -262,9 +260,7 @@ def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return left
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next_wherever_it_writes(
-    killed: Path, tmp_path: Path
-) -> None:
+def test_what_a_killed_run_left_is_removed_by_the_next_wherever_it_writes(killed: Path, tmp_path):
     bystander = killed.parent / ".pcn-settings"
     bystander.mkdir()
     with result_directory(tmp_path / "elsewhere" / "pcn"):
@@ -272,12 +268,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_wherever_it_writes(
     assert list((tmp_path / "cache/pcn-lab/runs").iterdir()) == []
 
 
-def test_what_a_killed_run_left_is_removed_by_down(
-    killed: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_a_killed_run_left_is_removed_by_down(killed: Path, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(records, "RUN_DIR", tmp_path / "no networks")
     assert pcn(["down"]) == 0
     assert f"removed what a killed run left, {killed}\n" in capsys.readouterr().out
@@ -285,9 +276,7 @@ def test_what_a_killed_run_left_is_removed_by_down(
     assert remove_dead() == []
 
 
-def test_a_link_to_something_else_is_no_reason_to_remove_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_to_something_else_is_no_reason_to_remove_it(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert remove_dead() == []
     (tmp_path / "precious").mkdir()

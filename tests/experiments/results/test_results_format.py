@@ -34,7 +34,7 @@ LONGEST_S = 10e-3
 """What is written doesn't depend on how long a run goes on."""
 
 
-def test_every_scenario_is_run_here() -> None:
+def test_every_scenario_is_run_here():
     assert SHORT.keys() == SCENARIOS.keys()
 
 
@@ -59,7 +59,7 @@ def figure(experiment: Experiment) -> Iterator[Plan]:
         yield shortened(experiment.plan(run.scheme, run.seed, run.arguments), 0.2e-3)
 
 
-def test_series_are_those_of_the_page() -> None:
+def test_series_are_those_of_the_page():
     seen: set[tuple[str, str]] = set()
     undocumented: dict[tuple[str, str], str] = {}
     page = results_format.series()
@@ -75,7 +75,7 @@ def test_series_are_those_of_the_page() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
-def test_tables_have_the_columns_of_the_page(scheme: str, tmp_path: Path) -> None:
+def test_tables_have_the_columns_of_the_page(scheme: str, tmp_path):
     out = tmp_path / "out"
     command = [
         "run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=20",

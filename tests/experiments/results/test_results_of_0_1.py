@@ -13,7 +13,7 @@ RESULTS = Path(__file__).with_name("of_0_1.tar.xz")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch) -> Path:
     with tarfile.open(RESULTS) as archive:
         for member in archive:
             if (content := archive.extractfile(member)) is not None:
@@ -43,16 +43,14 @@ def files(folder: Path) -> dict[str, bytes]:
         ),
     ],
 )
-def test_compare_refuses_results_of_0_1_in_a_line(
-    place: Path, capsys: pytest.CaptureFixture[str], folder: str, line: str
-) -> None:
+def test_compare_refuses_results_of_0_1_in_a_line(place: Path, capsys, folder: str, line: str):
     before = files(place / folder)
     assert pcn(["compare", folder]) == 1
     assert capsys.readouterr() == ("", f"pcn: {line}\n")
     assert files(place / folder) == before
 
 
-def test_view_reads_a_run_of_0_1(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_view_reads_a_run_of_0_1(place: Path, capsys):
     assert pcn(["view", "run", "--save", "page.html", "--json"]) == 0
     page = place / "page.html"
     assert json.loads(capsys.readouterr().out) == {
@@ -62,7 +60,7 @@ def test_view_reads_a_run_of_0_1(place: Path, capsys: pytest.CaptureFixture[str]
     assert "dumbbell" in page.read_text()
 
 
-def test_run_keeps_a_result_of_0_1_beside_its_own(place: Path) -> None:
+def test_run_keeps_a_result_of_0_1_beside_its_own(place: Path):
     before = files(place / "run")
     assert (
         pcn(
@@ -73,9 +71,7 @@ def test_run_keeps_a_result_of_0_1_beside_its_own(place: Path) -> None:
     assert files(place / "run.1") == before
 
 
-def test_sweep_refuses_runs_of_0_1_in_a_line_and_leaves_them(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sweep_refuses_runs_of_0_1_in_a_line_and_leaves_them(place: Path, capsys):
     before = files(place / "sweep")
     command = [
         "sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--set", "duration=1ms",

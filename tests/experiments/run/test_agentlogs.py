@@ -27,7 +27,7 @@ def moved(since: float, t: float, sent: dict[str, int], **received: list[int]) -
     return {"t": t, "ev": "flows", "since": since, "sent": sent, "received": received}
 
 
-def test_rates_and_the_algorithm_s_variables(tmp_path: Path) -> None:
+def test_rates_and_the_algorithm_s_variables(tmp_path):
     events = [
         {"t": -1.0, "ev": "start", "flow": 1, "dst_ip": "10.0.0.2", "rate_bps": 40e9},
         {"t": 0.5, "ev": "rate", "flow": 1, "rate_bps": 20e9, "alpha": 0.5, "target_bps": 40e9},
@@ -41,16 +41,14 @@ def test_rates_and_the_algorithm_s_variables(tmp_path: Path) -> None:
     assert series.get("flow 1", "target_bps")[1].tolist() == [40e9]
 
 
-def test_a_flow_that_stood_still_for_a_while_isn_t_drawn_as_moving_all_along(
-    tmp_path: Path,
-) -> None:
+def test_a_flow_that_stood_still_for_a_while_isn_t_drawn_as_moving_all_along(tmp_path):
     flow = FlowSpec(1, "h0", "r0", start_s=-1.0)
     events = [moved(-1.0, 0.0, {"1": 100}), moved(0.0, 1.0, {}), moved(1.0, 2.0, {"1": 300})]
     times, totals = read(tmp_path, [flow], events).get("flow 1", "sent_bytes")
     assert (times.tolist(), totals.tolist()) == ([-1.0, 0.0, 1.0, 2.0], [0, 100, 100, 300])
 
 
-def test_what_came_in_is_counted_in_bytes_packets_and_marks(tmp_path: Path) -> None:
+def test_what_came_in_is_counted_in_bytes_packets_and_marks(tmp_path):
     series = read(
         tmp_path, [FlowSpec(1, "h0", "r0")], [moved(0.0, 1.0, {}, **{"1": [5000, 5, 2, 3]})]
     )
@@ -64,7 +62,7 @@ def test_what_came_in_is_counted_in_bytes_packets_and_marks(tmp_path: Path) -> N
         assert series.get("flow 1", metric)[1].tolist() == [0, total]
 
 
-def test_flows_of_invented_packets_are_left_out(tmp_path: Path) -> None:
+def test_flows_of_invented_packets_are_left_out(tmp_path):
     invented = [
         {"t": 0.5, "ev": "np", "flow": 9, "src_ip": "10.6.6.6"},
         moved(0.0, 1.0, {"1": 7}, **{"9": [1, 1, 0, 0]}),
@@ -74,7 +72,7 @@ def test_flows_of_invented_packets_are_left_out(tmp_path: Path) -> None:
     assert series.entities("received_bytes") == []
 
 
-def test_flows_of_a_group_are_summed_over_all_logs(tmp_path: Path) -> None:
+def test_flows_of_a_group_are_summed_over_all_logs(tmp_path):
     flows = [FlowSpec(number, f"h{number}", "r1", group="bursts") for number in (2, 3)]
     series = read(
         tmp_path,

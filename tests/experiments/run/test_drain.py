@@ -18,7 +18,7 @@ class Switch:
     """A switch's client. `waiting`: what the cell of class 7 at port 4 has, at each reading; the
     last one stays."""
 
-    def __init__(self, *waiting: int) -> None:
+    def __init__(self, *waiting: int):
         self._waiting = list(waiting)
 
     def registers(self) -> list[str]:
@@ -50,17 +50,15 @@ def drained(switch: Switch, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return live._Run(plan, lab, 1.0, Silent()).drain()
 
 
-def test_drain_waits_for_acknowledgements_that_are_inside_a_switch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_drain_waits_for_acknowledgements_that_are_inside_a_switch(monkeypatch):
     assert drained(Switch(2, 1, 0), monkeypatch) == {}
 
 
-def test_drain_returns_what_stays_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drain_returns_what_stays_inside(monkeypatch):
     assert drained(Switch(2, 1), monkeypatch) == {"s0:4 class 7 waiting_packets": 1}
 
 
-def test_note_names_few_of_the_cells_that_are_not_back_at_0() -> None:
+def test_note_names_few_of_the_cells_that_are_not_back_at_0():
     assert list(live._left({})) == []
     assert list(live._left({"s0:4 class 7 held_bytes": 1106})) == [
         "Not back at 0 after the drain: s0:4 class 7 held_bytes is 1,106."

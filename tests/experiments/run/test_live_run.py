@@ -110,7 +110,7 @@ class Both:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
+def both(tmp_path_factory) -> Both:
     """Beside a network of its name that is up, and is left alone."""
     out = tmp_path_factory.mktemp("both") / "results" / "both"
     with records.owned("dumbbell"):
@@ -126,7 +126,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     return Both(out, [*output.splitlines(), *errors.splitlines()], live, virtual)
 
 
-def test_a_short_run_loses_nothing_and_writes_everything(both: Both) -> None:
+def test_a_short_run_loses_nothing_and_writes_everything(both: Both):
     assert "note: a network named dumbbell is up already: this run's is dumbbell-2" in both.output
     assert any("Report:" in line for line in both.output)
     assert [path.name for path in both.out.parent.iterdir()] == ["both"]
@@ -160,7 +160,7 @@ def test_a_short_run_loses_nothing_and_writes_everything(both: Both) -> None:
     assert waiting.max() == bottleneck["queue_bytes_max"]
 
 
-def test_a_run_on_both_clocks_lays_one_over_the_other(both: Both) -> None:
+def test_a_run_on_both_clocks_lays_one_over_the_other(both: Both):
     assert "live against virtual" in " ".join(" ".join(both.output).split())
     out = both.out
     assert {path.name for path in out.iterdir()} == {
@@ -188,7 +188,7 @@ def test_a_run_on_both_clocks_lays_one_over_the_other(both: Both) -> None:
     assert (out / "report.html").read_text().count('data-chart="queue"') == 1
 
 
-def test_live_run_has_windows_that_marks_and_telemetry_cut(mark: str, tmp_path: Path) -> None:
+def test_live_run_has_windows_that_marks_and_telemetry_cut(mark: str, tmp_path):
     """DCTCP's by the marks of switches, HPCC's by what they write into packets: all windows fall,
     and nothing is lost."""
     out = tmp_path / "windows"
@@ -206,7 +206,7 @@ def test_live_run_has_windows_that_marks_and_telemetry_cut(mark: str, tmp_path: 
             assert (window[1:] < window[:-1]).any()
 
 
-def test_too_small_a_k_is_refused(mark: str, tmp_path: Path) -> None:
+def test_too_small_a_k_is_refused(mark: str, tmp_path):
     process = start(mark, tmp_path / "results" / "fast", 2, duration_s=50e-3, program=DUMBBELL)
     _, errors = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 1
@@ -215,7 +215,7 @@ def test_too_small_a_k_is_refused(mark: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_in_the_middle_leaves_nothing(mark: str, tmp_path: Path) -> None:
+def test_ctrl_c_in_the_middle_leaves_nothing(mark: str, tmp_path):
     process = start(mark, tmp_path / "results" / "cut", duration_s=12e-3)
     assert process.stderr is not None
     for line in process.stderr:
@@ -228,9 +228,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(mark: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_missing_shows_before_anything_is_measured(
-    mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_shows_before_anything_is_measured(mark: str, tmp_path, monkeypatch):
     def too_late(*_: object) -> float:
         pytest.fail("the calibration came first")
 

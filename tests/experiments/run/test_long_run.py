@@ -8,9 +8,7 @@ from pcn.experiments.run import virtual
 from pcn.experiments.run.progress import Silent
 
 
-def test_series_of_a_long_run_are_bounded_and_their_sums_exact(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_series_of_a_long_run_are_bounded_and_their_sums_exact(monkeypatch):
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 30e-3})
     whole = virtual.run_virtual(plan, Silent())
     monkeypatch.setattr(records, "_MOST_VALUES", 0)
@@ -35,6 +33,6 @@ def test_series_of_a_long_run_are_bounded_and_their_sums_exact(
 )
 def test_samples_in_memory_take_a_gigabyte_at_most_up_to_eight_million_sources(
     sources: int, samples: int
-) -> None:
+):
     assert records.most_samples(sources) == samples
     assert sources > 2**23 or 8 * sources * samples <= 2**30

@@ -1,7 +1,6 @@
 """When an agent was too late for the run to be a result, and which k is chosen."""
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,7 +55,7 @@ def how(**changes: float) -> str | None:
     return how_it_fell_behind("h0", dataclasses.replace(PUNCTUAL, **changes), PLAN, K)
 
 
-def test_lateness_is_judged_in_nominal_time() -> None:
+def test_lateness_is_judged_in_nominal_time():
     # 0.15 ms at k = 1000 are 0.15 s: of a second's window, or of one frame; a hundredth of the
     # run's 10 s in all
     assert how() is None
@@ -69,7 +68,7 @@ def test_lateness_is_judged_in_nominal_time() -> None:
     assert how(lag_real_s=0.11) == "the agent of h0 fell 110 ms (real) behind"
 
 
-def test_k_follows_from_the_load_within_the_plan_s_limits() -> None:
+def test_k_follows_from_the_load_within_the_plan_s_limits():
     packets_per_s = PLAN.live.load_bps / (8 * PLAN.frame_bytes)
     rounds = packets_per_s * calibrate.COST["softswitch"] / calibrate.USABLE / 1490
 
@@ -81,14 +80,14 @@ def test_k_follows_from_the_load_within_the_plan_s_limits() -> None:
     assert stretch(1 / 2) == PLAN.live.most_k
 
 
-def test_k_is_beyond_these_limits_where_a_switch_could_not_take_all_that_comes_at_once() -> None:
+def test_k_is_beyond_these_limits_where_a_switch_could_not_take_all_that_comes_at_once():
     # s1 of the victim scenario: 16 hosts and s0, 40 Gbit/s each
     packets_per_s = 17 * 40e9 / (8 * PLAN.frame_bytes)
     rounds = packets_per_s * calibrate.ARRIVAL_COST["bmv2"] / 5990
     assert calibrate.stretch(PLAN, "bmv2", [rounds, rounds * 2]) == 6000 > PLAN.live.most_k
 
 
-def test_the_next_k_is_larger() -> None:
+def test_the_next_k_is_larger():
     error = TooFastError(1000, "a host")
     assert error.suggestion == 1600
     assert TooFastError(1, "a host").suggestion == 10
@@ -96,7 +95,7 @@ def test_the_next_k_is_larger() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
-def test_every_plan_has_the_load_of_live_time(name: str) -> None:
+def test_every_plan_has_the_load_of_live_time(name: str):
     scenario = SCENARIOS[name]
     live = scenario.plan(scenario.schemes[0], 1, {}).live
     assert 0 < live.least_k < live.most_k
@@ -132,15 +131,13 @@ SENT = SentFlow(
         ),
     ],
 )
-def test_run_ends_where_a_flow_failed_or_was_forgotten(
-    changes: dict[str, Any], message: str
-) -> None:
+def test_run_ends_where_a_flow_failed_or_was_forgotten(changes: dict[str, Any], message: str):
     check_flows(PUNCTUAL)
     with pytest.raises(ExperimentError, match=f"^{message}$"):
         check_flows(dataclasses.replace(PUNCTUAL, **changes))
 
 
-def test_host_reports_what_it_dropped_and_forgot() -> None:
+def test_host_reports_what_it_dropped_and_forgot():
     names = (
         "bad_frames",
         "unusable_cnps",
@@ -158,7 +155,7 @@ def test_host_reports_what_it_dropped_and_forgot() -> None:
     assert line == "h0's log lacks 3 lines: File too large"
 
 
-def test_end_of_an_agent_is_reported_by_host(tmp_path: Path) -> None:
+def test_end_of_an_agent_is_reported_by_host(tmp_path):
     logs = {name: tmp_path / f"{name}.log" for name in ("h0", "h1", "r0")}
     logs["h0"].write_text("Traceback (most recent call last):\nValueError: rate_bps is nan\n")
     logs["h1"].write_text("")

@@ -35,7 +35,7 @@ def plans() -> dict[str, Plan]:
 
 
 @pytest.mark.parametrize("name", ["queues", "buffers"])
-def test_queues_of_all_ports_are_those_of_sampled_ones(name: str) -> None:
+def test_queues_of_all_ports_are_those_of_sampled_ones(name: str):
     plan = plans()[name]
     every_s = plan.sampling.queues_s
     recording = run_virtual(replace(plan, records=Records(queues_s=every_s)), Silent())
@@ -54,7 +54,7 @@ def test_queues_of_all_ports_are_those_of_sampled_ones(name: str) -> None:
     assert largest.tolist() == queues.values.max(axis=1).tolist()
 
 
-def test_queues_are_those_of_all_classes_that_flows_have() -> None:
+def test_queues_are_those_of_all_classes_that_flows_have():
     plan = plans()["classes"]
     recording = run_virtual(replace(plan, records=Records(queues_s=50e-6)), Silent())
     queues = recording.recorded.queues
@@ -65,7 +65,7 @@ def test_queues_are_those_of_all_classes_that_flows_have() -> None:
     assert np.isfinite(queues.values).all()
 
 
-def test_events_are_what_counters_count_at_each_time() -> None:
+def test_events_are_what_counters_count_at_each_time():
     """Of a run that begins before time 0."""
     plan = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 3.5e-3})
     recording = run_virtual(replace(plan, records=Records(events=True)), Silent())

@@ -53,7 +53,7 @@ print(stated, resident("VmHWM") - before)
         ("fat-tree", {"k": 12, "count": 2000}),
     ],
 )
-def test_run_takes_the_memory_that_it_states(topology: str, values: dict[str, Any]) -> None:
+def test_run_takes_the_memory_that_it_states(topology: str, values: dict[str, Any]):
     """Within a seventh, by the process's largest resident size; each has a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", TAKES, topology, json.dumps(values)],
@@ -63,9 +63,7 @@ def test_run_takes_the_memory_that_it_states(topology: str, values: dict[str, An
     assert stated == pytest.approx(taken, rel=0.15)
 
 
-def test_run_without_the_memory_is_refused_with_nothing_left_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_without_the_memory_is_refused_with_nothing_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 2e6)
     with pytest.raises(
         memory.MemoryShortError,
@@ -77,7 +75,7 @@ def test_run_without_the_memory_is_refused_with_nothing_left_behind(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_network_without_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_network_without_the_memory_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1e6)
     with pytest.raises(
         memory.MemoryShortError, match=r"512 hosts, 56 switches: some \d+ MB of memory are needed"
@@ -85,7 +83,7 @@ def test_network_without_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) 
         VirtualNetwork(clos(), find_scheme("pcn").configure({}))
 
 
-def test_part_needs_its_share_of_switches_and_packets() -> None:
+def test_part_needs_its_share_of_switches_and_packets():
     topology, flows = clos(), [FlowSpec(1, "h0", "h1", size_bytes=10**8)]
     whole, part = (
         {
@@ -98,14 +96,14 @@ def test_part_needs_its_share_of_switches_and_packets() -> None:
     assert part == {"links": whole["links"], **shared}
 
 
-def test_packets_grow_with_what_hosts_send_up_to_a_round_trip() -> None:
+def test_packets_grow_with_what_hosts_send_up_to_a_round_trip():
     topology = clos(pods=2)
     flows = [[FlowSpec(1, "h0", "h1", size_bytes=size)] for size in (1000, 10_000, 10**8, 10**9)]
     few, more, most, still = (Memory().packets(topology, flow, 1000).size for flow in flows)
     assert few < more < most == still
 
 
-def test_parts_of_a_network_that_no_link_joins_have_packets() -> None:
+def test_parts_of_a_network_that_no_link_joins_have_packets():
     names = ["h0", "h1", "h2", "h3"]
     ends = [(name, f"s{i // 2}", i % 2 + 1) for i, name in enumerate(names)]
     links = [Link(Endpoint(h, 0), Endpoint(s, port), 1e9, 1e-6) for h, s, port in ends]

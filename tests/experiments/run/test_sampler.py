@@ -4,10 +4,7 @@ user's too; and that PAUSEs of all classes that flows have are counted."""
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from pcn.controller import marking
 from pcn.controller.constants import index
@@ -26,8 +23,8 @@ def configure(topology, switch, port, dilation, parameters):
 
 
 def test_a_port_s_registers_are_the_queue_s_and_those_that_marking_points_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     there = ["mine", "others", "tcd_state", "pn", "waiting_bytes", "waiting_packets"]
     queue = ["waiting_bytes", "waiting_packets", "pn"]
     assert queue_registers(there, ["red_ecn"]) == queue
@@ -42,7 +39,7 @@ def test_a_port_s_registers_are_the_queue_s_and_those_that_marking_points_name(
 class Counted:
     """A switch's client, for what it counted: packets by counter and cell."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.packets: dict[tuple[str, int], int] = {}
 
     def counters(self) -> list[str]:
@@ -55,7 +52,7 @@ class Counted:
         return {cell: self.packets.get((name, cell), 0) for cell in cells}
 
 
-def test_pauses_of_all_classes_of_flows_are_counted() -> None:
+def test_pauses_of_all_classes_of_flows_are_counted():
     flows = tuple(FlowSpec(number, "h0", "r0", traffic_class=number) for number in (3, 5))
     switches: dict[str, Any] = {"s0": Counted(), "s1": Counted()}
     sampler = Sampler(

@@ -9,7 +9,7 @@ from pcn.experiments.run import versions
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkout(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(versions, "ROOT", tmp_path)
     return tmp_path
 
@@ -21,7 +21,7 @@ def git(root: Path, *arguments: str) -> str:
     ).stdout.strip()
 
 
-def test_a_commit_and_what_was_changed_since(checkout: Path) -> None:
+def test_a_commit_and_what_was_changed_since(checkout: Path):
     git(checkout, "init", "-q")
     for name in "abcde":
         (checkout / f"{name}.p4").write_text("1")
@@ -43,12 +43,12 @@ def test_a_commit_and_what_was_changed_since(checkout: Path) -> None:
     assert versions.checkout()["tree"] == "changed: a.p4 -> g.p4"
 
 
-def test_no_repository(checkout: Path) -> None:
+def test_no_repository(checkout: Path):
     provenance = versions.provenance()
     assert (provenance["commit"], provenance["tree"]) == ("unknown", "unknown")
 
 
-def test_within_somebodys_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_within_somebodys_repository(tmp_path, monkeypatch):
     """As in an environment that a user keeps there."""
     site_packages = tmp_path / "site-packages"
     site_packages.mkdir()

@@ -16,8 +16,8 @@ def task_for(name: str, **arguments: Any) -> Task:
 
 
 class Telling(Silent):
-    def __init__(self) -> None:
+    def __init__(self):
         self.texts: list[str] = []
 
-    def advance(self, share: float, text: str) -> None:
+    def advance(self, share: float, text: str):
         self.texts.append(text)

@@ -1,7 +1,6 @@
 """`pcn sweep`: tasks, its arguments, its table and picture, runs that fail."""
 
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -24,14 +23,14 @@ from pcn.experiments.sweep.task import Task, execute
 pytestmark = pytest.mark.long
 
 
-def test_a_task_is_known_by_what_is_run_and_not_by_its_limits() -> None:
+def test_a_task_is_known_by_what_is_run_and_not_by_its_limits():
     task = task_for("square", number=3)
     assert task.identity == Task(task.function, task.arguments, task.keys, {"limit_s": 5}).identity
     assert task.identity != task_for("square", number=4).identity
     assert task.label == "function square, number 3"
 
 
-def test_what_a_task_comes_to_or_why_it_failed() -> None:
+def test_what_a_task_comes_to_or_why_it_failed():
     done, again = (execute(task_for("square", number=3)) for _ in range(2))
     assert (done.value, done.error, done.digest) == (9, "", again.digest)
     failed = execute(task_for("fail", message="no"))
@@ -45,7 +44,7 @@ def test_what_a_task_comes_to_or_why_it_failed() -> None:
     ("seconds", "text"),
     [(3.4, "3 s"), (59.9, "60 s"), (61, "1 min"), (3599, "1 h 0 min"), (4200, "1 h 10 min")],
 )
-def test_how_long_it_will_take(seconds: float, text: str) -> None:
+def test_how_long_it_will_take(seconds: float, text: str):
     assert duration(seconds) == text
     assert (
         progress_text(412, 3000, 3, seconds, "pcn") == f"412 of 3,000, 3 failed, {text} left; pcn"
@@ -55,9 +54,7 @@ def test_how_long_it_will_take(seconds: float, text: str) -> None:
 # ---- pcn sweep ----
 
 
-def test_a_scenario_with_seeds_and_settings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scenario_with_seeds_and_settings(tmp_path, capsys):
     out = tmp_path / "sweep"
     words = ["--clock", "virtual", "--jobs", "1", "--out", str(out)]
     command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, *words]
@@ -87,7 +84,7 @@ def test_a_scenario_with_seeds_and_settings(
     assert "utilisation" not in printed.out
 
 
-def test_picture_of_a_sweep_speaks_in_words_and_units() -> None:
+def test_picture_of_a_sweep_speaks_in_words_and_units():
     """No axis has a variable's name alone, nor seconds where milliseconds suit."""
     dumbbell = find_experiment("dumbbell")
     outcomes = [
@@ -120,9 +117,7 @@ def test_picture_of_a_sweep_speaks_in_words_and_units() -> None:
     assert (jain.title, jain.y_label) == ("fairness in the steady state, Jain's index", "")
 
 
-def test_a_run_that_fails_is_a_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_fails_is_a_row(tmp_path, monkeypatch, capsys):
     def broken(plan: Plan, progress: RunProgress, *rest: Any) -> Recording:
         if plan.values.get("w_min") == 0.5:
             raise ExperimentError("half is too much")
@@ -153,9 +148,7 @@ def test_a_run_that_fails_is_a_row(
     assert "Traceback" not in output.err
 
 
-def test_run_beyond_its_time_limit_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_beyond_its_time_limit_fails(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("pcn.virtualnet.progress.Progress._EVERY_S", 0.0)
     command = [
         "sweep", "dumbbell", "--scheme", "pcn", "--set", "duration=50ms", "--limit", "1us",
@@ -178,16 +171,14 @@ def test_run_beyond_its_time_limit_fails(
         (["dumbbell", "--seeds", f"{2**63}"], f"seed {2**63}: from 0 to 2^63 - 1 are possible"),
     ],
 )
-def test_sweep_refuses_impossible_arguments(
-    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sweep_refuses_impossible_arguments(words: list[str], message: str, tmp_path, capsys):
     assert pcn(["sweep", *words, "--out", str(tmp_path / "out")]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("seeds", ["", "x", "3:1", "1,,2", "1:2:3"])
-def test_seeds_that_are_none(seeds: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_seeds_that_are_none(seeds: str, capsys):
     assert pcn(["sweep", "dumbbell", "--seeds", seeds]) == 2
     assert "write them as 1:20 or 1,2,5" in capsys.readouterr().err
 

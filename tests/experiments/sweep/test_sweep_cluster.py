@@ -46,7 +46,7 @@ class Dask:
     """The page's scheduler on this machine, its workers, and its sweep. `tls` False: the same
     without TLS."""
 
-    def __init__(self, folder: Path, tls: bool) -> None:
+    def __init__(self, folder: Path, tls: bool):
         self.folder = folder
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
@@ -69,16 +69,16 @@ class Dask:
         self.processes: list[subprocess.Popen[bytes]] = []
         self._start(scheduler)
 
-    def need_worker(self) -> None:
+    def need_worker(self):
         """Starts it where there is none."""
         if len(self.processes) == 1:
             self._start(self._worker)
 
-    def kill_scheduler(self) -> None:
+    def kill_scheduler(self):
         self.processes[0].kill()
         self.processes[0].wait()
 
-    def kill_workers(self) -> None:
+    def kill_workers(self):
         for process in self.processes[1:]:
             for member in (
                 psutil.Process(process.pid),
@@ -99,14 +99,14 @@ class Dask:
             for member in (parent, *parent.children(recursive=True))
         ]
 
-    def close(self) -> None:
+    def close(self):
         for pid in self.family():
             with contextlib.suppress(psutil.NoSuchProcess):
                 psutil.Process(pid).kill()
         for process in self.processes:
             process.wait()
 
-    def _start(self, line: str) -> None:
+    def _start(self, line: str):
         paths = os.pathsep.join([str(ROOT), str(TESTS)])
         programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         environment = {
@@ -127,20 +127,20 @@ class Dask:
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+def patient(monkeypatch):
     monkeypatch.setattr(cluster, "_ANSWER_S", LIMIT_S)
     monkeypatch.setattr(cluster, "_WORKERS_S", LIMIT_S)
 
 
 @pytest.fixture(scope="module")
-def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
+def dask(tmp_path_factory) -> Iterator[Dask]:
     """Without workers at first; the last test kills it."""
     with contextlib.closing(Dask(tmp_path_factory.mktemp("dask"), tls=False)) as scheduler:
         yield scheduler
 
 
 @pytest.fixture(scope="module")
-def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
+def secure(tmp_path_factory) -> Iterator[Dask]:
     needs.program("openssl", needs.OPENSSL)
     with contextlib.closing(Dask(tmp_path_factory.mktemp("secure"), tls=True)) as scheduler:
         scheduler.need_worker()
@@ -148,7 +148,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
 
 
 @pytest.fixture(scope="module")
-def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stranger(tmp_path_factory) -> Path:
     """A folder with another's key and certificate."""
     folder = tmp_path_factory.mktemp("other")
     new = (
@@ -178,11 +178,8 @@ def said_to(door: Door, files: Tls | None, encrypted: bool) -> bytes:
 
 
 def test_cluster_with_tls_as_printed_answers_its_own_alone(
-    secure: Dask,
-    stranger: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    secure: Dask, stranger: Path, monkeypatch, capsys
+):
     monkeypatch.chdir(secure.folder)
     command = [*secure.sweep.split()[1:], "--out", "out"]
     code, lines = pcn(command), capsys.readouterr().err
@@ -209,8 +206,8 @@ def test_cluster_with_tls_as_printed_answers_its_own_alone(
 
 
 def test_client_refuses_a_scheduler_that_another_signed(
-    secure: Dask, stranger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    secure: Dask, stranger: Path, tmp_path, monkeypatch
+):
     monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
     files = Tls(stranger / "cert.pem", secure.folder / "cert.pem", secure.folder / "key.pem")
     means = Means(scheduler=secure.address, tls=files)
@@ -251,10 +248,10 @@ def test_command_refuses_half_of_tls(
     options: list[str],
     address: str | None,
     message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     monkeypatch.chdir(tmp_path)
     for name in FILES.values():
         Path(name).write_text("no PEM")
@@ -266,7 +263,7 @@ def test_command_refuses_half_of_tls(
     assert not Path("out").exists()
 
 
-def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_s_workers(dask: Dask, tmp_path, monkeypatch):
     means, task = Means(scheduler=dask.address), task_for("square", number=1 / 3)
     with monkeypatch.context() as patched:
         patched.setattr(cluster, "_WORKERS_S", 1.0)
@@ -283,9 +280,7 @@ def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.M
             sweep([task], Store(tmp_path / "other"), means, Silent())
 
 
-def test_workers_with_another_dask_are_refused(
-    dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_with_another_dask_are_refused(dask: Dask, tmp_path, monkeypatch):
     """Of another version a worker dies at the first message."""
     get_versions = distributed.Client.get_versions
 
@@ -307,9 +302,7 @@ def test_workers_with_another_dask_are_refused(
         )
 
 
-def test_connection_lost_before_any_run_ends_in_one_line(
-    dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connection_lost_before_any_run_ends_in_one_line(dask: Dask, tmp_path, monkeypatch):
     """Where a new one is lost, too."""
     versions, resets = distributed.Client.get_versions, itertools.count(1)
     ends = cluster._QUESTIONS
@@ -334,9 +327,7 @@ def test_connection_lost_before_any_run_ends_in_one_line(
     assert done.value == 9
 
 
-def test_sweep_whose_workers_are_all_gone_ends_in_one_line(
-    dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweep_whose_workers_are_all_gone_ends_in_one_line(dask: Dask, tmp_path, monkeypatch):
     """What was over stays."""
     monkeypatch.setattr(cluster, "_GONE_S", 0.5)
     monkeypatch.setattr(cluster, "_GONE_LOOK_S", 0.1)
@@ -345,7 +336,7 @@ def test_sweep_whose_workers_are_all_gone_ends_in_one_line(
     tasks = [task_for("square", number=2), task_for("wait", place=str(place))]
 
     class Killing(Silent):
-        def advance(self, share: float, text: str) -> None:
+        def advance(self, share: float, text: str):
             wait_until(lambda: any(place.iterdir()), "the second run")
             dask.kill_workers()
 
@@ -357,11 +348,11 @@ def test_sweep_whose_workers_are_all_gone_ends_in_one_line(
     assert list(store.done) == [tasks[0].identity]
 
 
-def test_what_dask_gives_up_is_computed_again(dask: Dask, tmp_path: Path) -> None:
+def test_what_dask_gives_up_is_computed_again(dask: Dask, tmp_path):
     """As it does, now and then, with the value of a worker that ended."""
 
     class Disturbing(Silent):
-        def advance(self, share: float, text: str) -> None:
+        def advance(self, share: float, text: str):
             client = distributed.default_client()
             client.cancel([distributed.Future(key, client) for key in first & set(client.futures)])
             given_up.touch()
@@ -377,14 +368,14 @@ def test_what_dask_gives_up_is_computed_again(dask: Dask, tmp_path: Path) -> Non
     assert [done.value for done in outcomes] == [0, 1, 4, 9, 16, 25]
 
 
-def test_a_scheduler_that_is_gone(dask: Dask, tmp_path: Path) -> None:
+def test_a_scheduler_that_is_gone(dask: Dask, tmp_path):
     """What was over stays, what was under way is no failed run."""
     place, store = tmp_path / "waits", Store(tmp_path / "lost")
     place.mkdir()
     tasks = [task_for("square", number=2), task_for("wait", place=str(place))]
 
     class Killing(Silent):
-        def advance(self, share: float, text: str) -> None:
+        def advance(self, share: float, text: str):
             wait_until(lambda: any(place.iterdir()), "the second run")
             dask.kill_scheduler()
 
@@ -394,7 +385,7 @@ def test_a_scheduler_that_is_gone(dask: Dask, tmp_path: Path) -> None:
     assert list(store.done) == [tasks[0].identity]
 
 
-def test_where_no_scheduler_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_scheduler_is(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
     for address in ("tcp://127.0.0.1:1", "nonsense://1"):
         with pytest.raises(

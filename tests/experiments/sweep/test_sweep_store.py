@@ -1,7 +1,6 @@
 """The store of a sweep: what it keeps, what is run again, damage and full disks."""
 
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -15,7 +14,7 @@ from pcn.experiments.sweep.run_task import run_tasks
 from pcn.experiments.sweep.store import Store
 
 
-def test_only_what_is_missing_or_failed_is_run(tmp_path: Path) -> None:
+def test_only_what_is_missing_or_failed_is_run(tmp_path):
     tasks = [task_for("square", number=number) for number in range(4)]
     sweep(tasks[:2], Store(tmp_path), Means(), Silent())
     telling, mixed = Telling(), [tasks[3], task_for("fail", message="no"), *tasks[:3]]
@@ -29,9 +28,7 @@ def test_only_what_is_missing_or_failed_is_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("room", range(0, 300, 23))
-def test_store_keeps_whole_lines_where_the_disk_is_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
-) -> None:
+def test_store_keeps_whole_lines_where_the_disk_is_full(tmp_path, monkeypatch, room: int):
     tasks = [task_for("square", number=number) for number in range(3)]
     sweep(tasks[:1], Store(tmp_path), Means(), Silent())
     left, real = room, os.write
@@ -65,7 +62,7 @@ def test_store_keeps_whole_lines_where_the_disk_is_full(
         ("{", "[" * 100_000),
     ],
 )
-def test_store_refuses_by_line_what_no_sweep_wrote(tmp_path: Path, old: str, new: str) -> None:
+def test_store_refuses_by_line_what_no_sweep_wrote(tmp_path, old: str, new: str):
     sweep(
         [task_for("square", number=number) for number in range(2)],
         Store(tmp_path),
@@ -81,9 +78,7 @@ def test_store_refuses_by_line_what_no_sweep_wrote(tmp_path: Path, old: str, new
 
 
 @given(share=st.floats(0, 1))
-def test_store_cuts_off_what_a_crash_left_of_a_line(
-    tmp_path_factory: pytest.TempPathFactory, share: float
-) -> None:
+def test_store_cuts_off_what_a_crash_left_of_a_line(tmp_path_factory, share: float):
     place = tmp_path_factory.mktemp("crash")
     tasks = [task_for("square", number=number) for number in range(3)]
     sweep(tasks, Store(place), Means(), Silent())
@@ -97,7 +92,7 @@ def test_store_cuts_off_what_a_crash_left_of_a_line(
     assert len((place / "done.jsonl").read_bytes().splitlines()) == 3
 
 
-def test_store_follows_no_link(tmp_path: Path) -> None:
+def test_store_follows_no_link(tmp_path):
     (tmp_path / "theirs").write_text("mine")
     (tmp_path / "sweep").mkdir()
     (tmp_path / "sweep" / "done.jsonl").symlink_to(tmp_path / "theirs")
@@ -106,9 +101,7 @@ def test_store_follows_no_link(tmp_path: Path) -> None:
     assert (tmp_path / "theirs").read_text() == "mine"
 
 
-def test_other_sources_are_refused_and_fresh_forgets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_sources_are_refused_and_fresh_forgets(tmp_path, monkeypatch):
     store = Store(tmp_path / "mine")
     sweep([task_for("square", number=2)], store, Means(), Silent())
     monkeypatch.setattr(stores, "version", lambda: "another")
@@ -122,9 +115,9 @@ def test_other_sources_are_refused_and_fresh_forgets(
     assert (tmp_path / "theirs" / "thesis.tex").exists()
 
 
-def test_fresh_sweep_replaces_the_old_one_when_it_is_complete(tmp_path: Path) -> None:
+def test_fresh_sweep_replaces_the_old_one_when_it_is_complete(tmp_path):
     class Interrupted(Silent):
-        def advance(self, share: float, text: str) -> None:
+        def advance(self, share: float, text: str):
             raise KeyboardInterrupt
 
     tasks = [task_for("square", number=number) for number in range(2)]

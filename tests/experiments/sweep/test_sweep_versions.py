@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from sweep_tasks import ROOT, SHORT
 
 from pcn.cli import run as pcn
@@ -18,9 +17,7 @@ from pcn.experiments.sweep.run_task import task_of
 from pcn.experiments.sweep.task import Task, execute
 
 
-def test_the_version_is_of_all_sources_that_decide(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_version_is_of_all_sources_that_decide(tmp_path, monkeypatch):
     for folder in stores._SOURCES:
         assert any(path.suffix in stores._KINDS for path in (ROOT / folder).rglob("*")), folder
     monkeypatch.setattr(stores, "ROOT", tmp_path)
@@ -39,9 +36,7 @@ def test_the_version_is_of_all_sources_that_decide(
     assert stores.version.__wrapped__() in seen
 
 
-def test_a_scheme_from_outside_is_another_one_when_its_files_change(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scheme_from_outside_is_another_one_when_its_files_change(tmp_path, capsys):
     """Its reference, a path, stays: what was run before must not pass for what it is now."""
     shutil.copytree(ROOT / "examples" / "aimd", tmp_path / "aimd")
     file = tmp_path / "aimd" / "aimd.py"
@@ -69,7 +64,7 @@ def test_a_scheme_from_outside_is_another_one_when_its_files_change(
     assert "were done before" not in done.stderr
 
 
-def test_files_that_aren_t_those_of_the_declaration_are_refused() -> None:
+def test_files_that_aren_t_those_of_the_declaration_are_refused():
     task = task_of(find_experiment("dumbbell"), Run({"seed": 1}, "pcn", 1))
     assert task.arguments["files"] == {}
     stale = Task(
@@ -78,7 +73,7 @@ def test_files_that_aren_t_those_of_the_declaration_are_refused() -> None:
     assert "the files of pcn aren't those of when this run was declared" in execute(stale).error
 
 
-def test_module_that_a_user_s_files_import_makes_a_run_another(tmp_path: Path) -> None:
+def test_module_that_a_user_s_files_import_makes_a_run_another(tmp_path):
     """A scheme's file imports one that imports another, and so does a topology's. Each command is a
     process: a module is loaded once in each."""
     (tmp_path / "far.py").write_text("DELAY_S = 1e-6\nSTEP = 2e9\n")

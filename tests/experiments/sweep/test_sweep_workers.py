@@ -22,7 +22,7 @@ from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import execute
 
 
-def test_workers_of_our_own(tmp_path: Path) -> None:
+def test_workers_of_our_own(tmp_path):
     """A task that fails, or ends its process, or wants too much memory, costs no other; values are
     as they are here."""
     good = [task_for("square", number=number / 7) for number in range(20)]
@@ -50,11 +50,11 @@ def test_workers_of_our_own(tmp_path: Path) -> None:
     assert not workers(os.getpid())
 
 
-def test_task_whose_worker_is_killed_once_is_run_again(tmp_path: Path) -> None:
+def test_task_whose_worker_is_killed_once_is_run_again(tmp_path):
     (tmp_path / "waits").mkdir()
 
     class Killing(Silent):
-        def advance(self, share: float, text: str) -> None:
+        def advance(self, share: float, text: str):
             if share < 1:
                 wait_until(lambda: any((tmp_path / "waits").iterdir()), "the second task")
                 (pid_file,) = (tmp_path / "waits").iterdir()
@@ -65,7 +65,7 @@ def test_task_whose_worker_is_killed_once_is_run_again(tmp_path: Path) -> None:
     assert [(done.value, done.error) for done in outcomes] == [(1, ""), (2, "")]
 
 
-def test_task_that_leaves_a_child_behind_leaves_none(tmp_path: Path) -> None:
+def test_task_that_leaves_a_child_behind_leaves_none(tmp_path):
     (child, _) = sweep(
         [task_for("start", program="sleep"), task_for("square", number=1)],
         Store(tmp_path),
@@ -82,9 +82,7 @@ def test_task_that_leaves_a_child_behind_leaves_none(tmp_path: Path) -> None:
         (["nosuch"], r"can't start a process for runs: No such file or directory"),
     ],
 )
-def test_sweep_without_workers_ends(
-    command: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweep_without_workers_ends(command: list[str], message: str, tmp_path, monkeypatch):
     place = tmp_path / "bin"
     place.mkdir()
     (place / "setpriv").symlink_to(f"/bin/{command[0]}")
@@ -138,7 +136,7 @@ sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), S
             process.kill()
 
 
-def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
+def test_a_sweep_that_is_killed_goes_on(tmp_path):
     """Its workers end by themselves; what was over stays, and nothing else."""
     with sweeping(tmp_path) as process:
         pids = workers(process.pid)
@@ -155,7 +153,7 @@ def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
     ]
 
 
-def test_sweep_opens_no_socket_that_others_reach(tmp_path: Path) -> None:
+def test_sweep_opens_no_socket_that_others_reach(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as unix:
         unix.bind(str(tmp_path / "door"))
         assert set(doors([os.getpid()])) >= {

@@ -4,7 +4,6 @@ import io
 import json
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -47,7 +46,7 @@ def samples_of(sizes: Array, times: list[float]) -> RunSamples:
 
 
 @given(FLOWS)
-def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float]]) -> None:
+def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float]]):
     sizes = np.array([size for size, _ in flows], float)
     samples = samples_of(sizes, [time for _, time in flows])
     pooled = Pooled([samples.groups["flows"]])
@@ -64,7 +63,7 @@ def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float
         below = limit
 
 
-def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
+def test_bin_with_an_unfinished_flow_has_no_percentile():
     sizes = np.arange(1, 401, dtype=float)
     times = [float("nan") if size == 30 else 1e-3 for size in sizes]
     samples = [samples_of(sizes, times)]
@@ -83,16 +82,14 @@ def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
     assert bins.notes[0].startswith("1 seed, 400 flows, 1 unfinished each. Where one is")
 
 
-def test_cell_has_its_value_within_its_interval() -> None:
+def test_cell_has_its_value_within_its_interval():
     interval = Interval(1.0055, 1.0063, bootstrap=True)
     assert cell(Estimate(1.00578, interval)) == "1.01 [1.01, 1.01]"
     assert cell(Estimate(1.00578, None)) == "1.006"
     assert cell(None) == "–"
 
 
-def test_run_prints_what_becomes_of_its_flows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_prints_what_becomes_of_its_flows(tmp_path, capsys):
     command = [
         "run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set",
         "count=1200",
@@ -136,7 +133,7 @@ def test_run_prints_what_becomes_of_its_flows(
     assert summary["latency"]["3"]["p50_s"] <= summary["latency"]["3"]["p99_s"]
 
 
-def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
+def test_tables_fit_a_terminal_of_80_columns(tmp_path):
     """Of long times, many flows, and more schemes than one table has."""
     sizes = np.arange(1, 60_001, dtype=float) * 1e6
     samples = [samples_of(sizes, (sizes / 1e10).tolist())]
@@ -155,9 +152,7 @@ def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
         assert all(label(name) in printed for name in names)
 
 
-def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(tmp_path, monkeypatch):
     charts = tuple(chart for chart in Traffic.page.charts if "slowdown" in chart.__name__)
     monkeypatch.setattr(Traffic, "page", replace(Traffic.page, charts=charts))
     command = [
@@ -182,7 +177,7 @@ def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(
     assert all(f"<!-- {text} -->" in sizes for text in ("S, up to 10 KB", "M, 10 to 100 KB"))
 
 
-def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
+def test_chart_of_several_runs_has_a_line_a_run(tmp_path):
     sizes = np.arange(1, 4001, dtype=float) * 100
     samples = samples_of(sizes, (sizes / 1e5).tolist())
     runs = {name: Measured({}, [samples]) for name in ("pcn", "dcqcn")}
@@ -201,7 +196,7 @@ def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("starts_ms", "drains"), [(0.0, False), (0.9, True), (9.0, False)])
-def test_note_names_a_run_that_is_mostly_drain(starts_ms: float, drains: bool) -> None:
+def test_note_names_a_run_that_is_mostly_drain(starts_ms: float, drains: bool):
     numbers = {"starts_ms": starts_ms, "end_ms": 11.0}
     (spans,) = (
         table for table in by_size.tables({"pcn": Measured(numbers)}) if table.title == "time"
@@ -215,7 +210,7 @@ def test_note_names_a_run_that_is_mostly_drain(starts_ms: float, drains: bool) -
     assert not collective.caveats
 
 
-def test_goodput_of_starts_is_that_of_the_time_in_which_flows_start(tmp_path: Path) -> None:
+def test_goodput_of_starts_is_that_of_the_time_in_which_flows_start(tmp_path):
     """Two flows one after the other on one link: until the second starts, the link is full."""
     file = tmp_path / "flows.csv"
     file.write_text("src,dst,start_s,size_bytes\nh0,r0,0,100000000\nh1,r0,0.01,1000\n")
@@ -231,7 +226,7 @@ def test_goodput_of_starts_is_that_of_the_time_in_which_flows_start(tmp_path: Pa
     assert numbers["goodput_gbps"] == pytest.approx(received)
 
 
-def test_columns_of_a_pipe_are_those_of_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_of_a_pipe_are_those_of_its_environment(monkeypatch):
     for columns, width in (("80", 80), ("", 200), ("wide", 200)):
         monkeypatch.setenv("COLUMNS", columns)
         assert stdout().width == width

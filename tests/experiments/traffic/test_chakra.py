@@ -4,7 +4,6 @@ is refused."""
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -201,9 +200,7 @@ def by_node(of: Random, lasts: Mapping[int, float]) -> dict[int, float]:
 
 
 @given(random(), st.randoms(use_true_random=False))
-def test_flows_start_when_their_nodes_are_ready(
-    tmp_path_factory: pytest.TempPathFactory, of: Random, any_: object
-) -> None:
+def test_flows_start_when_their_nodes_are_ready(tmp_path_factory, of: Random, any_: object):
     folder = tmp_path_factory.mktemp("chakra")
     file = trace(folder, of.ranks, of.groups)
     if not any(node.kind in (SEND, COLLECTIVE) for nodes in of.ranks for node in nodes):
@@ -223,9 +220,7 @@ def test_flows_start_when_their_nodes_are_ready(
 
 
 @given(st.binary(max_size=60), st.integers(0, 3))
-def test_hostile_bytes_are_refused_by_name(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, keep: int
-) -> None:
+def test_hostile_bytes_are_refused_by_name(tmp_path_factory, data: bytes, keep: int):
     file = trace(
         tmp_path_factory.mktemp("hostile"),
         [[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 5})]],
@@ -236,7 +231,7 @@ def test_hostile_bytes_are_refused_by_name(
         read_flows(file)
 
 
-def test_read_numbers_of_any_integer_type_and_leave_the_rest_out(tmp_path: Path) -> None:
+def test_read_numbers_of_any_integer_type_and_leave_the_rest_out(tmp_path):
     # of Node.attr
     values = (
         whole(7, 5),
@@ -316,14 +311,14 @@ SENDS = {"comm_dst": 1, "comm_size": 9}
     ],
 )  # fmt: skip
 def test_reader_refuses_what_no_run_can_have(
-    tmp_path: Path, ranks: list[list[Node]], groups: dict[str, list[int]] | None, why: str
-) -> None:
+    tmp_path, ranks: list[list[Node]], groups: dict[str, list[int]] | None, why: str
+):
     with pytest.raises(ExperimentError) as refused:
         read_flows(trace(tmp_path, ranks, groups))
     assert why in str(refused.value)
 
 
-def test_reader_refuses_some_dimensions_and_missing_ranks(tmp_path: Path) -> None:
+def test_reader_refuses_some_dimensions_and_missing_ranks(tmp_path):
     some = block(10, block(1, b"involved_dim") + block(28, block(1, b"\1\0")))
     node = Node(1, COLLECTIVE, (), 0, {"comm_size": 9}).encoded() + some
     file = trace(tmp_path, [[], []])
@@ -337,7 +332,7 @@ def test_reader_refuses_some_dimensions_and_missing_ranks(tmp_path: Path) -> Non
         read_flows(file)
 
 
-def test_file_of_a_far_rank_costs_what_the_files_there_do(tmp_path: Path) -> None:
+def test_file_of_a_far_rank_costs_what_the_files_there_do(tmp_path):
     """Names alone decide how many ranks a trace has."""
     file = trace(tmp_path, [[], []])
     (tmp_path / "made.9999999.et").touch()
@@ -350,14 +345,14 @@ def test_file_of_a_far_rank_costs_what_the_files_there_do(tmp_path: Path) -> Non
         read_flows(file)
 
 
-def test_ranks_are_the_topology_s_hosts_in_their_order(tmp_path: Path) -> None:
+def test_ranks_are_the_topology_s_hosts_in_their_order(tmp_path):
     file = trace(tmp_path, [[Node(1, SEND, (), 0, {"comm_dst": 2, "comm_size": 9})], [], []])
     assert [(flow.src, flow.dst) for flow in read_flows(file, star(2, 1))] == [("h0", "r0")]
     with pytest.raises(ExperimentError, match="3 ranks or more, and the topology has 2 hosts"):
         read_flows(file, star(1, 1))
 
 
-def test_another_content_of_any_rank_is_another_experiment(tmp_path: Path) -> None:
+def test_another_content_of_any_rank_is_another_experiment(tmp_path):
     file = trace(tmp_path, [[Node(1, SEND, (), 0, SENDS)], []])
     reference = parse_spec("star", flows=str(file)).reference
     from_reference(reference)
@@ -366,7 +361,7 @@ def test_another_content_of_any_rank_is_another_experiment(tmp_path: Path) -> No
         from_reference(reference)
 
 
-def test_run_has_a_trace_s_computations_between_its_messages(tmp_path: Path) -> None:
+def test_run_has_a_trace_s_computations_between_its_messages(tmp_path):
     """Rank 0 computes for 30 us, sends; rank 1 computes for 50 us when that is there, and for 500
     us in all."""
     first = [Node(1, COMPUTE, (), 30), Node(2, SEND, (1,), 0, SENDS)]
@@ -390,9 +385,7 @@ def test_run_has_a_trace_s_computations_between_its_messages(tmp_path: Path) -> 
     )
 
 
-def test_graph_that_grows_with_each_node_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_graph_that_grows_with_each_node_is_refused(tmp_path, monkeypatch):
     """Each computation waits for one message more: of 50,000, 10^9 were kept."""
     sends = [Node(n, SEND, (), 0, {"comm_dst": 1, "comm_size": 5}) for n in range(100)]
     waits = [Node(n + 100, COMPUTE, (n, n + 99), 1) for n in range(1, 100)]
@@ -403,9 +396,7 @@ def test_graph_that_grows_with_each_node_is_refused(
         read_flows(file)
 
 
-def test_operation_of_many_ranks_is_refused_before_its_messages_are_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_operation_of_many_ranks_is_refused_before_its_messages_are_made(tmp_path, monkeypatch):
     node = Node(1, COLLECTIVE, (), 0, {"comm_type": ALL_TO_ALL, "comm_size": 4000})
     file = trace(tmp_path, [[node]] * 4)
     operations: list[str] = []

@@ -3,7 +3,6 @@ refuse."""
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -51,14 +50,14 @@ def alpha_beta_s(messages: int, size: float) -> float:
 )
 def test_collective_takes_the_alpha_beta_time(
     workload: str, ranks: int, size: float, expected_s: float
-) -> None:
+):
     """On a network that nothing else uses, in which no two messages share a link."""
     measures = times(workload, ranks, size=size)
     assert measures["collective_ms"] == pytest.approx(expected_s * 1e3, rel=0.01)
     assert measures["collective_slowdown"] == pytest.approx(1, abs=0.01)
 
 
-def test_chunks_of_a_tree_overlap() -> None:
+def test_chunks_of_a_tree_overlap():
     """Of 7 ranks, two levels: children share their parent's link. Whole messages need four levels
     of twice the size, up and down; of chunks both directions of all levels are busy at once."""
     whole, chunked = (times("allreduce:tree", 7, size=2e6, chunks=chunks) for chunks in (1, 20))
@@ -67,14 +66,14 @@ def test_chunks_of_a_tree_overlap() -> None:
     assert level_s * 1e3 <= (chunked["collective_ms"] or 0) <= 2 * level_s * 1e3
 
 
-def test_wait_is_before_each_message_that_waits() -> None:
+def test_wait_is_before_each_message_that_waits():
     plain, waiting = (times("allreduce:ring", 4, size=400e3, wait=wait) for wait in (0.0, 20e-6))
     assert (waiting["collective_ms"] or 0) - (plain["collective_ms"] or 0) == pytest.approx(
         5 * 20e-3, rel=1e-3
     )
 
 
-def test_repetitions_have_a_mean_and_a_slowest() -> None:
+def test_repetitions_have_a_mean_and_a_slowest():
     once, thrice = (times("allreduce:ring", 4, size=400e3, repeat=repeat) for repeat in (1, 3))
     assert thrice["collective_ms"] == pytest.approx(once["collective_ms"], rel=1e-3)
     assert thrice["collective_slowest_ms"] == pytest.approx(once["collective_ms"], rel=1e-2)
@@ -83,7 +82,7 @@ def test_repetitions_have_a_mean_and_a_slowest() -> None:
     )  # 2 (n - 1) / n, as NCCL's tests have it
 
 
-def test_in_casts_slow_a_collective_down() -> None:
+def test_in_casts_slow_a_collective_down():
     """They come until its least time."""
     parameters = {
         "senders": 8,
@@ -100,13 +99,13 @@ def test_in_casts_slow_a_collective_down() -> None:
     assert (measures["collective_slowdown"] or 0) > 1.1
 
 
-def test_unfinished_collective_has_no_time() -> None:
+def test_unfinished_collective_has_no_time():
     measures = times("allreduce:ring", 4, size=4e6, duration=1e-3)
     assert measures["collective_ms"] is None
     assert measures["collective_least_ms"]
 
 
-def test_ranks_of_a_permutation_follow_the_seed() -> None:
+def test_ranks_of_a_permutation_follow_the_seed():
     traffic = Traffic(parse_spec("star", "allreduce", "permutation"))
     plans = [traffic.plan("pfc", seed, {"senders": 7, "size": 8e3}) for seed in (1, 1, 2)]
     first, again, second_seed = (
@@ -116,7 +115,7 @@ def test_ranks_of_a_permutation_follow_the_seed() -> None:
     assert Traffic(parse_spec("star", "allreduce")).draws == ""
 
 
-def test_least_time_respects_the_busiest_link() -> None:
+def test_least_time_respects_the_busiest_link():
     """All send to all at once: each in the empty network takes an eighth of what a host's link
     needs."""
     traffic = Traffic(parse_spec("star", "alltoall"))
@@ -127,7 +126,7 @@ def test_least_time_respects_the_busiest_link() -> None:
     )
 
 
-def test_reference_of_a_collective_is_read_again() -> None:
+def test_reference_of_a_collective_is_read_again():
     spec = parse_spec("star", "AllReduce")
     assert spec.reference == "traffic?topology=star&workload=allreduce%3Aring&pattern=uniform"
     assert from_reference(spec.reference) == spec
@@ -151,9 +150,7 @@ def test_reference_of_a_collective_is_read_again() -> None:
         (["--workload", "allreduce", "--clock", "live"], "flows that start after others|virtual"),
     ],
 )
-def test_wrong_options_of_a_collective_are_refused(
-    options: list[str], reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_options_of_a_collective_are_refused(options: list[str], reason: str, capsys):
     clock = [] if "--clock" in options else ["--clock", "virtual"]
     assert pcn(["run", "traffic", *clock, *options]) != 0
     error = capsys.readouterr().err
@@ -161,9 +158,7 @@ def test_wrong_options_of_a_collective_are_refused(
     assert re.search(reason, error)
 
 
-def test_command_takes_settings_in_the_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_takes_settings_in_the_name(tmp_path, capsys):
     line = (
         "run traffic --clock virtual --workload allreduce:ring,size=60KB,ranks=4 --scheme pfc,pcn"
     )

@@ -29,7 +29,7 @@ def plan(folder: Path, topology: str, flows: str, **values: float) -> Plan:
     )
 
 
-def test_flow_uses_the_nic_of_its_number_on_split_hosts(tmp_path: Path) -> None:
+def test_flow_uses_the_nic_of_its_number_on_split_hosts(tmp_path):
     run_plan = plan(
         tmp_path,
         TWO_RAILS,
@@ -58,9 +58,7 @@ def test_flow_uses_the_nic_of_its_number_on_split_hosts(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_host_that_the_topology_lacks_is_refused_with_its_line(
-    tmp_path: Path, flows: str, message: str
-) -> None:
+def test_host_that_the_topology_lacks_is_refused_with_its_line(tmp_path, flows: str, message: str):
     star = "17 1 16\n16\n" + "".join(f"{host} 16 100Gbps 1us 0\n" for host in range(16))
     with pytest.raises(ExperimentError, match=re.escape(message)):
         plan(tmp_path, star, flows)
@@ -195,9 +193,7 @@ def test_sweep_keeps_a_text_whole(
 
 
 @pytest.mark.parametrize("classes", ["9", "3,3", "x"])
-def test_text_that_the_topology_refuses_is_one_line(
-    tmp_path: Path, classes: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_text_that_the_topology_refuses_is_one_line(tmp_path, classes: str, capsys):
     command = ["run", "traffic", "--clock", "virtual", "--set", f"lossless_classes={classes}"]
     assert cli.run([*command, "--out", str(tmp_path / "out")]) == 1
     assert (
@@ -205,7 +201,7 @@ def test_text_that_the_topology_refuses_is_one_line(
     )
 
 
-def test_reference_has_the_texts() -> None:
+def test_reference_has_the_texts():
     spec = parse_spec("compact", options={"lossless_classes": "1,3"})
     experiment = find_experiment(spec.reference)
     assert experiment.plan("pcn", 1, {"count": 3}).topology.parameters["lossless_classes"] == "1,3"
@@ -240,16 +236,14 @@ CSV = "src,dst,size\nh0,h1,9B\n"
         ("flows", "shade\nred\n", "{}:1: no column 'shade'"),
     ],
 )
-def test_file_of_another_option_is_named(
-    tmp_path: Path, option: str, text: str, message: str
-) -> None:
+def test_file_of_another_option_is_named(tmp_path, option: str, text: str, message: str):
     path = tmp_path / "given.txt"
     path.write_text(text)
     with pytest.raises(ExperimentError, match=re.escape(message.format(path))):
         parse_spec(**{option: str(path)})
 
 
-def test_load_beside_a_file_of_flows_is_left_out(tmp_path: Path) -> None:
+def test_load_beside_a_file_of_flows_is_left_out(tmp_path):
     (tmp_path / "net.txt").write_text(STAR)
     (tmp_path / "flow.txt").write_text(FLOWS)
     spec = parse_spec(str(tmp_path / "net.txt"), flows=str(tmp_path / "flow.txt"))

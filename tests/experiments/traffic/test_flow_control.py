@@ -1,7 +1,6 @@
 """A result of traffic has the flow control that its switches had."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -18,9 +17,7 @@ MORE = ["--set", "count=10", "--scheme", "pfc", "-q"]
     "assignments",
     [(), ("xoff_bytes=20KB",), ("xoff_bytes=20KB", "xon_bytes=10KB", "pause_quanta=900")],
 )
-def test_result_has_the_thresholds_of_the_switches(
-    assignments: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_result_has_the_thresholds_of_the_switches(assignments: tuple[str, ...], tmp_path):
     settings = [word for assignment in assignments for word in ("--set", assignment)]
     assert pcn([*RUN, *MORE, *settings, "--out", str(tmp_path / "run")]) == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
@@ -43,7 +40,7 @@ def test_result_has_the_thresholds_of_the_switches(
     assert f"pfc, classes 3: xoff {port.xoff_bytes // 1000} KB, xon " in page
 
 
-def test_list_has_what_follows_from_the_topology(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_has_what_follows_from_the_topology(capsys):
     network = star()
     assert pcn(["run", "traffic", "--topology", "star", "--list", "--scheme", "dcqcn"]) == 0
     title, *rows = capsys.readouterr().out.splitlines()

@@ -38,14 +38,14 @@ def written(folder: Path, text: str | bytes, name: str = "flows") -> Path:
     return path
 
 
-def test_column_after_names_flows_that_arrive_before(tmp_path: Path) -> None:
+def test_column_after_names_flows_that_arrive_before(tmp_path):
     assert [(flow.id, flow.start_s, flow.after) for flow in read_flows(written(tmp_path,
     AFTER))] == [
         (0, 0.0, ()), (1, 5e-6, (0,)), (2, 0.0, (0, 1)),
     ]  # fmt: skip
 
 
-def test_run_starts_flows_after_others(tmp_path: Path) -> None:
+def test_run_starts_flows_after_others(tmp_path):
     path = written(tmp_path, AFTER)
     spec = parse_spec("compact", flows=str(path))
     out = runner.run(spec.reference, scheme="pcn", clock="virtual", out=tmp_path / "out")
@@ -58,9 +58,7 @@ def test_run_starts_flows_after_others(tmp_path: Path) -> None:
     )
 
 
-def test_live_run_refuses_flows_after_others(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_live_run_refuses_flows_after_others(tmp_path, capsys):
     path = written(tmp_path, AFTER)
     assert cli.run(["run", "traffic", "--topology", "compact", "--flows", str(path)]) == 1
     assert (
@@ -88,7 +86,7 @@ FLOWS = st.lists(
 
 
 @given(FLOWS)
-def test_flows_written_as_csv_are_read_equal(flows: list[FlowSpec]) -> None:
+def test_flows_written_as_csv_are_read_equal(flows: list[FlowSpec]):
     chained = [
         flows[0],
         *(
@@ -103,9 +101,7 @@ def test_flows_written_as_csv_are_read_equal(flows: list[FlowSpec]) -> None:
         assert read_flows(written(Path(folder), "".join(csv_file.written(chained)))) == chained
 
 
-def test_flows_of_any_format_are_printed_as_csv(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_flows_of_any_format_are_printed_as_csv(tmp_path, capsys):
     path = written(
         tmp_path,
         (
@@ -152,19 +148,19 @@ CM = "Nodes 4\n\n"
     ],
 )
 def test_triggers_of_htsim_become_flows_after_others(
-    tmp_path: Path, text: str, after: list[tuple[int, ...]]
-) -> None:
+    tmp_path, text: str, after: list[tuple[int, ...]]
+):
     assert [flow.after for flow in read_flows(written(tmp_path, CM + text))] == after
 
 
-def test_matrix_in_picoseconds_is_noted(tmp_path: Path) -> None:
+def test_matrix_in_picoseconds_is_noted(tmp_path):
     for start, noted in (("15", False), ("15000000", True)):
         path = written(tmp_path, f"Nodes 2\n0->1 start 0 size 9\n1->0 start {start} size 9\n")
         assert [flow.start_s for flow in read_flows(path)] == [0, float(start) / 1e6]
         assert ["divide by 1,000,000" in note for note in notes(path)] == [True] * noted
 
 
-def test_flow_behind_a_sent_one_waits_for_its_last_acknowledgement(tmp_path: Path) -> None:
+def test_flow_behind_a_sent_one_waits_for_its_last_acknowledgement(tmp_path):
     text = (
         "0->1 id 1 start 0 size 9 send_done_trigger 1\n1->0 id 2 start 0 size 9 recv_done_trigger "
         "1\n"
@@ -176,7 +172,7 @@ def test_flow_behind_a_sent_one_waits_for_its_last_acknowledgement(tmp_path: Pat
     assert (flows[4].after, flows[4].after_s, flows[4].acknowledged) == ((3,), (), ())
 
 
-def test_matrix_keeps_its_ids_and_fills_free_ones(tmp_path: Path) -> None:
+def test_matrix_keeps_its_ids_and_fills_free_ones(tmp_path):
     text = (
         f"{CM}0->1 id 3 start 0 size 9\n1->2 start 0 size 9\n2->3 id 1 start 0 size 9\n3->0 start "
         "1 size 9\n"
@@ -185,7 +181,7 @@ def test_matrix_keeps_its_ids_and_fills_free_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [3, 5])
-def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, count: int) -> None:
+def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path, count: int):
     topology = written(
         tmp_path, "5 1 4\n4\n" + "".join(f"{host} 4 10Gbps 1us 0\n" for host in range(4)), "net.txt"
     )
@@ -265,9 +261,7 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, co
         "no RoCEv2 data over IPv4 is in it"),
     ],
 )  # fmt: skip
-def test_reader_refuses_flows_in_one_line(
-    tmp_path: Path, text: str | bytes, message: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_reader_refuses_flows_in_one_line(tmp_path, text: str | bytes, message: str, capfd):
     path = written(tmp_path, text)
     with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
         read_flows(path)
@@ -276,10 +270,10 @@ def test_reader_refuses_flows_in_one_line(
     assert capfd.readouterr().err == ""
 
 
-def test_parquet_needs_its_columns_in_their_types(tmp_path: Path) -> None:
+def test_parquet_needs_its_columns_in_their_types(tmp_path):
     path = tmp_path / "flows.parquet"
 
-    def table(**columns: Sequence[object]) -> None:
+    def table(**columns: Sequence[object]):
         with path.open("wb") as file:
             parquet.write(file, columns)
 
@@ -342,8 +336,8 @@ SHAPES: list[Callable[[Sequence[tuple[int, bytes]]], bytes]] = [
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_capture_s_flows_are_those_that_were_sent(
-    tmp_path: Path, shape: Callable[[Sequence[tuple[int, bytes]]], bytes]
-) -> None:
+    tmp_path, shape: Callable[[Sequence[tuple[int, bytes]]], bytes]
+):
     """A network's own capture, at a switch that two flows pass: of what comes back are CNPs and
     ACKs."""
     topology, sent = (
@@ -394,7 +388,7 @@ def test_capture_s_flows_are_those_that_were_sent(
             read_flows(back)
 
 
-def test_capture_counts_payload_of_other_operations(tmp_path: Path) -> None:
+def test_capture_counts_payload_of_other_operations(tmp_path):
     """RDMA WRITE of a NIC: the RETH of its first packet, padding and ICRC are no payload; nor is a
     VLAN's tag."""
     ends = wire.Ends(b"\x02" * 6, b"\x04" * 6, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
@@ -429,12 +423,8 @@ def send(psn: int, payload: int = 1000, opcode: int = 0x04) -> bytes:
     lost=st.sets(st.integers(1, 38), max_size=5),
 )
 def test_capture_counts_each_psn_once_in_any_order(
-    tmp_path_factory: pytest.TempPathFactory,
-    first: int,
-    late: list[int],
-    again: list[int],
-    lost: set[int],
-) -> None:
+    tmp_path_factory, first: int, late: list[int], again: list[int], lost: set[int]
+):
     """Packets overtake each other, come again, or never; PSNs wrap."""
     order = sorted(range(40), key=lambda number: number + late[number])
     sent = [number for number in (*order, *again) if number not in lost]
@@ -449,7 +439,7 @@ def test_capture_counts_each_psn_once_in_any_order(
     assert all(text in note for text, note in zip(missing, notes(path), strict=True))
 
 
-def test_capture_of_requests_has_no_note_of_missing_packets(tmp_path: Path) -> None:
+def test_capture_of_requests_has_no_note_of_missing_packets(tmp_path):
     """RDMA READ: its request takes the PSNs of its answers, which come the other way."""
     records = [(0, send(5)), (1, send(6, 16, opcode=0x0C)), (2, send(10)), (3, send(11))]
     path = written(tmp_path, pcap(records))
@@ -462,8 +452,8 @@ def test_capture_of_requests_has_no_note_of_missing_packets(tmp_path: Path) -> N
     [("dctcp", {"paths": 16}), ("nscc", {}), ("hpcc", {}), ("rccc", {}), ("pcn", {})],
 )
 def test_capture_of_a_scheme_has_the_sizes_that_were_sent(
-    tmp_path: Path, name: str, settings: dict[str, int]
-) -> None:
+    tmp_path, name: str, settings: dict[str, int]
+):
     """Sprayed packets overtake each other; HPCC's have telemetry, RCCC's a demand before their
     payload."""
     topology = fat_tree(k=4)
@@ -483,7 +473,7 @@ def test_capture_of_a_scheme_has_the_sizes_that_were_sent(
 @given(st.data(), st.sampled_from(SHAPES))
 def test_capture_reader_ends_in_frames_or_one_line(
     data: st.DataObject, shape: Callable[..., bytes]
-) -> None:
+):
     whole = bytearray(shape([(5, bytes(range(60))), (10**9 + 7, b"\x02" * 70)]))
     for _ in range(data.draw(st.integers(0, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
@@ -498,9 +488,7 @@ def test_capture_reader_ends_in_frames_or_one_line(
     assert all(len(frame.data) <= len(whole) for frame in parsed)
 
 
-def test_parquet_that_ends_its_reader_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_that_ends_its_reader_is_refused(tmp_path, monkeypatch):
     """One byte that is wrong in a page can: arro3 aborts."""
     path = tmp_path / "flows.parquet"
     with path.open("wb") as file:
@@ -512,9 +500,7 @@ def test_parquet_that_ends_its_reader_is_refused(
         read_flows(path)
 
 
-def test_barrier_of_many_before_many_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_barrier_of_many_before_many_is_refused(tmp_path, monkeypatch):
     """Each flow behind it waits for each before it: a megabyte of lines made 10^9 waits."""
     file = tmp_path / "flows.cm"
     file.write_text(

@@ -25,7 +25,7 @@ def _in_cast(tmp_path: Path, size_bytes: int) -> Traffic:
 
 
 @pytest.mark.parametrize("size_bytes", [5_000, 200_000, 10_000_000])
-def test_run_of_any_length_sees_its_largest_queue(tmp_path: Path, size_bytes: int) -> None:
+def test_run_of_any_length_sees_its_largest_queue(tmp_path, size_bytes: int):
     plan = _in_cast(tmp_path, size_bytes).plan("pfc", 1, {})
     recording = run_virtual(plan, Silent())
     seen = flows.numbers(plan, recording)["largest_queue_kb"]
@@ -39,7 +39,7 @@ def test_run_of_any_length_sees_its_largest_queue(tmp_path: Path, size_bytes: in
 
 
 @pytest.mark.parametrize("duration_s", [3e-3, 20e-3])
-def test_queue_over_time_holds_between_samples(tmp_path: Path, duration_s: float) -> None:
+def test_queue_over_time_holds_between_samples(tmp_path, duration_s: float):
     """Four flows without an end keep r0's queue filled: no bin is empty, whether bins or samples
     are finer."""
     plan = _in_cast(tmp_path, 500_000_000).plan("pfc", 1, {"duration": duration_s})
@@ -49,7 +49,7 @@ def test_queue_over_time_holds_between_samples(tmp_path: Path, duration_s: float
     assert after.min() > 0.5 * after.max() > 0
 
 
-def test_chart_shows_the_ports_with_the_largest_queues() -> None:
+def test_chart_shows_the_ports_with_the_largest_queues():
     """A permutation's queues are in the fabric: each host receives from one other."""
     traffic = Traffic(parse_spec("fat-tree", "W2", "permutation"))
     plan = traffic.plan("pcn", 1, {"count": 100, "load": 0.9})

@@ -72,7 +72,7 @@ class RunFiles:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
+def recorded(tmp_path_factory) -> RunFiles:
     """A run that records all, with much PAUSE."""
     folder = tmp_path_factory.mktemp("records") / "all"
     assert pcn([*RUN, *SET, *EVERY, "--out", str(folder)]) == 0
@@ -80,14 +80,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
+def plain(tmp_path_factory) -> RunFiles:
     """The same run, which records nothing more than others."""
     folder = tmp_path_factory.mktemp("records") / "plain"
     assert pcn([*RUN, *SET, "--out", str(folder)]) == 0
     return RunFiles(folder)
 
 
-def test_what_is_recorded_changes_no_result(recorded: RunFiles, plain: RunFiles) -> None:
+def test_what_is_recorded_changes_no_result(recorded: RunFiles, plain: RunFiles):
     assert recorded.table("flows") == plain.table("flows")
     for entry in ("packets", "pfc", "ports", "measures"):
         if entry == "measures":  # the largest queue is seen more often here
@@ -102,7 +102,7 @@ def test_what_is_recorded_changes_no_result(recorded: RunFiles, plain: RunFiles)
     }
 
 
-def test_events_are_what_links_count(recorded: RunFiles) -> None:
+def test_events_are_what_links_count(recorded: RunFiles):
     rows = recorded.table("events")
     counts = Counter((row["node"], row["port"], row["event"]) for row in rows)
     topology = star()
@@ -125,7 +125,7 @@ def test_events_are_what_links_count(recorded: RunFiles) -> None:
     assert {row["class"] for row in rows} == {3}
 
 
-def test_queues_are_those_of_all_ports(recorded: RunFiles) -> None:
+def test_queues_are_those_of_all_ports(recorded: RunFiles):
     rows = recorded.table("queues")
     times = sorted({row["time_s"] for row in rows})
     assert np.diff(times) == pytest.approx(5e-6)
@@ -137,7 +137,7 @@ def test_queues_are_those_of_all_ports(recorded: RunFiles) -> None:
     assert most > 20e3
 
 
-def test_series_of_the_worst_flows_are_those_of_the_largest_slowdown(recorded: RunFiles) -> None:
+def test_series_of_the_worst_flows_are_those_of_the_largest_slowdown(recorded: RunFiles):
     flows = sorted(recorded.table("flows"), key=lambda row: -row["slowdown"])
     expected = {f"flow {row['id']}" for row in flows[:2]}
     series = recorded.table("series")
@@ -150,7 +150,7 @@ def test_series_of_the_worst_flows_are_those_of_the_largest_slowdown(recorded: R
         assert last["sent_bytes"] > 0
 
 
-def test_capture_has_both_ways_in_order(recorded: RunFiles) -> None:
+def test_capture_has_both_ways_in_order(recorded: RunFiles):
     frames = [
         (meta.tshigh << 32 | meta.tslow, Ether(data))
         for data, meta in RawPcapNgReader(str(recorded.folder / "s0-5.pcapng"))
@@ -173,7 +173,7 @@ def test_capture_has_both_ways_in_order(recorded: RunFiles) -> None:
     )
 
 
-def test_fct_of_hpcc_has_our_slowdowns(recorded: RunFiles) -> None:
+def test_fct_of_hpcc_has_our_slowdowns(recorded: RunFiles):
     """Its script divides the seventh column by the eighth, of the flows with 100 in the fourth."""
     rows = recorded.lines("fct.txt")
     flows = {
@@ -204,7 +204,7 @@ def numbers_in_topology_txt() -> dict[int, str]:
     return {number: host.name for number, host in enumerate(topology.hosts)}
 
 
-def test_pfc_of_hpcc_is_at_the_port_that_stops(recorded: RunFiles) -> None:
+def test_pfc_of_hpcc_is_at_the_port_that_stops(recorded: RunFiles):
     rows = [tuple(map(int, row)) for row in recorded.lines("pfc.txt")]
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
     assert {row[2:4] for row in rows} == {(0, 1)}, (
@@ -225,7 +225,7 @@ def test_pfc_of_hpcc_is_at_the_port_that_stops(recorded: RunFiles) -> None:
     }
 
 
-def test_qlen_of_hpcc_counts_samples_by_kilobyte(recorded: RunFiles) -> None:
+def test_qlen_of_hpcc_counts_samples_by_kilobyte(recorded: RunFiles):
     lines = recorded.lines("qlen.txt")
     last = lines[len(lines) - 1 - [line[0] for line in lines[::-1]].index("time:") + 1 :]
     queues: dict[int, list[float]] = {}
@@ -251,15 +251,13 @@ def test_qlen_of_hpcc_counts_samples_by_kilobyte(recorded: RunFiles) -> None:
         (["--clock", "live", "--export", "hpcc"], "files of --export need --clock virtual"),
     ],
 )
-def test_requests_that_no_run_can_meet(
-    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_requests_that_no_run_can_meet(options: list[str], message: str, tmp_path, capsys):
     assert pcn([*RUN, *SET, *options, "--out", str(tmp_path / "out")]) == 1
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_choices_of_flows() -> None:
+def test_choices_of_flows():
     assert FlowChoice.parse("flows=3,1,3").ids == (3, 1)
     assert FlowChoice.parse("flows=all").among([5, 7]) == {5, 7}
     assert FlowChoice.parse("flows=worst:10").worst == 10
@@ -278,7 +276,7 @@ def test_choices_of_flows() -> None:
             parse_port(text)
 
 
-def test_choice_of_all_flows_has_what_single_flows_have(tmp_path: Path) -> None:
+def test_choice_of_all_flows_has_what_single_flows_have(tmp_path):
     command = [
         "run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=4",
         "--scheme", "dcqcn",
@@ -292,7 +290,7 @@ def test_choice_of_all_flows_has_what_single_flows_have(tmp_path: Path) -> None:
     }
 
 
-def test_report_draws_recorded_flows(recorded: RunFiles, plain: RunFiles) -> None:
+def test_report_draws_recorded_flows(recorded: RunFiles, plain: RunFiles):
     flows = sorted(recorded.table("flows"), key=lambda row: -row["slowdown"])[:2]
     page = (recorded.folder / "report.html").read_text()
     for flow in flows:
@@ -302,7 +300,7 @@ def test_report_draws_recorded_flows(recorded: RunFiles, plain: RunFiles) -> Non
     assert 'id="single_rates"' not in (plain.folder / "report.html").read_text()
 
 
-def test_run_takes_the_paths_of_a_file(tmp_path: Path) -> None:
+def test_run_takes_the_paths_of_a_file(tmp_path):
     """Of a run whose switches number their ports in another order; without CNPs, whose paths are
     ECMP's."""
     tree = [
@@ -331,8 +329,8 @@ def test_run_takes_the_paths_of_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_run_refuses_paths_that_it_can_not_take(
-    text: str | None, clock: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    text: str | None, clock: str, why: str, tmp_path, capsys
+):
     file = tmp_path / "paths.csv"
     if text is not None:
         file.write_text(text)

@@ -14,7 +14,7 @@ from pcn.hosts.reliability import Reliability, Repeats
 FLOWS = "src,dst,start_s,size_bytes,class\n" + "".join(f"h{n},r0,0,200000,1\n" for n in range(4))
 
 
-def test_reliability_is_read_by_class() -> None:
+def test_reliability_is_read_by_class():
     by_class = reliability(["0=selective,timeout=200us,reordering=2us", "4=go-back-n"])
     assert by_class == {
         0: Reliability(Repeats.SELECTIVE, 200e-6, 2e-6),
@@ -38,13 +38,13 @@ def test_reliability_is_read_by_class() -> None:
         (["0=selective", "0=go-back-n"], "class 0 has one already"),
     ],
 )
-def test_reliability_names_what_is_wrong(texts: list[str], message: str) -> None:
+def test_reliability_names_what_is_wrong(texts: list[str], message: str):
     with pytest.raises(ExperimentError) as caught:
         reliability(texts)
     assert message in str(caught.value)
 
 
-def test_reference_keeps_reliability() -> None:
+def test_reference_keeps_reliability():
     spec = parse_spec("star", reliability=["0=selective,timeout=1ms", "1=go-back-n"])
     assert from_reference(spec.reference) == spec
     assert spec.repeats[1].repeats is Repeats.GO_BACK_N
@@ -65,7 +65,7 @@ def _run(folder: Path, *more: str) -> int:
     return run([*words, "--out", str(folder / "out"), *more])
 
 
-def test_run_repeats_what_a_short_queue_loses(tmp_path: Path) -> None:
+def test_run_repeats_what_a_short_queue_loses(tmp_path):
     words = ["--set", "queue_packets=10", "--reliability", "1=selective,timeout=1ms"]
     assert _run(tmp_path, "--clock", "virtual", *words) == 0
     table = pq.read_table(tmp_path / "out/flows.parquet")
@@ -77,15 +77,13 @@ def test_run_repeats_what_a_short_queue_loses(tmp_path: Path) -> None:
     assert "Queues refused" in (tmp_path / "out/report.html").read_text()
 
 
-def test_live_run_refuses_reliability(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_live_run_refuses_reliability(tmp_path, capsys):
     assert _run(tmp_path, "--clock", "live", "--reliability", "1=selective") != 0
     assert "--reliability: in virtual time alone; give --clock virtual" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("value", ["-1", "1.5", "ten"])
-def test_queue_packets_is_a_whole_number(
-    tmp_path: Path, value: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_queue_packets_is_a_whole_number(tmp_path, value: str, capsys):
     assert _run(tmp_path, "--clock", "virtual", "--set", f"queue_packets={value}") != 0
     assert "queue_packets" in capsys.readouterr().err

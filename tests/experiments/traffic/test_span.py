@@ -30,7 +30,7 @@ MORE = {
         ("permutation", "onoff"),
     ],
 )
-def test_flows_start_until_the_span_with_the_load(pattern: str, arrivals: str) -> None:
+def test_flows_start_until_the_span_with_the_load(pattern: str, arrivals: str):
     spec, network = parse_spec("star", "W1", pattern, arrivals=arrivals), star(senders=8)
     rate_bps = network.link_at("h0", 0).rate_bps
     per_s = 0.5 * rate_bps * len(network.hosts) / (8 * sizes_of(spec).mean_bytes * 1058 / 1000)
@@ -47,7 +47,7 @@ def test_flows_start_until_the_span_with_the_load(pattern: str, arrivals: str) -
     assert sum(counts) / len(counts) == pytest.approx(expected, abs=12 * math.sqrt(expected))
 
 
-def test_in_casts_come_until_the_span() -> None:
+def test_in_casts_come_until_the_span():
     spec = parse_spec("star", "W1", incast="3")
     for count in (0, 1000):
         flows = draw(
@@ -59,7 +59,7 @@ def test_in_casts_come_until_the_span() -> None:
         assert any(flow.group != INCAST for flow in flows) == bool(count)
 
 
-def test_plan_has_the_number_of_flows_that_start() -> None:
+def test_plan_has_the_number_of_flows_that_start():
     traffic = find_experiment("traffic?topology=star&workload=W1&pattern=uniform")
     plan = traffic.plan("pcn", 1, {"span": 2e-3, "load": 0.4})
     assert plan.values["count"] == len(plan.topology.flows)

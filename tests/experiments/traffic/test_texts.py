@@ -1,7 +1,6 @@
 """Texts of traffic's pages and tables, as a reader meets them who has seen the run alone."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ from pcn.experiments.traffic.spec import parse_spec
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--scheme", "dcqcn"]
 
 
-def test_text_names_sizes_with_units_and_starts_at_once(tmp_path: Path) -> None:
+def test_text_names_sizes_with_units_and_starts_at_once(tmp_path):
     file = tmp_path / "flows.csv"
     file.write_text(
         "src,dst,start_s,size_bytes\n" + "".join(f"h{i},r0,0,2000000\n" for i in range(4))
@@ -40,13 +39,11 @@ def test_text_names_sizes_with_units_and_starts_at_once(tmp_path: Path) -> None:
     ("value", "text"),
     [(None, "–"), (1234.5, "1,234 KB"), (999.4, "999 KB"), (0.01234, "0.0123 KB")],
 )
-def test_number_has_no_exponent_where_it_is_large(value: float | None, text: str) -> None:
+def test_number_has_no_exponent_where_it_is_large(value: float | None, text: str):
     assert number_text(value, "KB") == text
 
 
-def test_run_without_claims_has_no_column_of_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_without_claims_has_no_column_of_them(tmp_path, capsys):
     command = [*RUN, "--workload", "W1", "--set", "count=30", "--series", "flows=all"]
     assert pcn([*command, "--out", str(tmp_path / "run")]) == 0
     heads = [line.split() for line in capsys.readouterr().out.splitlines() if "verdict" in line]
@@ -60,7 +57,7 @@ def test_run_without_claims_has_no_column_of_them(
     assert not [name for name in run.numbers if name.startswith("steady")]
 
 
-def test_logarithmic_axis_of_many_values_has_powers_of_ten() -> None:
+def test_logarithmic_axis_of_many_values_has_powers_of_ten():
     x = [0.003 * 1.3**number for number in range(30)]
     figure = draw([Chart("Times", "Time (ms)", "Flows (%)", [curve("a", x, x)], log_x=True)])
     figure.draw_without_rendering()
@@ -70,7 +67,7 @@ def test_logarithmic_axis_of_many_values_has_powers_of_ten() -> None:
     assert inside == {"0.01", "0.1", "1"}
 
 
-def test_list_names_texts_with_their_values(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_names_texts_with_their_values(capsys):
     assert (
         pcn(
             [

@@ -46,7 +46,7 @@ from pcn.topologies.model import FlowSpec, Topology
 CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64000\nh1,r1,1e-5,2000000\nh0,r1,2e-5,1\n"
 
 
-def test_reference_names_its_parts(tmp_path: Path) -> None:
+def test_reference_names_its_parts(tmp_path):
     spec = parse_spec("clos", "W1", "incast")
     assert spec.reference == "traffic?topology=clos&workload=W1&pattern=incast"
     assert from_reference(spec.reference) == spec
@@ -64,7 +64,7 @@ def test_reference_names_its_parts(tmp_path: Path) -> None:
         from_reference(file_spec.reference)
 
 
-def test_spec_holds_digest_of_topology_s_file(tmp_path: Path) -> None:
+def test_spec_holds_digest_of_topology_s_file(tmp_path):
     file, flows = tmp_path / "mine.py", tmp_path / "flows.csv"
     file.write_text("from pcn.topologies.star import star\nMINE = star(3)\n")
     flows.write_text("src,dst,start_s,size_bytes\nh0,r0,0,1000\n")
@@ -77,7 +77,7 @@ def test_spec_holds_digest_of_topology_s_file(tmp_path: Path) -> None:
         from_reference(spec.reference)
 
 
-def test_traffic_keeps_what_the_topology_s_file_has() -> None:
+def test_traffic_keeps_what_the_topology_s_file_has():
     """The largest frame alone follows from the payload."""
     traffic = Traffic(parse_spec(str(Path(__file__).parents[2] / "topologies/files/racks.yaml")))
     assert traffic.plan("pcn", 1, {}).topology.number("xoff_bytes") == 256e3
@@ -110,7 +110,7 @@ def test_traffic_keeps_what_the_topology_s_file_has() -> None:
         (("", "", "", "/nosuch.csv"), "no file /nosuch.csv"),
     ],
 )
-def test_words_that_mean_nothing(words: tuple[str, ...], message: str) -> None:
+def test_words_that_mean_nothing(words: tuple[str, ...], message: str):
     with pytest.raises(ExperimentError, match=message):
         parse_spec(*words)
 
@@ -177,7 +177,7 @@ def test_words_that_mean_nothing(words: tuple[str, ...], message: str) -> None:
         (CSV + 'h0,"r0,0,5\n', "unexpected end of data"),
     ],
 )
-def test_files_of_flows_that_are_none(tmp_path: Path, text: str, message: str) -> None:
+def test_files_of_flows_that_are_none(tmp_path, text: str, message: str):
     path = tmp_path / "flows.csv"
     path.write_text(text)
     with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
@@ -185,7 +185,7 @@ def test_files_of_flows_that_are_none(tmp_path: Path, text: str, message: str) -
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_files_of_flows_have_units_or_those_of_their_columns(tmp_path: Path) -> None:
+def test_files_of_flows_have_units_or_those_of_their_columns(tmp_path):
     path = tmp_path / "flows.csv"
     path.write_text(
         "src,dst,start_s,size_bytes\nh0,r0, 10us, 64KB\n\nh0,r0,1e-5,64000\n"
@@ -200,7 +200,7 @@ def test_files_of_flows_have_units_or_those_of_their_columns(tmp_path: Path) -> 
         Traffic(parse_spec("compact", flows=str(path))).plan("pcn", 1, {})
 
 
-def test_columns_of_flows_have_any_order_and_units(tmp_path: Path) -> None:
+def test_columns_of_flows_have_any_order_and_units(tmp_path):
     path = tmp_path / "flows.csv"
     path.write_text(
         "size_KB,class,dst,src,rate_Gbps,start_us,id\n64,5,r0,h0,2.5,10,7\n1MB,,r0,h1,,1ms,8\n"
@@ -232,7 +232,7 @@ def test_flows_of_hpcc_start_with_the_first(tmp_path: Path) -> None:
     assert (first.src, first.size_bytes, first.start_s) == ("h2", 200_000_000, pytest.approx(1e-6))
 
 
-def test_flows_of_htsim_start_in_microseconds(tmp_path: Path) -> None:
+def test_flows_of_htsim_start_in_microseconds(tmp_path):
     path = tmp_path / "incast.cm"
     path.write_text(
         "Nodes 16\nConnections 2\nTriggers 0\n0->15 start 0 size 2000000\n3->15 id 9 start 5 size "
@@ -259,9 +259,7 @@ CELL = st.one_of(
     st.sampled_from([("src,dst,start_s,size_bytes", ","), ("2", " "), ("Nodes 4", " "), ("", " ")]),
     st.lists(st.lists(CELL, max_size=6), max_size=4),
 )
-def test_reader_of_flows_ends_in_flows_or_one_line(
-    head: tuple[str, str], rows: list[list[str]]
-) -> None:
+def test_reader_of_flows_ends_in_flows_or_one_line(head: tuple[str, str], rows: list[list[str]]):
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", errors="surrogatepass", newline=""
     ) as file:
@@ -280,7 +278,7 @@ def test_reader_of_flows_ends_in_flows_or_one_line(
 
 
 @pytest.mark.parametrize("line", ["h0,h99,0,1", "h0,h0,0,1"])
-def test_flows_need_existing_hosts(tmp_path: Path, line: str) -> None:
+def test_flows_need_existing_hosts(tmp_path, line: str):
     path = tmp_path / "flows.csv"
     path.write_text(CSV + line + "\n")
     with pytest.raises(
@@ -290,7 +288,7 @@ def test_flows_need_existing_hosts(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns(pattern: str) -> None:
+def test_patterns(pattern: str):
     topology = clos(pods=1, spines=0)
     drawn = draw(TrafficSpec("clos", "W1", pattern), topology, 3, 0.5, 2000, 1000)
     assert drawn == draw(TrafficSpec("clos", "W1", pattern), topology, 3, 0.5, 2000, 1000)
@@ -309,7 +307,7 @@ def test_patterns(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("dst", ["h1", "h20", "h40"])
-def test_in_the_empty_network_the_slowdown_is_one(dst: str) -> None:
+def test_in_the_empty_network_the_slowdown_is_one(dst: str):
     """Links of 10 and 40 Gbit/s, by one, three or five of them; one flow after the other."""
     topology, apart_s = clos(pods=2), 1e-3
     sizes = (1, 999, 1000, 1001, 25_000, 25_003)
@@ -329,9 +327,7 @@ def test_in_the_empty_network_the_slowdown_is_one(dst: str) -> None:
 @pytest.mark.parametrize(
     ("topology", "dst"), [(clos(pods=2), "h40"), (fat_tree(k=4), "h15"), (fat_tree(k=4), "h1")]
 )
-def test_in_the_empty_network_no_sprayed_flow_is_faster_than_possible(
-    topology: Topology, dst: str
-) -> None:
+def test_in_the_empty_network_no_sprayed_flow_is_faster_than_possible(topology: Topology, dst: str):
     """A short last packet takes another path than the one before it, and arrives first: along one
     path it would wait behind it. Never less than the least, and not much more."""
     apart_s = 1e-3
@@ -355,7 +351,7 @@ def test_in_the_empty_network_no_sprayed_flow_is_faster_than_possible(
     assert (single.min() < 1 - 1e-4) == (dst != "h1")
 
 
-def test_slowdown_of_a_spraying_scheme_is_over_all_paths() -> None:
+def test_slowdown_of_a_spraying_scheme_is_over_all_paths():
     for scheme, spread in (("nscc", True), ("dctcp", False)):
         plan = Traffic(TrafficSpec("fat-tree", "W1", "permutation")).plan(
             scheme, 2, {"k": 4, "count": 200}
@@ -366,7 +362,7 @@ def test_slowdown_of_a_spraying_scheme_is_over_all_paths() -> None:
             assert np.nanmin(flows.ended(plan, recording).slowdown) >= 1 - 1e-6
 
 
-def test_what_becomes_of_the_flows() -> None:
+def test_what_becomes_of_the_flows():
     traffic = Traffic(TrafficSpec("clos", "W1", "incast"))
     plan = traffic.plan(
         "pfc", 2, {"pods": 1, "spines": 0, "count": 300, "xoff_bytes": 50_000, "load": 0.8}
@@ -396,9 +392,7 @@ def short_run() -> tuple[Traffic, Plan, Recording]:
     return traffic, plan, run_virtual(plan, Silent())
 
 
-def test_table_of_flows_is_equal_in_one_group_and_in_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_table_of_flows_is_equal_in_one_group_and_in_many(tmp_path, monkeypatch):
     """Records made in many parts, too; groups in which no flow has arrived have the same types."""
     tables = []
     for rows in (1, 2**16):
@@ -417,7 +411,7 @@ def test_table_of_flows_is_equal_in_one_group_and_in_many(
     assert tables[0][0]["id"] == [flow.id for flow in plan.topology.flows]
 
 
-def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
+def test_run_that_ends_early_has_no_mean_of_those_that_arrived():
     traffic, plan, recording = short_run()
     numbers = flows.numbers(plan, recording)
     for size in ("all", *(name for name, _ in sizes.SIZES)):
@@ -466,8 +460,8 @@ SLOW = Scheme("{name}", "one rate", "pcn", Parameters, Slow)
 
 @pytest.mark.parametrize(("rate", "unfinished"), [("line_bps / 50", 0), ("1.0", 2)])
 def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(
-    tmp_path: Path, rate: str, unfinished: int
-) -> None:
+    tmp_path, rate: str, unfinished: int
+):
     name = f"slow{unfinished}"
     (tmp_path / "slow.py").write_text(SCHEME.format(rate=rate, name=name))
     file = tmp_path / "flows.csv"
@@ -486,7 +480,7 @@ def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(
     assert sum(flow.fct_s is None for flow in limited.flows) > 0
 
 
-def test_its_parameters_are_the_topologys_too() -> None:
+def test_its_parameters_are_the_topologys_too():
     experiment = find_experiment("traffic?topology=clos&workload=W2&pattern=uniform")
     names = {parameter.name for parameter in experiment.parameters("pcn")}
     assert {"load", "count", "pods", "host_bps", "T"} <= names
@@ -497,9 +491,7 @@ def test_its_parameters_are_the_topologys_too() -> None:
         Traffic(TrafficSpec("fat-tree")).plan("pcn", 1, {"k": 3})
 
 
-def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path, capsys):
     command = ["run", "traffic", "--clock", "virtual", "--topology", "fat-tree", "--workload", "W1"]
     out = ["--json", "--out", str(tmp_path / "out")]
     assert pcn([*command, "--set", "k=2", "--set", "count=1", *out]) == 0
@@ -509,7 +501,7 @@ def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(
     assert "--dilation 6: virtual time isn't stretched" in capsys.readouterr().err
 
 
-def test_a_run_of_two_schemes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_two_schemes(tmp_path, capsys):
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
     command = [
@@ -542,9 +534,7 @@ def test_a_run_of_two_schemes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "1: decides nothing" in text, "of PFC's run"
 
 
-def test_check_s_exit_code_counts_unfinished_flows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_s_exit_code_counts_unfinished_flows(tmp_path, capsys):
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
     command = [
@@ -571,7 +561,7 @@ def test_check_s_exit_code_counts_unfinished_flows(
     assert pcn([*command, "--out", str(tmp_path / "whole")]) == 0
 
 
-def test_a_sweep_over_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_over_the_load(tmp_path, capsys):
     out = tmp_path / "out"
     command = [
         "sweep", "traffic", "--topology", "star", "--workload", "W1", "--load", "0.3,0.6",
@@ -589,12 +579,12 @@ def test_a_sweep_over_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])
-def test_its_options_are_its_own(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_its_options_are_its_own(command: str, capsys):
     assert pcn([command, "dumbbell", "--topology", "clos", "--load", "0.5"]) == 2
     assert "--topology, --load: for traffic alone, not for dumbbell" in capsys.readouterr().err
 
 
-def test_tables_of_formats_md_are_those_of_flows() -> None:
+def test_tables_of_formats_md_are_those_of_flows():
     text = (Path(__file__).parents[3] / "docs/formats.md").read_text()
     part = text[text.index("## Files of flows") : text.index("## HPCC's config.txt")]
     sections = dict(re.findall(r"^### `([\w-]+)`.*?\n(.*?)(?=^###|\Z)", part, re.M | re.S))

@@ -22,7 +22,7 @@ FEW, MANY = 300, 3000
 class Counted:
     """A run's files, and what was counted while it was made."""
 
-    def __init__(self, folder: Path, count: int) -> None:
+    def __init__(self, folder: Path, count: int):
         self.columns: list[int] = []
         self.paths = 0
         self.ends = 0
@@ -63,26 +63,26 @@ class Counted:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Counted, Counted]:
+def runs(tmp_path_factory) -> tuple[Counted, Counted]:
     folder = tmp_path_factory.mktemp("runs")
     return Counted(folder, FEW), Counted(folder, MANY)
 
 
-def test_samples_have_a_column_a_group_of_flows(runs: tuple[Counted, Counted]) -> None:
+def test_samples_have_a_column_a_group_of_flows(runs: tuple[Counted, Counted]):
     few, many = runs
     assert few.columns == many.columns
 
 
-def test_empty_path_of_flows_alike_is_looked_up_once_a_run(runs: tuple[Counted, Counted]) -> None:
+def test_empty_path_of_flows_alike_is_looked_up_once_a_run(runs: tuple[Counted, Counted]):
     assert [run.paths for run in runs] == [1, 1]
 
 
-def test_flows_with_rp_and_np_in_c_share_those_in_python(runs: tuple[Counted, Counted]) -> None:
+def test_flows_with_rp_and_np_in_c_share_those_in_python(runs: tuple[Counted, Counted]):
     few, many = runs
     assert few.ends == many.ends
 
 
-def test_flows_are_in_their_table_alone(runs: tuple[Counted, Counted]) -> None:
+def test_flows_are_in_their_table_alone(runs: tuple[Counted, Counted]):
     _, many = runs
     assert len(parquet.read(many.out / "flows.parquet")["id"]) == MANY
     assert json.loads((many.out / "summary.json").read_text())["flows"] == []
@@ -95,7 +95,5 @@ def test_flows_are_in_their_table_alone(runs: tuple[Counted, Counted]) -> None:
     assert texts[1] < 1.05 * texts[0]
 
 
-def test_page_draws_lines_of_bounded_length_over_any_number_of_flows(
-    runs: tuple[Counted, Counted],
-) -> None:
+def test_page_draws_lines_of_bounded_length_over_any_number_of_flows(runs: tuple[Counted, Counted]):
     assert runs[1].size("report.html") < 1.5 * runs[0].size("report.html")
