@@ -42,12 +42,12 @@ def output(sanitized: Mapping[str, str], *words: str | Path) -> str:
 
 
 @pytest.mark.parametrize("seed", [1])
-def test_hostile_packets_and_programs_under_the_sanitizers(sanitized: Mapping[str, str], seed: int):
+def test_hostile_packets_and_programs_under_the_sanitizers(sanitized: Mapping[str, str], seed):
     output(sanitized, HERE / "fuzz/hostile.py", str(seed), "20")
 
 
 @pytest.mark.parametrize("script", ["fuzz/fuzz_packets.py", "p4runtime/fuzz_messages.py"])
-def test_what_fuzzing_kept_under_the_sanitizers(sanitized: Mapping[str, str], script: str):
+def test_what_fuzzing_kept_under_the_sanitizers(sanitized: Mapping[str, str], script):
     """The inputs that coverage-guided fuzzing of packets and of P4Runtime messages found worth
     keeping."""
     assert " inputs" in output(sanitized, HERE / script, "replay")

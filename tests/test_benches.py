@@ -40,7 +40,7 @@ def test_no_bench_is_left_out():
     "name",
     [pytest.param(name, marks=[pytest.mark.root] * (name in NEEDS_ROOT)) for name in SHORTEST],
 )
-def test_bench_prints_figures(name: str):
+def test_bench_prints_figures(name):
     command = ["-m", f"bench.{name}"] if name in MODULES else [str(benches()[name])]
     done = forks.run(*command, *SHORTEST[name].split(), cwd=BENCH.parent)
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ from lint import code_size
         ("a(b,\n  c)\n", 6),
     ],
 )
-def test_words_of_python_leave_out_texts(text: str, count: int):
+def test_words_of_python_leave_out_texts(text, count):
     assert code_size.of_python(text) == count
 
 
@@ -34,7 +34,7 @@ def test_c_that_python_writes_is_code():
         ("char c = '\\'';", 4),
     ],
 )
-def test_words_of_c_leave_out_texts(text: str, count: int):
+def test_words_of_c_leave_out_texts(text, count):
     assert code_size.of_c(text) == count
 
 

@@ -61,7 +61,7 @@ def test_files_that_it_names_are_there(page: Path):
 @pytest.mark.parametrize(
     ("page_name", "folder"), [("switch", "softswitch"), ("virtualnet", "virtualnet")]
 )
-def test_maps_have_every_file(page_name: str, folder: str):
+def test_maps_have_every_file(page_name, folder):
     text = (ROOT / f"docs/{page_name}.md").read_text()
     inside = text[text.index("## Inside") :].split("\n## ")[0]
     files = {

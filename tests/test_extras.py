@@ -90,7 +90,7 @@ def _imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("extra", extras.MODULES)
-def test_extra_brings_its_module(extra: str):
+def test_extra_brings_its_module(extra):
     assert extras.MODULES[extra] in brought()[extra]
 
 

@@ -362,9 +362,7 @@ def test_base_serves_p4runtime_and_reflection(environment_with: Make):
         pytest.param("live", ("up", "dumbbell"), marks=pytest.mark.root),
     ],
 )
-def test_command_names_the_extra_that_it_lacks(
-    environment_with: Make, extra: str, line: tuple[str, ...]
-):
+def test_command_names_the_extra_that_it_lacks(environment_with: Make, extra, line):
     base = environment_with()
     (base.here / "ports.yaml").touch()
     refusal = base.refusal(*line)

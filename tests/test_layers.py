@@ -169,7 +169,7 @@ def test_switch_declares_what_others_use_of_it():
 
 
 @pytest.mark.parametrize("package", ROOMS)
-def test_rooms_of_package_import_as_in_the_table(package: str):
+def test_rooms_of_package_import_as_in_the_table(package):
     table = {room: set(others.split()) for room, others in ROOMS[package].items()}
     assert room_arrows(package) == table
     rooms = list(table)
@@ -189,7 +189,7 @@ def test_rooms_of_package_import_as_in_the_table(package: str):
         "if x:\n    import os, pcn",
     ],
 )
-def test_imports_are_found_wherever_they_are(text: str):
+def test_imports_are_found_wherever_they_are(text):
     assert "pcn" in set(tops(text))
 
 

@@ -42,9 +42,7 @@ def test_names_counts_what_is_bound(tmp_path):
         ("file.c", "int none, ones, found_at;\n", []),
     ],
 )  # fmt: skip
-def test_names_reads_c_javascript_and_templates(
-    tmp_path, name: str, text: str, expected: list[tuple[int, str]]
-):
+def test_names_reads_c_javascript_and_templates(tmp_path, name, text, expected):
     path = tmp_path / name
     path.write_text(text)
     assert [(line, word) for word, line in names.vague(path)] == expected

@@ -33,7 +33,7 @@ def structures(module: ModuleType) -> list[type[ctypes.Structure]]:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_structures_have_the_layout_of_c(module: ModuleType, tmp_path):
+def test_structures_have_the_layout_of_c(module, tmp_path):
     records = structures(module)
     assert records
     lines = [pcn.virtualnet.native.counts_in_c()]

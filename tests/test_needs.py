@@ -53,9 +53,7 @@ def test_nothing_depends_on_ci():
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_the_end_names_what_was_skipped_by_reason(
-    pytester: pytest.Pytester, monkeypatch, workers: int
-):
+def test_the_end_names_what_was_skipped_by_reason(pytester: pytest.Pytester, monkeypatch, workers):
     pytester.makeconftest((ROOT / "conftest.py").read_text())
     monkeypatch.setenv("PYTHONPATH", str(FOLDER))
     pytester.makepyfile(

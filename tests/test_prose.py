@@ -29,9 +29,7 @@ from lint import prose
         ("tests/code.py", 'def rate() -> int:\n    """The rate."""\n', []),
     ],
 )
-def test_prose_finds_listed_words_at_their_lines(
-    name: str, text: str, expected: list[tuple[int, str]]
-):
+def test_prose_finds_listed_words_at_their_lines(name, text, expected):
     assert [
         (finding.line, finding.text) for finding in prose.findings(name, text, prose.words())
     ] == expected

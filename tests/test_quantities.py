@@ -51,7 +51,7 @@ UNIT: tuple[Kind, ...] = ("rate", "time", "size")
         ("count", "1e3", 1000),
     ],
 )
-def test_quantity_reads_number_and_unit(kind: Kind, text: str, value: float):
+def test_quantity_reads_number_and_unit(kind, text, value):
     assert quantity(kind, text) == value
 
 
@@ -79,13 +79,13 @@ def test_quantity_reads_number_and_unit(kind: Kind, text: str, value: float):
         ("share", "1/2/3", "is no share"),
     ],
 )
-def test_quantity_refuses_with_the_right_form(kind: Kind, text: str, message: str):
+def test_quantity_refuses_with_the_right_form(kind, text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         quantity(kind, text)
 
 
 @given(st.sampled_from(KINDS), st.integers(0, 10**15), st.integers(-9, 3))
-def test_quantity_text_is_read_again(kind: Kind, digits: int, exponent: int):
+def test_quantity_text_is_read_again(kind, digits, exponent):
     value = float(digits) if kind in ("size", "count") else digits * 10.0**exponent
     text = quantity_text(kind, value)
     if kind != "size" or len(text) < 9:  # six digits of many bytes needn't be whole bytes
@@ -93,14 +93,14 @@ def test_quantity_text_is_read_again(kind: Kind, digits: int, exponent: int):
 
 
 @given(st.sampled_from(UNIT), st.floats(1e-9, 1e18, exclude_min=True))
-def test_quantity_refuses_every_bare_number_of_a_unit(kind: Kind, value: float):
+def test_quantity_refuses_every_bare_number_of_a_unit(kind, value):
     with pytest.raises(ValueError, match=r"has no unit: write [0-9.]+"):
         quantity(kind, repr(value))
     assert kind == "size" or quantity(kind, repr(value), si=True) == value
 
 
 @given(st.sampled_from(KINDS), st.text(max_size=12))
-def test_quantity_raises_only_value_error(kind: Kind, text: str):
+def test_quantity_raises_only_value_error(kind, text):
     with contextlib.suppress(ValueError):
         assert quantity(kind, text) >= 0 or kind == "number"
 
@@ -164,7 +164,7 @@ def _of_yaml(field: str, sample: str) -> Callable[[str], float]:
         ),
     ],
 )
-def test_all_readers_agree(text: str, readers: list[Callable[[str], float]], tmp_path, monkeypatch):
+def test_all_readers_agree(text, readers, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     values = [reader(text) for reader in readers]
     assert values == pytest.approx([values[0]] * len(values), rel=1e-12)
@@ -197,7 +197,7 @@ def test_kind_of_follows_the_name_s_ending():
         ("z", [f"h{i}" for i in range(20)], "none of 20 is like it"),
     ],
 )
-def test_nearest_names_the_nearest_or_all_existing(name: str, known: list[str], text: str):
+def test_nearest_names_the_nearest_or_all_existing(name, known, text):
     assert nearest(name, known) == text
 
 
@@ -211,6 +211,6 @@ def test_nearest_names_the_nearest_or_all_existing(name: str, known: list[str], 
         ("size", 1e3, "1 KB"),
     ],
 )
-def test_quantity_text_begins_each_unit_with_one(kind: Kind, value: float, text: str):
+def test_quantity_text_begins_each_unit_with_one(kind, value, text):
     """1e-6 as a float is a little less than a microsecond."""
     assert quantity_text(kind, value) == text

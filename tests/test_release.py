@@ -61,7 +61,7 @@ def test_action_fails_where_a_test_does(tmp_path):
 
 @pytest.mark.root
 @pytest.mark.parametrize(("program", "tests"), [("no.json", "."), (ROUTER, "nosuch")])
-def test_action_names_what_is_missing(tmp_path, program: object, tests: str):
+def test_action_names_what_is_missing(tmp_path, program, tests):
     done = act(tmp_path, program, tests, 1, "")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
@@ -113,7 +113,7 @@ def test_action_leaves_out_proxies_that_its_namespace_lacks(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("name", ["action.yml", ".github/workflows/ci.yml"])
-def test_actions_of_others_are_named_by_their_commits(name: str):
+def test_actions_of_others_are_named_by_their_commits(name):
     """A tag can be moved."""
     used = re.findall(r"uses: (\S+)(.*)", (ROOT / name).read_text())
     assert used

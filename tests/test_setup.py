@@ -53,7 +53,7 @@ def test_setup_takes_setuptools_from_the_lock_first():
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "lowest.lock", "tools.lock"])
-def test_lock_has_hashes_of_everything(name: str):
+def test_lock_has_hashes_of_everything(name):
     entries = re.split(r"\n(?=\S)", (ROOT / name).read_text().strip())
     assert len(entries) > (20 if name in ("requirements.lock", "lowest.lock") else 0)
     assert not [
@@ -62,7 +62,7 @@ def test_lock_has_hashes_of_everything(name: str):
 
 
 @pytest.mark.parametrize("name", ["image", "action"])
-def test_part_of_the_lock_has_its_entries_whole(name: str, tmp_path):
+def test_part_of_the_lock_has_its_entries_whole(name, tmp_path):
     names = (ROOT / f"release/{name}.txt").read_text().split()
     command = ["sh", "release/part.sh", "requirements.lock", *names]
     (tmp_path / "part").write_bytes(subprocess.run(command, cwd=ROOT, check=True, stdout=-1).stdout)
@@ -132,12 +132,12 @@ def test_lock_keeps_hashes_of_sources_and_of_wheels_for_linux():
         ("a-1-cp310-cp310-macosx_11_0_arm64.whl", False),
     ],
 )
-def test_lock_takes_files_that_setup_can_install(name: str, expected: bool):
+def test_lock_takes_files_that_setup_can_install(name, expected):
     assert lock.installable(name, lock.supported()) == expected
 
 
 @pytest.mark.parametrize(("name", "pythons"), [("requirements.lock", 5), ("lowest.lock", 1)])
-def test_lock_is_no_larger_than_its_pythons_need(name: str, pythons: int):
+def test_lock_is_no_larger_than_its_pythons_need(name, pythons):
     """A wheel for each Python and processor, and sources."""
     most = len(lock.MACHINES) * pythons
     entries = dict(_entries(ROOT / name))

@@ -79,7 +79,7 @@ def test_results_have_an_index_with_the_pictures_that_are_drawn(site: ModuleType
         ("other-results.md#b", "other-results.md#b"),
     ],
 )
-def test_a_link_to_a_figure_leads_to_its_page(link: str, page: str, site: ModuleType):
+def test_a_link_to_a_figure_leads_to_its_page(link, page, site: ModuleType):
     assert site.linked(f"[b]({link})") == f"[b]({page})"
 
 
@@ -116,7 +116,7 @@ def test_site_opens_and_searches_on_a_file_system(built: Path):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_site_has_no_violation_of_axe(built: Path, width: int):
+def test_site_has_no_violation_of_axe(built: Path, width):
     with browser.page() as chromium:
         for name in (
             "index",

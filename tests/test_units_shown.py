@@ -45,5 +45,5 @@ def test_rates_and_times_have_one_spelling():
     ("text", "refused"),
     [("40 Gb/s", True), ("3.5 Mb/s", True), ("40 Gbit/s", False), ("10 us", False)],
 )
-def test_search_separates_spellings(text: str, refused: bool):
+def test_search_separates_spellings(text, refused):
     assert bool(OTHER_RATE.search(text)) is refused

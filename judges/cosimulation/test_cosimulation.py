@@ -36,14 +36,14 @@ SEEDS = (
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_network_does_the_same_by_queues_and_by_the_engine(seed: int):
+def test_network_does_the_same_by_queues_and_by_the_engine(seed):
     frames, different, _ = cosimulate.compared(draw(seed))
     assert frames > 0
     assert different == []
 
 
 @pytest.mark.parametrize("seed", [590, 621])
-def test_queue_that_is_not_there_trims_nothing(seed: int):
+def test_queue_that_is_not_there_trims_nothing(seed):
     """Queue 7 is to trim, and ports have seven queues, from 0."""
     network = draw(seed)
     assert 7 in network.queues.trimming
@@ -85,7 +85,7 @@ FRAME = hop_frame(((FORWARD, 0, 0, 3), (FORWARD, 0, 0, 3)), 1000)
 
 
 @pytest.mark.parametrize("way", playing.WAYS)
-def test_frame_comes_in_when_its_link_s_delay_is_over(way: str):
+def test_frame_comes_in_when_its_link_s_delay_is_over(way):
     outcome = play(pair(Arrival(5, Place(0, 1), FRAME)), way)
     times = [(left.at_ns, left.place) for left in outcome.departures]
     assert times == [(8_005, Place(0, 2)), (26_005, Place(1, 1))]
@@ -96,9 +96,7 @@ def test_frame_comes_in_when_its_link_s_delay_is_over(way: str):
 @pytest.mark.parametrize(
     ("down_ns", "up_ns", "arrives"), [(18_000, 18_010, 0), (17_000, 18_000, 1)]
 )
-def test_frame_that_arrives_by_a_link_that_is_down_is_lost(
-    way: str, down_ns: int, up_ns: int, arrives: int
-):
+def test_frame_that_arrives_by_a_link_that_is_down_is_lost(way, down_ns, up_ns, arrives):
     steps = Arrival(5, Place(0, 1), FRAME), CableSet(down_ns, 0, False), CableSet(up_ns, 0, True)
     outcome = play(pair(*steps), way)
     assert outcome.state["s1:2"].rx_packets == arrives

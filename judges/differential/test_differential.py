@@ -34,13 +34,13 @@ def compare(path: Path):
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.name.partition(".")[0])
-def test_as_bmv2_did(recording: Path):
+def test_as_bmv2_did(recording):
     compare(recording)
 
 
 @pytest.mark.root
 @pytest.mark.parametrize("program", sorted({path.stem.partition("-")[0] for path in RECORDINGS}))
-def test_as_bmv2_does(program: str, tmp_path):
+def test_as_bmv2_does(program, tmp_path):
     if SEED is None:
         needs.missing(needs.NEW_CASES)
     assert shutil.which("simple_switch_grpc"), "BMv2 is not installed, or not on PATH"

@@ -11,7 +11,7 @@ SHARES = st.lists(st.tuples(st.integers(0, 9), st.integers(-9, 9)), min_size=3, 
 
 
 @given(SHARES)
-def test_correlation_is_spearmans(shares: list[tuple[int, int]]):
+def test_correlation_is_spearmans(shares):
     stats = importlib.import_module("scipy.stats")
     # Equal ranks have no correlation.
     assume(all(len(set(column)) > 1 for column in zip(*shares, strict=True)))

@@ -42,7 +42,7 @@ def test_expected_frames_have_a_lower_ttl_or_a_label(tmp_path):
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_fabric_gives_the_packets_of_its_ptf(name: str, tmp_path):
+def test_fabric_gives_the_packets_of_its_ptf(name, tmp_path):
     folder = os.environ.get(COMPILED)
     if folder is None:
         needs.missing(ONOS)

@@ -8,7 +8,7 @@ from fuzz_formats import limited
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_reader_reads_or_refuses_changed_flows(name: str):
+def test_reader_reads_or_refuses_changed_flows(name):
     outcomes = set()
     for number in range(6 if name.endswith(".parquet") else 30):  # a process each reads Parquet
         case = cases(name, random.Random(f"{name} {number}"))

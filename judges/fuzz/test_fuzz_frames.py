@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.root, pytest.mark.long]
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "qcn", "timely", "ibcc"])
-def test_agent_outlives_hostile_frames(scheme: str):
+def test_agent_outlives_hostile_frames(scheme):
     assert fuzz_frames.attack(scheme, 0, 1, frames=200).startswith(
         f"{scheme}: 1 cycles, 1000 frames, "
     )

@@ -8,7 +8,7 @@ from fuzz_results import SAMPLES, cases, judge
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_reader_reads_or_refuses_changed_file_of_results(name: str):
+def test_reader_reads_or_refuses_changed_file_of_results(name):
     outcomes = set()
     least = 4 if name.endswith(".parquet") else 8  # a process each reads Parquet
     for number in range(24):  # of changed Parquet files few can be read

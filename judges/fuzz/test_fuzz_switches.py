@@ -8,7 +8,7 @@ from fuzz_switches import SAMPLES, cases, judge
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_reader_reads_or_refuses_changed_file_of_switches(name: str):
+def test_reader_reads_or_refuses_changed_file_of_switches(name):
     outcomes = set()
     for number in range(30):
         case = cases(name, random.Random(f"{number} {name}"))

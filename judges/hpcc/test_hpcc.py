@@ -114,7 +114,7 @@ def test_paths_of_acks_are_those_that_acks_take(network: Path):
 
 
 @pytest.mark.parametrize("scheme", [[], HPCC])
-def test_frames_are_as_long_as_in_ns3(network: Path, tmp_path, scheme: list[str]):
+def test_frames_are_as_long_as_in_ns3(network: Path, tmp_path, scheme):
     """The bytes on the wire, and so a flow's time in the empty network; a last packet of few bytes
     is longer."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
@@ -148,7 +148,7 @@ def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path):
 
 
 @pytest.mark.parametrize("scheme", [["--scheme", "hpcc"], HPCC])
-def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path, scheme: list[str]):
+def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path, scheme):
     """Telemetry's bytes count, ours and ns-3's."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
@@ -173,7 +173,7 @@ def times(file: Path) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("scheme", [["--scheme", "dcqcn-ns3"], HPCC])
-def test_run_has_completion_at_the_senders_last_ack(network: Path, tmp_path, scheme: list[str]):
+def test_run_has_completion_at_the_senders_last_ack(network: Path, tmp_path, scheme):
     """In the empty network it is what fct.txt has: the arrival of the last byte, and the ACK's way
     back."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"

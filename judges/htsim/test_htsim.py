@@ -29,7 +29,7 @@ def runs(name: str, scheme: str = "nscc", queues: str = "trim") -> list[Result]:
 @pytest.mark.parametrize(
     ("name", "mean_bound"), [("permutation", MEAN_BOUND), ("incast", INCAST_BOUND)]
 )
-def test_nscc_takes_the_time_that_htsim_has(name: str, mean_bound: float):
+def test_nscc_takes_the_time_that_htsim_has(name, mean_bound):
     results = runs(name)
     assert mean(result.mean_us for result in results) == pytest.approx(
         HTSIM[name][0], rel=mean_bound
@@ -39,7 +39,7 @@ def test_nscc_takes_the_time_that_htsim_has(name: str, mean_bound: float):
 
 
 @pytest.mark.parametrize("name", HTSIM_RCCC)
-def test_rccc_takes_the_time_that_htsim_has(name: str):
+def test_rccc_takes_the_time_that_htsim_has(name):
     results = runs(name, "rccc")
     assert mean(result.mean_us for result in results) == pytest.approx(
         HTSIM_RCCC[name][0], rel=MEAN_BOUND
@@ -51,7 +51,7 @@ def test_rccc_takes_the_time_that_htsim_has(name: str):
 
 
 @pytest.mark.parametrize("name", HTSIM_ALL_TO_ALL)
-def test_all_to_all_by_triggers_takes_the_time_that_htsim_has(name: str):
+def test_all_to_all_by_triggers_takes_the_time_that_htsim_has(name):
     result = ours(name, None)
     mean_us, p99_us = HTSIM_ALL_TO_ALL[name]
     assert result.flows == 32 * 31

@@ -48,7 +48,7 @@ def test_values_are_read_by_width():
 
 
 @given(st.integers(0, 2**32))
-def test_whole_frames_pass_the_longest_way_of_the_parser(seed: int):
+def test_whole_frames_pass_the_longest_way_of_the_parser(seed):
     """The router's: Ethernet, IPv4, UDP."""
     frame = Frames(ROUTER / "router.json", known_values(COMMANDS), seed, whole=True).frame()
     assert (frame[12:14], frame[14] & 15, frame[23]) == (b"\x08\x00", 5, 17)
@@ -56,7 +56,7 @@ def test_whole_frames_pass_the_longest_way_of_the_parser(seed: int):
 
 
 @given(st.integers(0, 2**32))
-def test_frames_are_the_same_from_the_same_seed(seed: int):
+def test_frames_are_the_same_from_the_same_seed(seed):
     first, second = (Frames(ROUTER / "router.json", {}, seed) for _ in range(2))
     frames = [first.frame() for _ in range(5)]
     assert frames == [second.frame() for _ in range(5)]

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(("scenario", "step"), [("switch", 31), ("engine", 31), ("agent", 3)])
-def test_refused_memory_is_an_error_and_no_crash(scenario: str, step: int, tmp_path):
+def test_refused_memory_is_an_error_and_no_crash(scenario, step, tmp_path):
     """Of a request in `step`, and of all from it on, under the sanitizers; a try with memory ends
     as the first did."""
     environment = out_of_memory.environment(tmp_path) or needs.missing(needs.SANITIZERS)

@@ -61,7 +61,7 @@ def test_change_names_its_place():
 
 
 @pytest.mark.parametrize("path", mutants.files())
-def test_every_change_of_ours_fits_its_file(path: str):
+def test_every_change_of_ours_fits_its_file(path):
     text = (mutants.ROOT / path).read_text()
     mutations = changes(path, text)
     assert len(mutations) == len(set(mutations))
@@ -88,9 +88,7 @@ def test_changes_are_drawn_the_same_each_time_and_of_all_files():
         ("class C:\n    x: ClassVar[int] = 1", "class C:\n    x: int = 1", False),
     ],
 )
-def test_mutants_distinguish_equal_code_from_other_code(
-    tmp_path, first: str, second: str, alike: bool
-):
+def test_mutants_distinguish_equal_code_from_other_code(tmp_path, first, second, alike):
     (tmp_path / "a.py").write_text(first)
     before = code(tmp_path, "a.py")
     (tmp_path / "a.py").write_text(second)

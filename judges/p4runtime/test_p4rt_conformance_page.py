@@ -31,7 +31,7 @@ def test_there_are_rows():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
-def test_a_row_shows_something(row: list[str]):
+def test_a_row_shows_something(row):
     shown = row[2]
     rules, tests = RULE.findall(shown), TEST.findall(shown)
     assert rules or tests or re.search(r"(refused|not tested): \w", shown)

@@ -83,9 +83,7 @@ def scalar(field: FieldDescriptor, ids: list[int]) -> st.SearchStrategy[Any]:
 
 @given(st.data())
 @settings(suppress_health_check=list(HealthCheck))
-def test_any_entity_is_carried_out_or_refused(
-    state: Forwarding, program: Program, data: st.DataObject
-):
+def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Program, data):
     info = program.info
     things: list[Any] = [
         *info.tables,
@@ -114,7 +112,7 @@ def test_any_entity_is_carried_out_or_refused(
 
 
 @pytest.mark.parametrize("name", fuzz_messages.NAMES)
-def test_what_coverage_guided_fuzzing_kept(name: str):
+def test_what_coverage_guided_fuzzing_kept(name):
     """Inputs of fuzz_messages.py, the shortest that reach each place: no accident, and all state
     can be read."""
     target = fuzz_messages.Target(name)

@@ -44,7 +44,7 @@ def embedded() -> Iterator[Embedded]:
 @pytest.mark.parametrize(
     "name", [name for name in PROGRAMS if not name.endswith("_native")]
 )  # which have a part alone
-def test_no_violation(embedded: Embedded, name: str):
+def test_no_violation(embedded: Embedded, name):
     judge = Judge(embedded, PROGRAMS[name], seed=2026, batches=15)
     judge.episode(0)
     assert not judge.tally.violations, "\n".join(map(str, judge.tally.violations))
@@ -216,7 +216,7 @@ def takes_any_election_id(target: Wrong, request: p4r.WriteRequest) -> Answer:
         (takes_any_election_id, "it breaks election"),
     ],
 )
-def test_a_wrong_answer_is_noticed(embedded: Embedded, change: Change, text: str):
+def test_a_wrong_answer_is_noticed(embedded: Embedded, change, text):
     unexpected = []
     for violation in violations(Wrong(embedded, change), "bench"):
         if text in violation:
@@ -286,7 +286,7 @@ def differing(embedded: Embedded, change: Change, known: Difference) -> Iterator
 
 
 @pytest.mark.parametrize(("change", "difference"), DIFFERING)
-def test_a_known_difference_is_counted(embedded: Embedded, change: Change, difference: Difference):
+def test_a_known_difference_is_counted(embedded: Embedded, change, difference):
     name = unclean(difference) if difference.unclean else (difference.name, difference.code)
     for tally in differing(embedded, change, difference):
         assert not tally.violations, "\n".join(map(str, tally.violations))
@@ -296,9 +296,7 @@ def test_a_known_difference_is_counted(embedded: Embedded, change: Change, diffe
 
 
 @pytest.mark.parametrize(("change", "difference"), DIFFERING)
-def test_one_of_another_name_is_a_violation(
-    embedded: Embedded, change: Change, difference: Difference
-):
+def test_one_of_another_name_is_a_violation(embedded: Embedded, change, difference):
     renamed = dataclasses.replace(difference, name="member-zero")
     assert any(tally.violations for tally in differing(embedded, change, renamed))
 
@@ -343,9 +341,7 @@ def counts(entity: p4r.Entity) -> p4r.Entity:
     ("hide", "name"),
     [(forgets_metadata, "bench"), (pads, "bench"), (hides_members, "indirect"), (counts, "bench")],
 )
-def test_a_wrong_state_is_noticed(
-    embedded: Embedded, hide: Callable[[p4r.Entity], p4r.Entity | None], name: str
-):
+def test_a_wrong_state_is_noticed(embedded: Embedded, hide, name):
     assert any(violations(Wrong(embedded, hide=hide), name))
 
 

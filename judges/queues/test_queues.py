@@ -40,7 +40,7 @@ def departures(times_ps: list[int], lengths_bytes: list[int], rate_bps: float) -
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("load", LOADS)
-def test_every_packet_leaves_at_the_time_of_lindleys_recursion(kind: str, load: float):
+def test_every_packet_leaves_at_the_time_of_lindleys_recursion(kind, load):
     draw = np.random.default_rng(7)
     times, sizes = arrivals(load, 20_000, draw), lengths(kind, 20_000, draw)
     with open_network() as network:
@@ -53,7 +53,7 @@ def test_every_packet_leaves_at_the_time_of_lindleys_recursion(kind: str, load: 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("load", LOADS)
-def test_means_are_the_closed_form_s_within_their_errors(kind: str, load: float):
+def test_means_are_the_closed_form_s_within_their_errors(kind, load):
     """Five standard errors of M/M/1, of the packets and of the samples."""
     theory, measured = closed_form(kind, load), measure(kind, load, PACKETS)
     error = 5 * standard_error(load, PACKETS)

@@ -49,7 +49,7 @@ def test_trace_has_utilisation_queue_and_shares():
 
 
 @pytest.mark.parametrize("flows", [1, 2])
-def test_flow_that_carries_nothing_counts(flows: int):
+def test_flow_that_carries_nothing_counts(flows):
     events = [(0, compare.ENQUEUED, 3, 1, 0), (1_000, compare.DEQUEUED, 3, 1, 0)]
     chunks = compare.trace_events(BytesIO(trace(events)), 3)
     assert compare.of_trace(chunks, 1e9, flows, 0.0, 10e-6).jain == pytest.approx(1 / flows)
@@ -101,7 +101,7 @@ def test_log_has_utilisation_queue_and_shares():
         (Measured(1.0, 4900.0, 1.0), []),
     ],
 )
-def test_bound_names_what_is_beyond_it(ours: Measured, names: list[str]):
+def test_bound_names_what_is_beyond_it(ours, names):
     """Two frames of queue are within it, whatever the factor."""
     assert compare.beyond(Measured(1.0, 3000.0, 1.0), ours, 1000) == names
 

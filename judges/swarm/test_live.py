@@ -45,7 +45,7 @@ def test_every_kind_of_fault_is_drawn():
         (live.Aftermath(left=["process 7"]), "once the network is down, there is process 7"),
     ],
 )
-def test_each_is_a_violation(aftermath: live.Aftermath, text: str):
+def test_each_is_a_violation(aftermath, text):
     assert list(live.violations(aftermath)) == [text]
 
 

@@ -48,9 +48,7 @@ LEAK = list(range(10, 10 + ROUNDS))
         (STEADY[:3], LEAK[:3], STEADY[:3], []),
     ],
 )
-def test_what_has_grown(
-    memory_kb: list[int], files: list[int], threads: list[int], texts: list[str]
-):
+def test_what_has_grown(memory_kb, files, threads, texts):
     assert list(soak.grown(samples(memory_kb, files, threads), {})) == texts
 
 

@@ -43,7 +43,7 @@ def steps_of(program: str) -> dict[str, list[Step]]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_switch_does_what_p4testgen_expects(start: Start, program: str):
+def test_a_switch_does_what_p4testgen_expects(start: Start, program):
     tests = steps_of(program)
     assert tests
     wrong = {}
@@ -147,7 +147,7 @@ expect 7
 @pytest.mark.parametrize(
     "line", ["wait", "packet x 00", "packet 1 0", "expect 1 zz", "add t", "mirroring_add 1"]
 )
-def test_what_is_no_statement_is_named(line: str):
+def test_what_is_no_statement_is_named(line):
     with pytest.raises(StfError, match=f"line 1 .*{line}"):
         parse(line)
 

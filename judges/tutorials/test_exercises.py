@@ -33,7 +33,7 @@ def test_router_carries_what_the_basic_exercise_does():
 
 
 @pytest.mark.parametrize("name", EXERCISES)
-def test_exercise_gives_the_frames_of_its_readme(name: str):
+def test_exercise_gives_the_frames_of_its_readme(name):
     clone = os.environ.get(CLONE)
     if clone is None:
         needs.missing(TUTORIALS)

@@ -45,7 +45,7 @@ def read(data: bytes, *, whole: bool = False) -> list[Frame]:
 
 
 @given(ORDERS, st.integers(0, 2**64 - 1), st.integers(0, 18), st.sampled_from([ENHANCED, OLD]))
-def test_pcapng_times_keep_each_nanosecond(order: str, stamp: int, exponent: int, kind: int):
+def test_pcapng_times_keep_each_nanosecond(order, stamp, exponent, kind):
     """A float has 256 ns at this century's times."""
     data = section(order, [(9, bytes([exponent]))]) + packet(order, stamp, b"frame", kind=kind)
     (frame,) = read(data)
@@ -54,9 +54,7 @@ def test_pcapng_times_keep_each_nanosecond(order: str, stamp: int, exponent: int
 
 
 @given(ORDERS, st.integers(0, 2**40), st.integers(0, 32), st.integers(-(2**40), 2**40))
-def test_pcapng_times_count_in_powers_of_two_and_from_an_offset(
-    order: str, stamp: int, exponent: int, offset_s: int
-):
+def test_pcapng_times_count_in_powers_of_two_and_from_an_offset(order, stamp, exponent, offset_s):
     options = [(9, bytes([0x80 | exponent])), (14, struct.pack(f"{order}q", offset_s))]
     (frame,) = read(section(order, options) + packet(order, stamp, b"frame"))
     assert abs((frame.time_ns - offset_s * 10**9) * 2**exponent - stamp * 10**9) * 2 <= 2**exponent
@@ -90,7 +88,7 @@ def pcap_of(data: Sequence[bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("write", [pcap_of, pcapng_of])
-def test_capture_that_ends_within_a_frame_is_cut_off(write: object):
+def test_capture_that_ends_within_a_frame_is_cut_off(write):
     assert callable(write)
     data, before = write([b"a" * 60, b"b" * 60]), len(write([b"a" * 60]))
     assert len(read(data, whole=True)) == 2

@@ -9,7 +9,7 @@ from pcn.base import ipv4
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_number_of_a_text_is_the_one_it_was_written_from(number: int):
+def test_number_of_a_text_is_the_one_it_was_written_from(number):
     text = str(ipaddress.IPv4Address(number))
     assert ipv4.text(number) == text
     assert ipv4.number(text) == number
@@ -31,7 +31,7 @@ def outcome(read: Callable[[str], bytes], text: str) -> bytes | str:
                  min_size=3, max_size=5).map(".".join),
     )
 )  # fmt: skip
-def test_text_is_an_address_where_ipaddress_has_it_for_one(text: str):
+def test_text_is_an_address_where_ipaddress_has_it_for_one(text):
     assert outcome(ipv4.octets, text) == outcome(
         lambda text: ipaddress.IPv4Address(text).packed, text
     )

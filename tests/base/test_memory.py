@@ -86,5 +86,5 @@ def test_require_names_needs_what_is_there_and_the_way_out(system: Path):
 @pytest.mark.parametrize(
     ("size", "text"), [(3, "1 MB"), (250e6, "250 MB"), (1e9, "1.0 GB"), (7.96e9, "8.0 GB")]
 )
-def test_size_has_a_unit_that_people_read(size: float, text: str):
+def test_size_has_a_unit_that_people_read(size, text):
     assert memory.size_text(size) == text

@@ -33,7 +33,7 @@ def test_quantum_is_512_bit_times_of_the_dilated_port():
 
 
 @given(rate=st.floats(1e6, 400e9), dilation=st.floats(1, 5000))
-def test_quantum_is_right_within_its_resolution(rate: float, dilation: float):
+def test_quantum_is_right_within_its_resolution(rate, dilation):
     real_us = 512 / (rate / dilation) * 1e6
     if real_us * 65536 < 0.5 or real_us >= 65535:
         return
@@ -48,7 +48,7 @@ def test_a_quantum_that_does_not_fit_is_refused():
 
 
 @given(dilation=st.floats(1, 5000), quanta=st.integers(50, MAX_QUANTA))
-def test_a_pause_is_refreshed_before_it_ends(dilation: float, quanta: int):
+def test_a_pause_is_refreshed_before_it_ends(dilation, quanta):
     port = plan(dumbbell(pause_quanta=quanta), "s0", dilation).pfc[0]
     assert port.refresh_us * 2 <= max(2, port.quanta * port.quantum_q16_us / 65536)
     # The neighbour counts in bit<48>; what it computes from a frame of ours must fit.
@@ -68,15 +68,13 @@ def test_a_pause_is_refreshed_before_it_ends(dilation: float, quanta: int):
         ({"pause_quanta": 65536}, "PAUSE of 65536 quanta"),
     ],
 )
-def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], message: str):
+def test_thresholds_that_cannot_work_are_refused(change, message):
     with pytest.raises(TopologyError, match=message):
         plan(dumbbell(**change), "s0", 400)
 
 
 @pytest.mark.parametrize("mtu_bytes", [64, 1058, 9058])
-def test_a_pause_that_ends_before_it_is_sent_again_is_refused_with_the_least_that_does(
-    mtu_bytes: int,
-):
+def test_a_pause_that_ends_before_it_is_sent_again_is_refused_with_the_least_that_does(mtu_bytes):
     with pytest.raises(
         TopologyError,
         match=r"s0:1: a PAUSE of 2 quanta lasts 0.102 us there, .*: pause_quanta \d+ or",
@@ -90,7 +88,7 @@ def test_a_pause_that_ends_before_it_is_sent_again_is_refused_with_the_least_tha
 
 @pytest.mark.parametrize(("flow_control", "without"), [(PFC, credit.TABLE), (CREDITS, pfc.TABLE)])
 @pytest.mark.parametrize("scheme", sorted(schemes))
-def test_entries_are_what_the_scheme_s_program_takes(scheme: str, flow_control: str, without: str):
+def test_entries_are_what_the_scheme_s_program_takes(scheme, flow_control, without):
     """Every name and width against the committed p4info, for each table of the program but those of
     marking points that the scheme leaves out, and of the flow control that the topology hasn't."""
     configured = schemes[scheme].configure()
@@ -175,9 +173,7 @@ def test_arrival_ecn_reaches_every_port_from_the_scheme_s_parameters():
     p_max=st.floats(0, 1),
     share=st.floats(0, 1),
 )
-def test_the_slope_gives_equation_5_within_its_resolution(
-    k_min: int, span: int, p_max: float, share: float
-):
+def test_the_slope_gives_equation_5_within_its_resolution(k_min, span, p_max, share):
     port = RedPort(1, k_min, k_min + span, p_max)
     assert 0 <= port.slope_q48 < 2**48
     excess = round(share * span)
@@ -248,6 +244,6 @@ def test_a_marking_point_stands_beside_its_p4_file():
 
 
 @pytest.mark.parametrize("change", [{"q_eq_bytes": 0}, {"w": -1}, {"sample_bytes": 2**31}])
-def test_qcn_s_values_that_cannot_work_are_refused(change: dict[str, int]):
+def test_qcn_s_values_that_cannot_work_are_refused(change):
     with pytest.raises(ValueError, match="it must be from"):
         replace(QcnPort(1, 30_000, 2, 150_000), **change)

@@ -143,7 +143,7 @@ def test_switch_without_cpu_port_refuses_packets():
 
 
 @given(sizes=st.lists(st.integers(0, 4_000_000), max_size=12))
-def test_inbox_keeps_the_latest_that_have_room(sizes: list[int]):
+def test_inbox_keeps_the_latest_that_have_room(sizes):
     inbox = Inbox("s0")
     for number, size in enumerate(sizes):
         inbox.put(

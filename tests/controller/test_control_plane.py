@@ -75,7 +75,7 @@ def test_cells_that_are_not_0_are_those_of_all():
 
 
 @pytest.mark.parametrize("indices", [None, [35, 3], []])
-def test_cells_of_several_are_those_of_each(switch: ControlPlane, indices: list[int] | None):
+def test_cells_of_several_are_those_of_each(switch: ControlPlane, indices):
     names = switch.counters(), switch.registers()
     counts, values = switch.read_cells(*names, indices)
     if indices == []:
@@ -181,7 +181,7 @@ def test_both_kinds_refuse_alike():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_meter_is_configured_and_read(kind: str):
+def test_meter_is_configured_and_read(kind):
     with ExitStack() as stack:
         switch = opened(stack, kind, BENCH).control
         (name, *_) = switch.meters()

@@ -125,13 +125,13 @@ def test_step_of_thresholds_is_k_of_dctcp():
     ("values", "why"),
     [((2, 1, 0.5), "k_min <= k_max"), ((1, 2**32, 0.5), "2\\^32"), ((1, 2, 1.5), "p_max 1.5")],
 )
-def test_thresholds_that_cannot_work_are_refused(values: tuple[float, float, float], why: str):
+def test_thresholds_that_cannot_work_are_refused(values, why):
     with pytest.raises(TopologyError, match=why):
         EcnThresholds(*values)
 
 
 @pytest.mark.parametrize("form", ["pcn", "pcn-json"])
-def test_file_and_json_hold_thresholds(form: str, tmp_path):
+def test_file_and_json_hold_thresholds(form, tmp_path):
     topology = with_ecn(dumbbell(), (*BY_RATE, EcnThresholds(5, 6, 1, colour="yellow")))
     file = tmp_path / f"made{FORMATS[form].suffix}"
     file.write_text(FORMATS[form].write(topology))

@@ -127,7 +127,7 @@ def test_programs_are_there():
 
 @settings(max_examples=300)
 @given(st.sampled_from(KNOWN), st.data())
-def test_table_entry_is_encoded_as_finsy_does(name: str, data: st.DataObject):
+def test_table_entry_is_encoded_as_finsy_does(name, data):
     schema, _ = schemas(name)
     assume(len(schema.tables))
     table = data.draw(st.sampled_from(list(schema.tables)))
@@ -177,7 +177,7 @@ def test_table_entry_is_encoded_as_finsy_does(name: str, data: st.DataObject):
 
 
 @given(st.sampled_from(KNOWN), st.data())
-def test_cells_are_encoded_as_finsy_does(name: str, data: st.DataObject):
+def test_cells_are_encoded_as_finsy_does(name, data):
     schema, _ = schemas(name)
     index = data.draw(st.one_of(st.none(), st.integers(0, 2**20)))
     counts, config = data.draw(COUNTS), data.draw(CONFIG)
@@ -224,7 +224,7 @@ def test_cells_are_encoded_as_finsy_does(name: str, data: st.DataObject):
 
 
 @given(st.lists(st.tuples(st.integers(0, 511), st.integers(0, 9)), max_size=4), st.data())
-def test_replication_is_encoded_as_finsy_does(copies: list[tuple[int, int]], data: st.DataObject):
+def test_replication_is_encoded_as_finsy_does(copies, data):
     number, more = data.draw(st.integers(1, 2**15)), data.draw(st.integers(0, 255))
     ours: list[Any] = [
         data.draw(st.sampled_from([copy, entities.Replica(copy[0], instance=copy[1])]))
@@ -246,7 +246,7 @@ def test_replication_is_encoded_as_finsy_does(copies: list[tuple[int, int]], dat
 
 
 @given(st.sampled_from(KNOWN), st.data())
-def test_digests_and_profiles_are_encoded_as_finsy_does(name: str, data: st.DataObject):
+def test_digests_and_profiles_are_encoded_as_finsy_does(name, data):
     schema, _ = schemas(name)
     times = {
         key: data.draw(st.integers(0, 2**30))
@@ -299,7 +299,7 @@ def test_digests_and_profiles_are_encoded_as_finsy_does(name: str, data: st.Data
 
 
 @given(st.integers(1, 130), st.data())
-def test_values_are_those_of_finsy(width: int, data: st.DataObject):
+def test_values_are_those_of_finsy(width, data):
     from finsy import p4values as theirs
 
     value = data.draw(st.one_of(number(width), st.integers(-2, 2**width + 1), st.text(max_size=6)))
@@ -353,7 +353,7 @@ def outcome(function: Any, value: Any, width: int) -> Any:
         ),
     ],
 )
-def test_fault_names_the_place(entry: entities.TableEntry, fault: str):
+def test_fault_names_the_place(entry, fault):
     with pytest.raises(ValueError, match=r".") as failure:
         entry.encode(schemas("pcn")[0])
     assert fault in str(failure.value)

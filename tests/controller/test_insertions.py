@@ -106,7 +106,7 @@ def outcome(switch: InProcessSwitch, program: Program, drawn: list[Entry]) -> tu
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bench_entries())
 def test_entries_and_refusals_are_those_of_messages(
-    planes: tuple[InProcessSwitch, InProcessSwitch], drawn: list[Entry]
+    planes: tuple[InProcessSwitch, InProcessSwitch], drawn
 ):
     plain, by_messages = (outcome(switch, BENCH, drawn) for switch in planes)
     assert plain == by_messages

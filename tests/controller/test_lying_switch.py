@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -127,9 +127,7 @@ def _without_widths(info: p4i.P4Info):
 
 
 @pytest.mark.parametrize("damage", [_without_profile, _with_twins, _without_widths])
-def test_p4info_of_a_lying_switch_or_file_is_refused_in_one_line(
-    damage: Callable[[p4i.P4Info], None], tmp_path, monkeypatch
-):
+def test_p4info_of_a_lying_switch_or_file_is_refused_in_one_line(damage, tmp_path, monkeypatch):
     program = Program.compiled("pcn")
     info = p4i.P4Info()
     info.CopyFrom(program.schema.p4info)

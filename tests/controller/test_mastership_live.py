@@ -55,7 +55,7 @@ def xoff(lab: Lab) -> set[float]:
 
 # Above 64 bits too: an election id has 128.
 @pytest.mark.parametrize("theirs", [1000, 2**64 + 5])
-def test_who_has_gone_is_followed(lab: Lab, theirs: int, caplog):
+def test_who_has_gone_is_followed(lab: Lab, theirs, caplog):
     remembers = lab.record.target == "softswitch"  # as the specification has it; BMv2 forgets
     with rival(lab, theirs):
         pass

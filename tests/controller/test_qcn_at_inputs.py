@@ -31,7 +31,7 @@ def configured(scheme: str, dilation: float = 1.0, **fields: float) -> qcn_in_cp
         ("qcn-os-sojourn", Culprit.SOJOURN),
     ],
 )
-def test_scheme_sets_which_flow_a_sample_notifies(scheme: str, culprit: Culprit):
+def test_scheme_sets_which_flow_a_sample_notifies(scheme, culprit):
     port = configured(scheme)
     assert port.culprit is culprit
     assert bool(port.keep_alive_us) == (culprit is not Culprit.ARRIVAL)
@@ -59,7 +59,7 @@ def generator(
 
 
 @pytest.mark.parametrize("scheme", ["qcn-os", "qcn-os-largest"])
-def test_the_packet_generator_samples_each_input_as_often_as_departures_do(scheme: str):
+def test_the_packet_generator_samples_each_input_as_often_as_departures_do(scheme):
     inputs = tuple(index(port) for port in range(1, 6))
     assert generator(scheme, keep_alive=2, dilation=10) == PacketGenerator(
         GENERATOR_PORT, 1200, inputs
@@ -86,7 +86,7 @@ def test_the_fastest_port_sets_the_period_and_each_lossless_class_is_an_input():
     ("scheme", "fields"),
     [("qcn-os", {}), ("qcn-os", {"keep_alive": 0}), ("qcn-in", {}), ("qcn-both", {}), ("pcn", {})],
 )
-def test_otherwise_there_is_none(scheme: str, fields: dict[str, float]):
+def test_otherwise_there_is_none(scheme, fields):
     assert generator(scheme, **fields) is None
 
 

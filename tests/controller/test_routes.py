@@ -95,9 +95,7 @@ def ways_to_hosts(draw: st.DrawFn) -> tuple[int, Ways]:
 
 
 @given(ways_to_hosts())
-def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes(
-    drawn: tuple[int, Ways],
-):
+def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes(drawn):
     base, ways = drawn
     joined = join(ways)
     for host, route in zip(ways.networks, ways.routes, strict=True):
@@ -115,7 +113,7 @@ def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: str):
+def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name):
     """Routes to a switch's own hosts have the host's MAC, all others a router's."""
     topology = TOPOLOGIES[name]()
     for switch in topology.switches:
@@ -133,7 +131,7 @@ def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: s
 
 
 @given(st.data())
-def test_packets_to_unused_addresses_never_loop(data: st.DataObject):
+def test_packets_to_unused_addresses_never_loop(data):
     """Whatever addresses the hosts have: by any of a route's ports, at most as many switches as the
     longest way has."""
     topology = fat_tree(4)
@@ -203,7 +201,7 @@ def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash():
 
 
 @given(st.integers(0, 2**40))
-def test_ecmp_seed_orders_ports_of_each_group_anew(seed: int):
+def test_ecmp_seed_orders_ports_of_each_group_anew(seed):
     plain = find_topology("fat-tree").build()
     seeded = find_topology("fat-tree").build({"ecmp_seed": seed})
     others = 0

@@ -39,7 +39,7 @@ def test_a_fault_in_a_marking_point_is_named_with_its_line():
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn", "tcd", "qcn", "pcn-time"])
-def test_switch_of_either_kind_shows_and_takes_the_same_settings(scheme: str):
+def test_switch_of_either_kind_shows_and_takes_the_same_settings(scheme):
     configured, seen = find_scheme(scheme).configure(), []
     with ExitStack() as stack:
         for kind in KINDS:

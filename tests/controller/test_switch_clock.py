@@ -41,7 +41,7 @@ def data(psn: int) -> bytes:
 
 
 @pytest.mark.parametrize("tick_ns", [1000, 100, 7, 1])
-def test_records_have_times_in_ticks(tick_ns: int):
+def test_records_have_times_in_ticks(tick_ns):
     embedded, _ = switch(tick_ns)
     with embedded.native:
         embedded.native.advance(1_234_567)
@@ -61,7 +61,7 @@ def test_records_have_times_in_ticks(tick_ns: int):
 
 
 @pytest.mark.parametrize("tick_ns", [1000, 100, 7])
-def test_pause_lasts_as_long_whatever_the_tick_is(tick_ns: int):
+def test_pause_lasts_as_long_whatever_the_tick_is(tick_ns):
     embedded, quantum_ns = switch(tick_ns)
     with embedded.native:
         embedded.native.set_reentry(1000)
@@ -75,6 +75,6 @@ def test_pause_lasts_as_long_whatever_the_tick_is(tick_ns: int):
 
 
 @pytest.mark.parametrize("tick_ns", [0, 1001])
-def test_switch_refuses_other_ticks(tick_ns: int):
+def test_switch_refuses_other_ticks(tick_ns):
     with pytest.raises(VirtualError, match=f"a tick of {tick_ns} ns: 1 to 1000 ns are possible"):
         switch(tick_ns)

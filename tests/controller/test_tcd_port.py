@@ -26,7 +26,7 @@ def on_s(
 
 
 @pytest.mark.parametrize("excess", [0.05, 0.2, 0.5])
-def test_the_formula_is_how_long_a_port_is_on(excess: float):
+def test_the_formula_is_how_long_a_port_is_on(excess):
     arguments = (40e9, 4e-6, 2000, 1058)
     assert tcd_port.max_ton_s(*arguments, excess) == pytest.approx(
         on_s(*arguments, excess), rel=0.01
@@ -57,6 +57,6 @@ def test_a_change_keeps_the_rest():
 @pytest.mark.parametrize(
     "fields", [{"max_ton_us": 0}, {"max_ton_us": 2**48}, {"looks": 0}, {"looks": 256}]
 )
-def test_values_that_cannot_work_are_refused(fields: dict[str, int]):
+def test_values_that_cannot_work_are_refused(fields):
     with pytest.raises(ValueError, match="must be from"):
         tcd_port.TcdPort(**{"port": 1, "max_ton_us": 10, "empty_bytes": 0, "looks": 1, **fields})

@@ -64,6 +64,6 @@ def test_commands_take_settings_that_texts_name():
 
 
 @pytest.mark.parametrize("text", ["4092", "1000", "3us"])
-def test_payload_needs_a_unit_of_size(text: str):
+def test_payload_needs_a_unit_of_size(text):
     """What the test above has to find."""
     assert not any(accepts(parameter, text) for parameter in parameters()["payload"])

@@ -137,7 +137,7 @@ def test_another_program_is_another_scheme(tmp_path):
         (AIMD[:-1], "step_ecn.json", "has no scheme 'AIM'; did you mean 'AIMD'?"),
     ],
 )
-def test_what_does_not_fit_is_one_line(scheme: str, program: str, message: str, tmp_path, capsys):
+def test_what_does_not_fit_is_one_line(scheme, program, message, tmp_path, capsys):
     command = ["run", "dumbbell", "--scheme", scheme, "--program", str(EXAMPLE / program), *SHORT]
     assert pcn([*command, "--out", str(tmp_path / "out")]) == 1
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("pcn: ")]
@@ -183,9 +183,7 @@ WRONG = Scheme("wrong", "does {rate}", "{program}", Parameters, Rp, Np, marking=
         ),
     ],
 )
-def test_a_scheme_that_goes_wrong_in_a_run_is_one_line(
-    fields: dict[str, str], message: str, tmp_path, capsys
-):
+def test_a_scheme_that_goes_wrong_in_a_run_is_one_line(fields, message, tmp_path, capsys):
     file = tmp_path / "wrong.py"
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
     assert (
@@ -216,7 +214,7 @@ def few_events(monkeypatch):
         ),
     ],
 )
-def test_check_tries_the_switches_too(fields: dict[str, str], message: str, tmp_path, capsys):
+def test_check_tries_the_switches_too(fields, message, tmp_path, capsys):
     file = tmp_path / "wrong.py"
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
     assert pcn(["scheme", "check", f"{file}:WRONG", "--json"]) == 1
@@ -254,9 +252,7 @@ def test_check_tries_the_switches_too(fields: dict[str, str], message: str, tmp_
         ),
     ],
 )
-def test_check_tries_the_settings_too(
-    right: str, wrong: str, message: str, tmp_path, capsys, monkeypatch
-):
+def test_check_tries_the_settings_too(right, wrong, message, tmp_path, capsys, monkeypatch):
     # or other tests would find the broken module
     monkeypatch.setattr("pcn.controller.marking._from_files", {})
     shutil.copytree(EXAMPLE, tmp_path / "aimd")

@@ -39,7 +39,7 @@ def test_two_clocks_of_paced_runs_are_compared(tmp_path):
         ({"clock": "pacd"}, "pacd.*paced"),
     ],
 )
-def test_run_refuses_what_its_clock_has_not(options: dict[str, object], message: str, tmp_path):
+def test_run_refuses_what_its_clock_has_not(options, message, tmp_path):
     with pytest.raises(LabError, match=message):
         run("dumbbell", out=tmp_path / "out", **options)
     assert not [*tmp_path.iterdir()]

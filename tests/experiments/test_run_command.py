@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -72,9 +71,7 @@ def test_quiet_prints_nothing(tmp_path, capsys):
     ("verdicts", "code"),
     [(("met", "trend", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)],
 )
-def test_check_sets_the_exit_code(
-    verdicts: Sequence[str], code: int, tmp_path, monkeypatch, capsys
-):
+def test_check_sets_the_exit_code(verdicts, code, tmp_path, monkeypatch, capsys):
     verdict(monkeypatch, *verdicts)
     assert pcn([*SHORT, "--check", "--quiet", "--out", str(tmp_path / "one")]) == code
     assert capsys.readouterr().err == ("pcn: not met: 0.1 row 1; 0.1 row 2\n" if code else "")
@@ -147,7 +144,7 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys):
         (("--set", "k=400"), "pcn: no parameter 'k': --dilation K stretches live time\n"),
     ],
 )
-def test_what_cannot_be_set_is_refused(arguments: Sequence[str], message: str, tmp_path, capsys):
+def test_what_cannot_be_set_is_refused(arguments, message, tmp_path, capsys):
     assert pcn([*SHORT, *arguments, "--out", str(tmp_path / "one")]) == 1
     assert capsys.readouterr().err == message
     assert list(tmp_path.iterdir()) == []

@@ -69,9 +69,7 @@ def test_an_earlier_result_of_several_or_of_one_moves_aside(tmp_path):
         ("pfc", "K_mx=400KB", "did you mean 'K_max'"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_runs(
-    tmp_path, scheme: str, setting: str, message: str
-):
+def test_what_cannot_be_meant_is_refused_before_anything_runs(tmp_path, scheme, setting, message):
     with pytest.raises(ExperimentError, match=message):
         run("victim", scheme=scheme, clock="virtual", settings=[setting], out=tmp_path / "victim")
     assert list(tmp_path.iterdir()) == []

@@ -68,9 +68,7 @@ def test_receiver_forgets_ended_flows_before_others(few: int):
         st.tuples(st.integers(0, 40), st.sampled_from([0.0, 1e-6, 1e-5, 1e-4, 0.2])), max_size=120
     )
 )
-def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(
-    packets: list[tuple[int, float]],
-):
+def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(packets):
     """Against a dict: removal keeps the hash table whole, and the heap of windows in order."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stats, "MOST_FLOWS", 4)
@@ -210,7 +208,7 @@ def test_log_ends_where_it_has_all_its_bytes(tmp_path):
 @pytest.mark.parametrize(
     "address", ["00:00:00:00:00:02", "ff:ff:ff:ff:ff:ff", "01:80:c2:00:00:02", "00:00:00:00:00:00"]
 )
-def test_pfc_to_another_address_is_a_bad_frame(address: str):
+def test_pfc_to_another_address_is_a_bad_frame(address):
     """The host's own is among them."""
     frame = wire.parse_mac(address) + wire.encode_pfc(wire.PfcFrame(PEER_MAC, {3: 9}))[6:]
     with pytest.raises(wire.WireError, match=f"PFC frame to {address}, not to 01:80:c2:00:00:01"):
@@ -222,7 +220,7 @@ def test_pfc_to_another_address_is_a_bad_frame(address: str):
 
 
 @given(st.binary(max_size=300))
-def test_frames_for_no_flow_cost_no_python(frame: bytes):
+def test_frames_for_no_flow_cost_no_python(frame):
     with Host() as host:
         host.loop.frame(frame, 1.0)
         assert not host.frames
@@ -233,9 +231,7 @@ def test_frames_for_no_flow_cost_no_python(frame: bytes):
     st.lists(st.tuples(st.integers(0, 80), st.integers(0, 255)), max_size=4),
     st.integers(0, 90),
 )
-def test_notification_is_decoded_or_refused(
-    index: int, changes: list[tuple[int, int]], length: int
-):
+def test_notification_is_decoded_or_refused(index, changes, length):
     """Whatever is changed, with checksums made right again: `WireError` or a packet, nothing
     else."""
     ends = (PEER_MAC, MAC, PEER, IP)
@@ -278,7 +274,7 @@ def test_notification_is_decoded_or_refused(
         (b"7", "JSON object"),
     ],
 )
-def test_control_server_answers_whatever_it_gets(line: bytes, error: str, tmp_path):
+def test_control_server_answers_whatever_it_gets(line, error, tmp_path):
     def handle(request: Mapping[str, Any]) -> Any:
         if request["cmd"] == "divide":
             return 1 // 0

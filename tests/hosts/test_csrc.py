@@ -32,7 +32,7 @@ timely."""
 
 
 @pytest.mark.parametrize("source", sorted(path.name for path in CSRC.glob("*.c")))
-def test_it_compiles_without_a_warning(source: str, tmp_path):
+def test_it_compiles_without_a_warning(source, tmp_path):
     flags = [flag for flag in FLAGS if flag not in ("-shared", "-lm")]
     command = [
         *compiler(),

@@ -103,7 +103,7 @@ def cut_twice() -> DcqcnReactionPoint:
 
 
 @pytest.mark.parametrize("event", [expire, send], ids=["timer", "bytes"])
-def test_additive_increase_follows_fast_recovery(event: object):  # 1.5, 1.6
+def test_additive_increase_follows_fast_recovery(event):  # 1.5, 1.6
     assert callable(event)
     rp = cut_twice()
     event(rp, 5)
@@ -177,9 +177,7 @@ def test_timers_of_different_length_keep_their_own_time():
     bytes_per_us=st.integers(0, 5000),
     rate_timer=st.integers(1, 200),
 )
-def test_any_run_is_that_of_a_model_that_ticks_each_microsecond(
-    cnps: list[int], bytes_per_us: int, rate_timer: int
-):
+def test_any_run_is_that_of_a_model_that_ticks_each_microsecond(cnps, bytes_per_us, rate_timer):
     """Fig. 7 once more, written with counters that tick instead of times."""
     counter = 100_000
     rp = reaction_point(rate_timer_s=rate_timer * 1e-6, byte_counter_bytes=counter)
@@ -226,7 +224,7 @@ def test_any_run_is_that_of_a_model_that_ticks_each_microsecond(
 
 
 @given(st.lists(st.sampled_from(["cnp", "timer", "bytes"]), max_size=200), st.floats(0.1, 100))
-def test_what_holds_after_any_events(events: list[str], spacing_us: float):
+def test_what_holds_after_any_events(events, spacing_us):
     rp = reaction_point()
     now = 0.0
     for event in events:
@@ -262,7 +260,7 @@ def test_the_first_marked_packet_is_notified_at_once_then_one_each_50_us():  # 1
 
 
 @given(st.lists(st.floats(0, 1e-3), min_size=1, max_size=300).map(sorted))
-def test_cnps_are_never_closer_than_n_and_each_has_its_marked_packet(marked: list[float]):  # 1.1
+def test_cnps_are_never_closer_than_n_and_each_has_its_marked_packet(marked):  # 1.1
     np = DcqcnNotificationPoint(DcqcnParameters())
     sent = [at for at in marked if np.on_marked(at) is not None]
     assert sent[0] == marked[0]
@@ -298,6 +296,6 @@ def test_the_usual_tuning_is_the_default():
         ({"p_max": -0.01}, "p_max = -0.01"),
     ],
 )
-def test_bad_settings_are_named(values: dict[str, str | float], message: str):
+def test_bad_settings_are_named(values, message):
     with pytest.raises(SchemeError, match=message):
         schemes["dcqcn"].configure(values)

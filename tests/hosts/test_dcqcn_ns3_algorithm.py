@@ -97,16 +97,7 @@ def agrees(
 @example(
     first=0, gaps=[1, 1, 38, 2, 38, 2], alpha_ns=10, cuts=4, timer_ns=1001, f=1, clamp=0, g=0.3
 )
-def test_rp_has_the_rates_of_ns3s_events(
-    first: int,
-    gaps: list[int],
-    alpha_ns: int,
-    cuts: int,
-    timer_ns: int,
-    f: int,
-    clamp: int,
-    g: float,
-):
+def test_rp_has_the_rates_of_ns3s_events(first, gaps, alpha_ns, cuts, timer_ns, f, clamp, g):
     cnps = [first]
     for gap in gaps:
         at = cnps[-1] + gap

@@ -40,7 +40,7 @@ def test_alpha_is_the_moving_average_of_the_share_of_marked_packets():
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5, 0.1])
-def test_window_falls_by_half_of_alpha_once_a_window(alpha: float):
+def test_window_falls_by_half_of_alpha_once_a_window(alpha):
     """Equation 2."""
     reaction_point = rp(init_window_bytes=100 * FRAME, g=1e-6)
     reaction_point.alpha, reaction_point.sent_bytes = alpha, 100 * FRAME

@@ -85,7 +85,7 @@ def test_another_process_finds_it_by_its_reference(file: Path, tmp_path):
         ("pcn@{}", "a program is a .p4 file, or the .json that p4c made of one"),
     ],
 )
-def test_discovery_names_each_fault(text: str, message: str, file: Path):
+def test_discovery_names_each_fault(text, message, file: Path):
     with pytest.raises(SchemeError) as error:
         find_scheme(text.format(file))
     assert message in str(error.value)
@@ -95,7 +95,7 @@ def test_discovery_names_each_fault(text: str, message: str, file: Path):
     ("line", "error"),
     [("x = 1 / 0", "ZeroDivisionError"), ("import nosuch", "ModuleNotFoundError")],
 )
-def test_a_file_that_fails_is_named_with_its_line(line: str, error: str, file: Path):
+def test_a_file_that_fails_is_named_with_its_line(line, error, file: Path):
     file.write_text(f"\n\n{line}\n")
     with pytest.raises(SchemeError, match=rf"stay\.py:3: {error}: "):
         find_scheme(f"{file}:STAY")
@@ -159,7 +159,7 @@ def test_a_scheme_s_reference_is_its_name_unless_it_comes_from_a_file():
 
 
 @pytest.mark.parametrize("name", ["dcqcn", "qcn", "qcn-t", "timely"])
-def test_no_least_rate_is_above_the_line_s(name: str):
+def test_no_least_rate_is_above_the_line_s(name):
     rp = find_scheme(name).configure({"min_rate_bps": 1e12}).new_rp(10e9)
     rp.on_start(0.0)
     rp.on_cnp(Cnp(Mark.CE, 0.0), 1e-3)

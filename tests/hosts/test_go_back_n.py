@@ -47,9 +47,7 @@ def lossy(pair: Pair, data: Set[int] = frozenset(), answers: Set[int] = frozense
     first=st.sampled_from((0, 1, 2**24 - 1, 2**24 - 7)),
 )
 @example(size=1000, packets=1, data={0, 1, 2}, answers={0}, first=0)
-def test_flow_arrives_whole_whatever_is_lost(
-    size: int, packets: int, data: set[int], answers: set[int], first: int
-):
+def test_flow_arrives_whole_whatever_is_lost(size, packets, data, answers, first):
     """Each packet once, in order; also where PSNs begin anew."""
     pair = Pair(configured(window_bytes=packets * DATA))
     lossy(pair, data, answers)
@@ -161,7 +159,7 @@ def test_nak_of_a_flow_that_repeats_nothing_is_counted():
 
 
 @pytest.mark.parametrize("packets", [2, 8, 16])
-def test_flow_that_loses_nothing_sends_as_one_that_repeats_nothing(packets: int):
+def test_flow_that_loses_nothing_sends_as_one_that_repeats_nothing(packets):
     rates = []
     for of in (
         configured(window_bytes=packets * DATA),

@@ -43,7 +43,7 @@ def test_first_acknowledgement_measures_nothing():
 
 
 @pytest.mark.parametrize("load", [1.0, 1.5, 2.0])
-def test_u_is_the_busiest_link_s_rate_and_queue(load: float):
+def test_u_is_the_busiest_link_s_rate_and_queue(load):
     """After a T whatever was before has weight 0: U = min(q, q') / (B T) + tx / B."""
     reaction_point = rp()
     ack(reaction_point, hop(0, 0.5), hop(0, load, 40_000))

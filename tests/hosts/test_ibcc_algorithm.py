@@ -61,7 +61,7 @@ def test_the_timer_runs_from_the_first_becn_to_index_0():
 
 
 @given(st.lists(st.booleans(), max_size=300), st.integers(1, 255), st.integers(1, 300))
-def test_whatever_happens_index_and_rate_stay_in_bounds(events: list[bool], step: int, limit: int):
+def test_whatever_happens_index_and_rate_stay_in_bounds(events, step, limit):
     rp = IbccReactionPoint(LINE, IbccParameters(ccti_increase=step, ccti_limit=limit))
     now = 0.0
     for is_becn in events:
@@ -82,7 +82,7 @@ def test_every_marked_packet_is_answered():
 
 
 @pytest.mark.parametrize("flow_control", ["pfc", "credits"])
-def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control: str):
+def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control):
     """Eight at line rate into one: the queue falls below twice the threshold, where no CC leaves
     all buffers full; the line is used by half at least, and flows get about as much."""
     topology = replace(star(senders=8, rate_bps=40e9, delay_s=2e-6), flow_control=flow_control)

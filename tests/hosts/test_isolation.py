@@ -37,7 +37,7 @@ def standing_timer(rp: Fragile):
 
 @pytest.mark.parametrize("mark", list(Mark))
 @pytest.mark.parametrize("name", ["pcn", "pcn-time", "pcn-x"])
-def test_sender_drops_cnp_without_the_rate_that_its_scheme_needs(name: str, mark: Mark):
+def test_sender_drops_cnp_without_the_rate_that_its_scheme_needs(name, mark):
     host = WholeHost(find_scheme(name).configure())
     host.start(1)
     host.sender.on_cnp(1, PEER, Cnp(mark, 0.0), 0.1)
@@ -73,7 +73,7 @@ STEPS_S = st.sampled_from([0.0, 1e-9, 1e-6, 1e-4, 3e-3])
 )
 @settings(settings.get_profile("few"))
 @given(messages=st.lists(st.tuples(MESSAGES, STEPS_S), max_size=40))
-def test_nothing_that_the_wire_carries_ends_a_flow(name: str, messages: list[Any]):
+def test_nothing_that_the_wire_carries_ends_a_flow(name, messages):
     # live hosts have one path
     host = WholeHost(find_scheme(name).configure({"paths": 1} if name == "nscc" else {}))
     host.start(1, payload_bytes=1000)
@@ -113,7 +113,7 @@ def test_nothing_that_the_wire_carries_ends_a_flow(name: str, messages: list[Any
         (standing_timer, "timer_s is 0.5 after 0.5 s"),
     ],
 )
-def test_rp_that_fails_ends_its_flow_alone(wrong: Callable[[Fragile], None], error: str, tmp_path):
+def test_rp_that_fails_ends_its_flow_alone(wrong, error, tmp_path):
     log = tmp_path / "log"
     host = WholeHost(fragile(wrong), log)
     host.start(1)
@@ -168,7 +168,7 @@ def test_rp_that_begins_wrongly_is_an_answer_to_start():
         (lambda: Cnp(Mark.CE, "fast"), "TypeError"),
     ],
 )
-def test_np_that_fails_ends_its_own_cnps_alone(wrong: Callable[[], Any], error: str, ecn: int):
+def test_np_that_fails_ends_its_own_cnps_alone(wrong, error, ecn):
     host = WholeHost(fragile_np(wrong))
     for psn in range(3):
         host.packet(1.0, flow=1, psn=psn, ecn=ecn)

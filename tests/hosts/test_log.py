@@ -38,7 +38,7 @@ def test_log_that_can_t_be_written_counts_its_lines():
 
 @settings(settings.get_profile("few"))
 @given(Steps)
-def test_log_counts_every_line_it_loses(steps: list[int | str | None]):
+def test_log_counts_every_line_it_loses(steps):
     """The disk gets full and free again at any byte; the file has whole lines in order, which state
     how many are missing where."""
 

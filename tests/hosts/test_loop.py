@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import random
 import socket
 import time
 from collections.abc import Callable
@@ -124,7 +123,7 @@ def taken(host: Host, frame: bytes) -> str:
 
 
 @pytest.mark.parametrize("index", range(9))
-def test_frames_are_what_they_are(index: int):
+def test_frames_are_what_they_are(index):
     frame = samples()[index]
     with Host() as host:
         assert taken(host, frame) == reading(frame)
@@ -132,7 +131,7 @@ def test_frames_are_what_they_are(index: int):
 
 
 @given(st.integers(0, 8), st.randoms(use_true_random=False))
-def test_damaged_frames_are_never_taken_for_data(index: int, rng: random.Random):
+def test_damaged_frames_are_never_taken_for_data(index, rng):
     """Nor for anything that `pcn.hosts.wire` doesn't take them for."""
     frame = bytearray(samples()[index])
     for _ in range(rng.choice([0, 1, 1, 2])):
@@ -211,7 +210,7 @@ def test_how_late_a_frame_left_is_no_time_of_the_clock():
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: bool):
+def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped):
     """Python reads the CNP first: it sets the rate of a flow, or stops one, that the NIC has ended
     already."""
     with Host() as host:

@@ -162,7 +162,7 @@ def test_frames_wait_while_the_link_is_down():
 
 
 @pytest.mark.parametrize("why", ["watched", "ended"])
-def test_frames_leave_by_the_interface(why: str):
+def test_frames_leave_by_the_interface(why):
     """Where a process listens at its far end, or where the switch's process has ended. Not before
     they are due."""
     with LinkedHost() as host:
@@ -191,12 +191,12 @@ def message(index: int, listeners: int, kind: int = 16) -> bytes:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5), st.sampled_from([16, 17]))))
-def test_last_message_of_the_interface_counts(messages: list[tuple[int, int, int]]):
+def test_last_message_of_the_interface_counts(messages):
     data = b"".join(message(index, listeners, kind) for index, listeners, kind in messages)
     expected = [listeners for index, listeners, kind in messages if index == 2 and kind == 16]
     assert promiscuity(data, 2) == (expected[-1] if expected else None)
 
 
 @given(st.binary(max_size=200), st.booleans())
-def test_any_message_is_read(data: bytes, framed: bool):
+def test_any_message_is_read(data, framed):
     promiscuity(message(2, 1)[: len(data)] + data if framed else data, 2)

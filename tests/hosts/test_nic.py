@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 
 import pytest
 from hypothesis import example, given, strategies as st
@@ -69,7 +68,7 @@ def test_a_frame_leaves_after_its_length_and_the_delay():
 
 
 @given(st.floats(1e6, LINE))
-def test_pacing_has_no_drift(rate: float):
+def test_pacing_has_no_drift(rate):
     nic_flow = flow(rate)
     driver = make(nic_flow)
     driver.run(200 * BITS / rate)
@@ -80,7 +79,7 @@ def test_pacing_has_no_drift(rate: float):
 
 
 @given(st.floats(0, 1e6), st.floats(1e7, LINE))
-def test_at_the_time_that_it_wakes_for_a_frame_is_due(start: float, rate: float):
+def test_at_the_time_that_it_wakes_for_a_frame_is_due(start, rate):
     """A double of this number of seconds is coarser than the NIC's picoseconds."""
     nic = Nic(LINE)
     nic.add(flow(rate, start), start)
@@ -122,7 +121,7 @@ def test_a_slow_flow_gets_its_rate_beside_fast_ones():
 # interval. Here that is four frames or more, and it waits for at most one of each other flow.
 @given(st.lists(st.floats(0.05, 0.25), min_size=2, max_size=5))
 @example([0.25, 0.14, 0.14, 0.14, 0.14])
-def test_paced_flows_all_get_their_rates_when_the_line_suffices(shares: list[float]):
+def test_paced_flows_all_get_their_rates_when_the_line_suffices(shares):
     total = max(1.0, sum(shares))
     flows = [flow(LINE * share / total * 0.98) for share in shares]
     driver = make(*flows)
@@ -416,7 +415,7 @@ def test_flows_are_allowed_the_line_at_most_and_a_short_last_frame_counts_as_it_
 
 
 @given(st.randoms(use_true_random=False))
-def test_whatever_happens_the_line_is_never_exceeded(rng: random.Random):
+def test_whatever_happens_the_line_is_never_exceeded(rng):
     """Random rates, pauses, control frames, stops and late wake-ups."""
     driver = make(catch_up_s=3 * FRAME_S)
     flows: list[NicFlow] = []

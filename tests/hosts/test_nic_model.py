@@ -225,7 +225,7 @@ class Twins:
 
 @settings(settings.get_profile("few"))
 @given(st.randoms(use_true_random=False))
-def test_the_nic_does_what_the_model_does(rng: random.Random):
+def test_the_nic_does_what_the_model_does(rng):
     twins = Twins(rng)
     for _ in range(40):
         twins.act()

@@ -68,7 +68,7 @@ def routes(usual: list[int], now: list[int]) -> Routes:
     st.sampled_from(PEERS),
     st.lists(st.integers(0, 2), unique=True, max_size=3),
 )
-def test_flow_leaves_by_the_ports_of_its_route(number: int, dst_ip: bytes, up: list[int]):
+def test_flow_leaves_by_the_ports_of_its_route(number, dst_ip, up):
     """Virtual time's choice; the usual port while it is up, and the usual port where none is."""
     host, port = Host(3), wire.source_port(number)
     now = sorted(up)
@@ -95,7 +95,7 @@ def test_nics_send_at_line_rate_side_by_side():
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 20 * FRAME_S])
-def test_flow_moves_with_what_has_not_left(delay_s: float):
+def test_flow_moves_with_what_has_not_left(delay_s):
     """Each packet leaves once and in order, by the other NIC; also what a flow that has ended has
     started."""
     host = Host(delay_s=delay_s)
@@ -188,6 +188,6 @@ def test_agent_has_a_nic_for_each_interface():
         ),
     ],
 )
-def test_agent_refuses_options_that_do_not_match(options: list[str], why: str):
+def test_agent_refuses_options_that_do_not_match(options, why):
     with pytest.raises(CommandError, match=why):
         settings(parser().parse_args([*SINGLE, *options]))

@@ -120,7 +120,7 @@ class Nic:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 70), st.booleans())
-def test_trees_choose_what_a_look_at_each_flow_does(seed: int, flows: int, ends: bool):
+def test_trees_choose_what_a_look_at_each_flow_does(seed, flows, ends):
     rng = Random(seed)
     nic = Nic(rng, ends)
     try:
@@ -151,7 +151,7 @@ def test_every_action_is_compared():
 
 
 @given(st.lists(st.integers(0, 50), unique=True, min_size=1), st.integers(0, 60))
-def test_flow_after_a_number_is_the_first_that_has_a_larger_one(numbers: list[int], number: int):
+def test_flow_after_a_number_is_the_first_that_has_a_larger_one(numbers, number):
     flows = (Flow * len(numbers))(*(Flow(0, NEVER, 0, number, 3) for number in sorted(numbers)))
     expected = next((i for i, flow in enumerate(flows) if flow.number > number), len(flows))
     assert core().after(flows, len(flows), number) == expected

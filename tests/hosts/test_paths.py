@@ -78,9 +78,7 @@ steps = st.lists(
 
 
 @given(n=st.integers(1, 256), gap=st.sampled_from([0, 50]), avoids=st.booleans(), taken=steps)
-def test_paths_take_ports_in_turn_and_leave_out_marked_ones(
-    n: int, gap: int, avoids: bool, taken: list[tuple[Any, ...]]
-):
+def test_paths_take_ports_in_turn_and_leave_out_marked_ones(n, gap, avoids, taken):
     ports = Paths("packet", n).ports_of(1, 2, 3)
     model, handle = (
         Model(ports, gap, avoids),

@@ -85,9 +85,7 @@ def test_a_flow_starts_at_line_rate_with_w_min():  # 0.7
     st.lists(st.tuples(st.booleans(), st.floats(1e6, 100e9)), max_size=40),
     st.floats(1 / 2048, 0.5),
 )
-def test_decrease_never_increases_and_resets_w(
-    events: list[tuple[bool, float]], w_min: float
-):  # 0.8
+def test_decrease_never_increases_and_resets_w(events, w_min):  # 0.8
     rp = reaction_point(w_min)
     for decrease, rec_rate in events:
         before, w = rp.rate_bps, rp.w
@@ -136,9 +134,7 @@ def test_at_most_a_tenth_after_5_cnps_and_95_percent_after_15():  # 0.10
 
 
 @pytest.mark.parametrize(("weights", "counts"), CNPS_TO_REACH.items())
-def test_cnps_to_reach_a_share_of_line_rate(
-    weights: tuple[float, float], counts: tuple[int, ...]
-):  # Fig. 10
+def test_cnps_to_reach_a_share_of_line_rate(weights, counts):  # Fig. 10
     reached = [
         cnps_to_reach(reaction_point(*weights, rate=0.0), share) for share in (0.5, 0.9, 0.95, 0.99)
     ]
@@ -151,7 +147,7 @@ def test_cnps_to_reach_from_a_sixteenth():  # Fig. 10
 
 
 @pytest.mark.parametrize("flows", [1, 2, 4, 16])
-def test_equal_flows_from_0_overshoot_within_10_loops_except_one(flows: int):  # 0.11
+def test_equal_flows_from_0_overshoot_within_10_loops_except_one(flows):  # 0.11
     rp = reaction_point(rate=0.0)
     sums = []
     for _ in range(10):
@@ -183,7 +179,7 @@ def test_equal_flows_from_0_overshoot_within_10_loops_except_one(flows: int):  #
         ),
     ],
 )
-def test_congested_is_95_percent_marked(packets: int, marked: int, congested: bool):  # 0.3
+def test_congested_is_95_percent_marked(packets, marked, congested):  # 0.3
     cnp = PcnNotificationPoint(PcnParameters()).on_window(window(packets, marked))
     assert cnp is not None
     assert cnp.mark is (Mark.CE if congested else Mark.NONE)
@@ -202,7 +198,7 @@ def test_one_unmarked_packet_is_tolerated_from_20_packets_a_period():  # 0.3
 
 
 @given(st.integers(2, 500), st.integers(1, 9216), st.floats(1e-6, 1e-2))
-def test_receiving_rate_is_bytes_by_period(packets: int, size: int, period: float):  # 0.4, 0.6
+def test_receiving_rate_is_bytes_by_period(packets, size, period):  # 0.4, 0.6
     cnp = PcnNotificationPoint(PcnParameters(period_s=period)).on_window(
         window(packets, 0, size=size)
     )
@@ -218,7 +214,7 @@ def test_no_cnp_without_packets():  # 0.4
 
 
 @pytest.mark.parametrize(("size", "starts_below"), [(1000, 160e6), (1500, 240e6)])
-def test_inter_arrival_replaces_the_period_when_longer(size: int, starts_below: float):  # 0.4
+def test_inter_arrival_replaces_the_period_when_longer(size, starts_below):  # 0.4
     assert size * 8 / T == pytest.approx(starts_below)
     for periods, divisor in ((0.5, 1), (1, 1), (2, 2), (10, 10)):
         np = PcnNotificationPoint(PcnParameters(period_s=T))
@@ -288,7 +284,7 @@ def test_settings_are_text_numbers_or_fractions():
         ({"congested_fraction": 1.1}, "congested_fraction = 1.1"),
     ],
 )
-def test_bad_settings_are_named(settings: dict[str, str | float], message: str):
+def test_bad_settings_are_named(settings, message):
     with pytest.raises(SchemeError, match=message.replace("(", r"\(")):
         schemes["pcn"].configure(settings)
 

@@ -116,7 +116,7 @@ def test_decreases_come_as_often_as_packets_are_marked():
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.floats(0, 1)), min_size=1, max_size=200))
-def test_decreases_are_the_sum_of_the_shares_to_within_one(windows: list[tuple[int, float]]):
+def test_decreases_are_the_sum_of_the_shares_to_within_one(windows):
     notification_point = PcnXNotificationPoint(PARAMETERS)
     total, decreases = 0.0, 0
     for k, (packets, share) in enumerate(windows):
@@ -152,7 +152,7 @@ def test_no_cnp_without_a_packet():
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, -0.1])
-def test_beta_must_lower_a_rate(beta: float):
+def test_beta_must_lower_a_rate(beta):
     with pytest.raises(ValueError, match="beta"):
         PcnXParameters(beta=beta)
 

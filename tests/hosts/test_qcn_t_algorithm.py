@@ -30,7 +30,7 @@ def test_bytes_end_no_cycle():
 
 
 @given(st.integers(1, 63), st.integers(0, 5))
-def test_fast_recovery_halves_the_distance(feedback: int, cycles: int):
+def test_fast_recovery_halves_the_distance(feedback, cycles):
     """After k cycles R_c = R_t - d / 2^k: after five, 31/32 of the cut are back."""
     rp = reaction_point(feedback)
     cut = LINE * feedback / 128
@@ -40,7 +40,7 @@ def test_fast_recovery_halves_the_distance(feedback: int, cycles: int):
 
 
 @given(st.integers(1, 63), st.integers(1, 40))
-def test_active_increase_lags_by_a_step(feedback: int, cycles: int):
+def test_active_increase_lags_by_a_step(feedback, cycles):
     """k cycles later R_t has grown by k R_AI, and R_c lags by d / 2^k + R_AI (1 - 2^-k)."""
     rp = reaction_point(63, feedback, keep_target=0)
     start = LINE * 65 / 128
@@ -65,7 +65,7 @@ def test_cycles_are_halved_after_fast_recovery():
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(1, 63)), max_size=60), st.integers(0, 1))
-def test_whatever_happens_rates_stay_in_bounds(events: list[int | None], keep_target: int):
+def test_whatever_happens_rates_stay_in_bounds(events, keep_target):
     rp, now = reaction_point(keep_target=keep_target), 0.0
     for feedback in events:
         if feedback is not None:

@@ -88,7 +88,7 @@ def test_silence_without_credit_lets_one_packet_go():
 @pytest.mark.parametrize(
     ("left", "demand"), [(None, FRAME), (30 * FRAME, FRAME), (10 * FRAME, FRAME), (FRAME, 0)]
 )
-def test_first_packet_demands_a_frame_at_least_where_one_is_left(left: int | None, demand: int):
+def test_first_packet_demands_a_frame_at_least_where_one_is_left(left, demand):
     assert started(left).demand_bytes == up(demand)
 
 

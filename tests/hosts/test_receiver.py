@@ -200,9 +200,7 @@ def test_a_silent_flow_gets_no_cnp_and_comes_back_on_its_grid():
     st.lists(st.tuples(st.floats(1e-7, 3 * T), st.booleans()), min_size=1, max_size=60),
     st.booleans(),
 )
-def test_every_packet_counts_in_exactly_one_window(
-    arrivals: list[tuple[float, bool]], punctual: bool
-):
+def test_every_packet_counts_in_exactly_one_window(arrivals, punctual):
     """Whether or not timers are called in time; a CNP requests a decrease when 95% of its window is
     marked."""
     bench = Bench(period_s=T)
@@ -264,7 +262,7 @@ def test_pfc_sends_no_cnp():
         ([0xFFFFFF, 0xFFFFFE, 1, 0], 0, 2, 0),
     ],
 )
-def test_sequence_numbers(psns: list[int], gaps: int, reordered: int, duplicates: int):
+def test_sequence_numbers(psns, gaps, reordered, duplicates):
     bench = Bench()
     for psn in psns:
         bench.packet(1.0, psn)
@@ -300,7 +298,7 @@ def test_broken_frames_are_counted_not_believed():
 
 @pytest.mark.parametrize("padding", range(4))
 @pytest.mark.parametrize("length", range(5))
-def test_padding_alone_is_no_payload(length: int, padding: int):
+def test_padding_alone_is_no_payload(length, padding):
     """To neither reader of frames, that in C and `wire.decode`."""
     ends = IP(src=wire.format_ip(SENDER[1]), dst=wire.format_ip(HOST[1]), flags="DF")
     bth = BTH(opcode="UC_SEND_ONLY", dqpn=1, padcount=padding)

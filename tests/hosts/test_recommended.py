@@ -42,7 +42,7 @@ MIXED = clos(2, 2, 2, 8, 25e9, 100e9, 1e-6)
 @pytest.mark.parametrize(
     "topology", [dumbbell(), compact(), fat_tree(), MIXED], ids=lambda topology: topology.name
 )
-def test_round_trip_is_the_longest_of_all_pairs_with_frames_there_and_acks_back(topology: Topology):
+def test_round_trip_is_the_longest_of_all_pairs_with_frames_there_and_acks_back(topology):
     assert round_trip_s(topology) == pytest.approx(longest_s(topology), rel=1e-12)
     assert round_trip_s(topology, 4000) == pytest.approx(
         longest_s(topology, wire.data_bytes(4000)), rel=1e-12
@@ -145,7 +145,7 @@ def test_what_depends_on_the_frame_follows_the_payload():
     ("scheme", "rate_bps"),
     [("dcqcn", 40e9), ("dcqcn-tcd", 40e9), ("red", 40e9), ("dcqcn-ns3", 100e9), ("qcn", 10e9)],
 )
-def test_rules_give_the_defaults_at_the_rate_that_these_are_for(scheme: str, rate_bps: float):
+def test_rules_give_the_defaults_at_the_rate_that_these_are_for(scheme, rate_bps):
     definition = find_scheme(scheme)
     usual = definition.configure().parameters
     for name, value in recommended(star(2, 1, rate_bps, 5e-6), definition).items():
@@ -170,7 +170,7 @@ def test_qcn_s_rules_give_the_papers_values_at_100_gbps():
 @pytest.mark.parametrize("rate_bps", [1e9, 10e9, 25e9, 100e9, 400e9, 800e9])
 @pytest.mark.parametrize("delay_s", [0.0, 0.1e-6, 3e-6, 1e-3])
 @pytest.mark.parametrize("payload", [64, 1000, 9000])
-def test_rules_stay_within_bounds_on_any_network(rate_bps: float, delay_s: float, payload: int):
+def test_rules_stay_within_bounds_on_any_network(rate_bps, delay_s, payload):
     topology = star(2, 1, rate_bps, delay_s)
     for scheme in schemes.values():
         values = recommended(topology, scheme, payload)

@@ -247,9 +247,7 @@ def disturb(channel: Channel, p_lose: float, rng: Random):
     st.sampled_from([0.0, 0.1, 0.5]),
     st.randoms(use_true_random=False),
 )
-def test_flow_arrives_once_whatever_is_lost(
-    kind: Repeats, packets: int, window: float, every: int, first: int, p_lose: float, rng: Random
-):
+def test_flow_arrives_once_whatever_is_lost(kind, packets, window, every, first, p_lose, rng):
     channel = Channel(kind, packets, window, every, first)
     try:
         for _ in range(150):
@@ -263,7 +261,7 @@ def test_flow_arrives_once_whatever_is_lost(
 
 @pytest.mark.parametrize("kind", [Repeats.GO_BACK_N, Repeats.SELECTIVE])
 @pytest.mark.parametrize("window", [1.0, 5290.0, 80_000.0])
-def test_long_flow_arrives_once_whatever_is_lost(kind: Repeats, window: float):
+def test_long_flow_arrives_once_whatever_is_lost(kind, window):
     for seed in range(10):
         channel, rng = Channel(kind, 400, window, seed % 6, PSNS - 100), Random(seed)
         for _ in range(1500):
@@ -274,9 +272,7 @@ def test_long_flow_arrives_once_whatever_is_lost(kind: Repeats, window: float):
 
 @pytest.mark.parametrize("kind", [Repeats.GO_BACK_N, Repeats.SELECTIVE])
 @pytest.mark.parametrize("losses", [{0}, {3}, {3, 4, 9}, {19}])
-def test_loss_costs_one_packet_by_selective_repeat_and_what_followed_by_go_back_n(
-    kind: Repeats, losses: set[int]
-):
+def test_loss_costs_one_packet_by_selective_repeat_and_what_followed_by_go_back_n(kind, losses):
     """20 packets at once, of a window that has room; the last one's loss needs the timer."""
     channel = Channel(kind, 20, 1e9, 1)
     for number in range(20):
@@ -417,6 +413,6 @@ def test_receiver_refuses_what_comes_behind_a_missing_packet_once():
 @pytest.mark.parametrize(
     "wrong", [{"timeout_s": 0.0}, {"timeout_s": float("inf")}, {"reordering_s": -1.0}]
 )
-def test_reliability_refuses_times_that_cannot_be(wrong: dict[str, float]):
+def test_reliability_refuses_times_that_cannot_be(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Reliability(Repeats.SELECTIVE, **wrong)

@@ -35,7 +35,7 @@ def _few_events(request, monkeypatch):
 
 
 @pytest.mark.parametrize("name", list(schemes))
-def test_ours_keep_the_rules(name: str):
+def test_ours_keep_the_rules(name):
     assert [finding for finding in check(find_scheme(name)) if not finding.kept] == []
 
 
@@ -110,13 +110,13 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
         ),
     ],
 )
-def test_rates_timers_and_segments(on_cnp: Callable[[Plain, Cnp, float], None], seen: str):
+def test_rates_timers_and_segments(on_cnp, seen):
     findings = {finding.rule: finding for finding in check(rp(on_cnp)) if not finding.kept}
     assert seen in findings["rates are finite, above 0 and at most the line rate"].seen
 
 
 @pytest.mark.parametrize("name", ["pcn", "pcn-time"])
-def test_check_finds_rp_that_takes_its_rate_from_cnps_without_one(name: str):
+def test_check_finds_rp_that_takes_its_rate_from_cnps_without_one(name):
     ours = find_scheme(name)
     bare = type("Bare", (ours.reaction_point,), {"needs_rec_rate": False})
     finding = broken(replace(ours, reaction_point=bare))
@@ -132,7 +132,7 @@ def test_check_finds_np_that_sends_no_rate_where_the_rp_needs_one():
 
 @pytest.mark.parametrize("mark", list(Mark))
 @pytest.mark.parametrize("rate_bps", [0.0, 1e6, (2**32 - 1) * 1e6])
-def test_check_brings_every_mark_and_the_least_and_largest_rates(mark: Mark, rate_bps: float):
+def test_check_brings_every_mark_and_the_least_and_largest_rates(mark, rate_bps):
     def on_cnp(self: Plain, cnp: Cnp, now_s: float):
         assert cnp != Cnp(mark, rate_bps)
 
@@ -140,7 +140,7 @@ def test_check_brings_every_mark_and_the_least_and_largest_rates(mark: Mark, rat
 
 
 @pytest.mark.parametrize("feedback", [0, 63])
-def test_check_brings_the_least_and_largest_feedback(feedback: int):
+def test_check_brings_the_least_and_largest_feedback(feedback):
     def on_cnm(self: Plain, cnm: Cnm, now_s: float):
         assert cnm.feedback != feedback
 
@@ -148,7 +148,7 @@ def test_check_brings_the_least_and_largest_feedback(feedback: int):
 
 
 @pytest.mark.parametrize("rtt_s", [0.0, 1e4])
-def test_check_brings_the_least_and_largest_round_trips(rtt_s: float):
+def test_check_brings_the_least_and_largest_round_trips(rtt_s):
     def on_ack(self: Plain, ack: Ack, now_s: float):
         assert ack.rtt_s != rtt_s
 
@@ -178,7 +178,7 @@ def test_check_finds_rate_of_packets_that_came_at_once():
         (Cnp(Mark.CE, -1.0), "rec_rate_bps is -1.0: bit/s"),
     ],
 )
-def test_notifications(answer: Any, seen: str):
+def test_notifications(answer, seen):
     np = type("Broken", (Periodic,), {"on_window": lambda self, window: answer})
     findings = {
         finding.rule: finding

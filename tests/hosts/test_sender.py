@@ -71,7 +71,7 @@ class Bench:
         ),
     ],
 )
-def test_sender_refuses_rp_with_what_virtual_time_alone_has(requests: dict[str, object], why: str):
+def test_sender_refuses_rp_with_what_virtual_time_alone_has(requests, why):
     pfc, rp = find_scheme("pfc"), ReactionPoint()
     rp.rate_bps = LINE
     for name, value in requests.items():
@@ -124,7 +124,7 @@ def test_a_flow_number_goes_on_with_its_psns():
 
 
 @given(st.integers(1, 1500), st.integers(1, 10_000))
-def test_frames_are_what_the_encoder_builds(payload: int, size: int):
+def test_frames_are_what_the_encoder_builds(payload, size):
     """The C side stamps each PSN and computes its ICRC."""
     bench = Bench()
     bench.start(size_bytes=size, payload_bytes=payload)
@@ -255,7 +255,7 @@ def test_stop_and_states():
         ({"rate_bps": float("inf")}, "rate_bps is inf"),
     ],
 )
-def test_bad_requests_are_named(limits: dict[str, float], message: str):
+def test_bad_requests_are_named(limits, message):
     with pytest.raises(FlowError, match=message):
         Bench().start(**limits)
 

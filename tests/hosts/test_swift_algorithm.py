@@ -30,7 +30,7 @@ def test_window_grows_by_ai_a_round_trip_below_the_target():
 
 
 @pytest.mark.parametrize(("over", "factor"), [(1.25, 1 - 0.8 * 0.2), (2, 0.6), (10, 0.5)])
-def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(over: float, factor: float):
+def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(over, factor):
     """Of the delay, at most by max_mdf."""
     reaction_point = rp(10)
     reaction_point.on_ack(Ack(TARGET * over, acked_bytes=FRAME), 1.0)
@@ -44,7 +44,7 @@ def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(over: float,
 @pytest.mark.parametrize(
     ("cwnd", "added"), [(0.05, 1), (0.1, 1), (1, 0.9 / (math.sqrt(10) - 0.1)), (100, 0), (1000, 0)]
 )
-def test_target_rises_as_the_window_falls(cwnd: float, added: float):
+def test_target_rises_as_the_window_falls(cwnd, added):
     """Flow scaling: by fs_range at fs_min, by nothing from fs_max on."""
     reaction_point = rp(cwnd, fs_range_s=50e-6)
     assert reaction_point.target_s() == pytest.approx(TARGET + 50e-6 * added, rel=1e-9)

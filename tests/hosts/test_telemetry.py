@@ -42,12 +42,12 @@ def read_in_c() -> ctypes.CDLL:
 
 
 @given(headers)
-def test_header_survives_the_wire(header: Telemetry):
+def test_header_survives_the_wire(header):
     assert telemetry.decode(telemetry.encode(header), 1e-6) == header
 
 
 @given(raw=st.binary(min_size=TELEMETRY_BYTES, max_size=TELEMETRY_BYTES))
-def test_c_reads_what_python_reads(read_in_c: ctypes.CDLL, raw: bytes):
+def test_c_reads_what_python_reads(read_in_c: ctypes.CDLL, raw):
     """Of any 44 bytes."""
     raw_telemetry = _RawTelemetry()
     read_in_c.read(raw, 2.5e-9, raw_telemetry)
@@ -68,7 +68,7 @@ def test_sixth_hop_has_no_record():
 
 
 @given(hops, hops)
-def test_difference_of_two_hops_is_that_of_counters_that_start_again(before: Hop, after: Hop):
+def test_difference_of_two_hops_is_that_of_counters_that_start_again(before, after):
     ticks, sent_bytes = after.since(before)
     assert 0 <= ticks < 2**24
     assert 0 <= sent_bytes < 2**27
@@ -80,7 +80,7 @@ def test_difference_of_two_hops_is_that_of_counters_that_start_again(before: Hop
     "hop",
     [Hop(33e9, 0, 0, 0), Hop(100e9, 2**24, 0, 0), Hop(100e9, 0, 2**27, 0), Hop(1e9, 0, 0, -64)],
 )
-def test_hop_that_does_not_fit_is_refused(hop: Hop):
+def test_hop_that_does_not_fit_is_refused(hop):
     with pytest.raises(WireError, match=r"33 Gbit/s|must fit into"):
         telemetry.encode(Telemetry(0, 1e-6, (hop,)))
 

@@ -97,7 +97,7 @@ def test_updates_more_frequent_than_the_least_rtt_add_and_take_in_proportion_to_
 
 
 @given(st.lists(st.floats(1, 10_000), max_size=100), st.floats(10e6, LINE))
-def test_what_holds_after_any_rtts(rtts: list[float], rate: float):
+def test_what_holds_after_any_rtts(rtts, rate):
     rp = reaction_point(rate)
     for rtt in rtts:
         before = rp.rate_bps
@@ -136,6 +136,6 @@ def test_its_own_values_are_the_defaults():
         ({"max_decrease": 0}, "max_decrease = 0:"),
     ],
 )
-def test_bad_settings_are_named(values: dict[str, str | float], message: str):
+def test_bad_settings_are_named(values, message):
     with pytest.raises(SchemeError, match=message):
         find_scheme("timely").configure(values)

@@ -15,7 +15,7 @@ PACKETS = (1, 2, 5, 12, 13, 14, 100)
 
 
 @pytest.mark.parametrize("packets", PACKETS)
-def test_live_hosts_send_a_window_a_round_trip_or_line_rate(packets: int):
+def test_live_hosts_send_a_window_a_round_trip_or_line_rate(packets):
     pair = Pair(find_scheme(WINDOW).configure({"window_bytes": packets * DATA}))
     pair.start()
     pair.run(10 * RTT)
@@ -112,7 +112,7 @@ def test_live_hosts_bring_back_telemetry():
 
 
 @given(st.binary(min_size=44, max_size=44))
-def test_receiver_takes_telemetry_as_it_is(written: bytes):
+def test_receiver_takes_telemetry_as_it_is(written):
     """Any bytes, and the packet counts as one without."""
     pair = Pair(find_scheme("hpcc").configure())
     here, there = pair.hosts

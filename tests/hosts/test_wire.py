@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -70,12 +69,12 @@ plain_packets = data_packets.map(lambda packet: replace(packet, telemetry=None))
 
 
 @given(plain_packets)
-def test_data_is_what_scapy_builds_with_its_icrc(packet: DataPacket):
+def test_data_is_what_scapy_builds_with_its_icrc(packet):
     assert wire.encode_data(packet) == scapy_data(packet)
 
 
 @given(data_packets)
-def test_data_survives_the_wire(packet: DataPacket):
+def test_data_survives_the_wire(packet):
     assert wire.decode(wire.encode_data(packet)) == packet
 
 
@@ -84,7 +83,7 @@ def test_1000_bytes_of_payload_make_1058():
 
 
 @given(u24, st.integers(0, 3), st.integers(1, (1 << 32) - 1))
-def test_cnp_is_what_scapy_builds(flow: int, ecn: int, rate: int):
+def test_cnp_is_what_scapy_builds(flow, ecn, rate):
     frame = wire.encode_cnp(CnpPacket(*MACS, *IPS, flow=flow, ecn=ecn, rec_rate_mbps=rate))
     assert len(frame) == 74
     bth = cnp(flow)
@@ -115,7 +114,7 @@ ack_packets = st.builds(
 
 
 @given(ack_packets)
-def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet: AckPacket):
+def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet):
     expected = (
         Ether(dst=packet.dst_mac.hex(":"), src=packet.src_mac.hex(":"))
         / IP(
@@ -158,7 +157,7 @@ cnm_packets = st.builds(
 
 
 @given(cnm_packets)
-def test_a_message_is_what_scapy_builds(packet: CnmPacket):
+def test_a_message_is_what_scapy_builds(packet):
     body = packet.feedback.to_bytes(2, "big") + packet.queue_bytes.to_bytes(4, "big")
     # Its BTH, without the ICRC that scapy adds to it.
     bth = bytes(BTH(opcode="UC_SEND_ONLY", dqpn=packet.flow, psn=packet.psn))[:12]
@@ -180,13 +179,13 @@ def test_a_message_is_what_scapy_builds(packet: CnmPacket):
 
 
 @given(cnm_packets)
-def test_a_message_survives_the_wire(packet: CnmPacket):
+def test_a_message_survives_the_wire(packet):
     frame = wire.encode_cnm(packet)
     assert wire.decode(frame) == packet
 
 
 @pytest.mark.parametrize("change", [lambda frame: frame[:-1], lambda frame: frame + b"\0"])
-def test_a_message_has_one_length(change: Callable[[bytes], bytes]):
+def test_a_message_has_one_length(change):
     frame = bytearray(change(wire.encode_cnm(CnmPacket(*MACS, *IPS, 1, 2, 3, 4))))
     frame[16:18] = (len(frame) - 14).to_bytes(2, "big")
     frame[38:40] = (len(frame) - 34).to_bytes(2, "big")
@@ -222,7 +221,7 @@ def test_rec_rate_is_at_least_one_or_none():
 
 
 @given(st.dictionaries(st.integers(0, 7), st.integers(0, 0xFFFF)))
-def test_pfc_survives_the_wire(quanta: dict[int, int]):
+def test_pfc_survives_the_wire(quanta):
     frame = wire.encode_pfc(PfcFrame(MACS[0], quanta))
     assert len(frame) == 60
     assert wire.decode(frame) == PfcFrame(MACS[0], quanta)
@@ -244,7 +243,7 @@ def test_pfc_bytes():
 
 
 @given(data_packets, st.integers(0, 3), st.integers(1, 255))
-def test_switches_may_change_ecn_ttl_and_checksum_only(packet: DataPacket, ecn: int, ttl: int):
+def test_switches_may_change_ecn_ttl_and_checksum_only(packet, ecn, ttl):
     frame = bytearray(wire.encode_data(packet))
     frame[15] = frame[15] & ~3 | ecn
     frame[22] = ttl
@@ -254,7 +253,7 @@ def test_switches_may_change_ecn_ttl_and_checksum_only(packet: DataPacket, ecn: 
 
 
 @given(data_packets, st.binary(min_size=44, max_size=44))
-def test_switches_may_write_telemetry_where_there_is_room(packet: DataPacket, written: bytes):
+def test_switches_may_write_telemetry_where_there_is_room(packet, written):
     """Room makes a frame 44 bytes longer, and no other byte different but BTH's bit, lengths and
     checksums."""
     frame = bytearray(wire.encode_data(replace(packet, telemetry=bytes(44))))
@@ -266,7 +265,7 @@ def test_switches_may_write_telemetry_where_there_is_room(packet: DataPacket, wr
 
 
 @given(st.integers(1, 43), st.booleans())
-def test_data_too_short_for_its_telemetry_is_refused(payload_bytes: int, reliable: bool):
+def test_data_too_short_for_its_telemetry_is_refused(payload_bytes, reliable):
     frame = bytearray(wire.encode_data(replace(data(bytes(payload_bytes)), reliable=reliable)))
     frame[46] |= 1  # FECN's and BECN's byte isn't in the ICRC
     with pytest.raises(WireError, match=r"too short for its telemetry|wrong ICRC|without payload"):
@@ -274,7 +273,7 @@ def test_data_too_short_for_its_telemetry_is_refused(payload_bytes: int, reliabl
 
 
 @given(st.binary(min_size=1, max_size=43) | st.binary(min_size=45, max_size=60))
-def test_telemetry_of_another_length_is_refused(written: bytes):
+def test_telemetry_of_another_length_is_refused(written):
     with pytest.raises(WireError, match="telemetry of"):
         wire.encode_data(replace(data(), telemetry=written))
     with pytest.raises(WireError, match="telemetry of"):
@@ -282,7 +281,7 @@ def test_telemetry_of_another_length_is_refused(written: bytes):
 
 
 @given(st.integers(0, 8 * 1058 - 1))
-def test_no_flipped_bit_goes_unseen(bit: int):
+def test_no_flipped_bit_goes_unseen(bit):
     frame = bytearray(wire.encode_data(data()))
     frame[bit // 8] ^= 1 << bit % 8
     byte = bit // 8
@@ -293,13 +292,13 @@ def test_no_flipped_bit_goes_unseen(bit: int):
 
 
 @given(st.integers(0, 1057))
-def test_truncated_data_is_refused(length: int):
+def test_truncated_data_is_refused(length):
     with pytest.raises(WireError):
         wire.decode(wire.encode_data(data())[:length])
 
 
 @given(st.binary(max_size=200))
-def test_garbage_is_refused_or_decoded_but_never_crashes(garbage: bytes):
+def test_garbage_is_refused_or_decoded_but_never_crashes(garbage):
     head = bytes(12)
     for frame in (garbage, head + b"\x08\x00" + garbage, head + b"\x88\x08" + garbage):
         with contextlib.suppress(WireError):
@@ -328,6 +327,6 @@ def test_ethernet_padding_is_not_payload():
         (lambda: wire.decode(bytes(12) + b"\x88\x08\x00\x01" + bytes(44)), "opcode 0x0001"),
     ],
 )
-def test_what_does_not_fit_is_named(make: object, message: str):
+def test_what_does_not_fit_is_named(make, message):
     with pytest.raises(WireError, match=message):
         make()

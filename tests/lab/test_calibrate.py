@@ -50,7 +50,7 @@ def load(topology: Topology, k: float, target: str) -> float:
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
 @pytest.mark.parametrize("target", ["softswitch", "bmv2"])
-def test_packets_of_all_hosts_take_the_usable_share(name: str, target: str):
+def test_packets_of_all_hosts_take_the_usable_share(name, target):
     topology = find_topology(name).build()
     choice = stretch(topology, target, ROUNDS)
     usable = calibrate.USABLE * sum(ROUNDS)
@@ -61,7 +61,7 @@ def test_packets_of_all_hosts_take_the_usable_share(name: str, target: str):
 
 
 @given(st.lists(st.floats(1e3, 1e7), min_size=1, max_size=8), st.floats(1, 100))
-def test_faster_machine_needs_no_larger_k(rounds: list[float], faster: float):
+def test_faster_machine_needs_no_larger_k(rounds, faster):
     topology = dumbbell()
     assert (
         calibrate.LEAST_K
@@ -71,7 +71,7 @@ def test_faster_machine_needs_no_larger_k(rounds: list[float], faster: float):
 
 
 @given(st.floats(1, 1e7), st.floats(1, 100), st.booleans())
-def test_packets_close_together_cost_no_more(rate: float, faster: float, in_memory: bool):
+def test_packets_close_together_cost_no_more(rate, faster, in_memory):
     costs = calibrate.AGENTS_MEMORY_COST if in_memory else calibrate.AGENTS_COST
     least, most = costs[-1][1], costs[0][1] * (1 + 1e-12)
     assert least <= agents_cost(rate * faster, in_memory) * (1 + 1e-12)
@@ -81,7 +81,7 @@ def test_packets_close_together_cost_no_more(rate: float, faster: float, in_memo
 
 
 @pytest.mark.parametrize("name", [name for name in TOPOLOGIES if name != "clos"])
-def test_mean_hops_are_those_of_all_pairs(name: str):
+def test_mean_hops_are_those_of_all_pairs(name):
     topology = find_topology(name).build()
     names = [host.name for host in topology.hosts]
     hops = [topology.distance(name, peer) - 1 for name in names for peer in names if name != peer]
@@ -89,7 +89,7 @@ def test_mean_hops_are_those_of_all_pairs(name: str):
 
 
 @given(st.floats(1e3, 1e7))
-def test_machine_of_any_speed_has_a_k_for_many_agents(rounds: float):
+def test_machine_of_any_speed_has_a_k_for_many_agents(rounds):
     """The agents of 512 hosts take all that a slow machine may use; a fast one hardly notices
     them."""
     k = stretch(clos(), "softswitch", [rounds], "together").k
@@ -192,7 +192,7 @@ def test_smaller_k_of_a_user_has_a_line_with_the_one_that_does():
 
 
 @pytest.mark.parametrize(("k", "warned"), [(60, True), (3000, False)])
-def test_up_warns_of_a_k_that_is_too_small(k: int, warned: bool, monkeypatch, capsys, tmp_path):
+def test_up_warns_of_a_k_that_is_too_small(k, warned, monkeypatch, capsys, tmp_path):
     """Before the network starts, which here doesn't."""
 
     def none(_: supervisor.Spec):

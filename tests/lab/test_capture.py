@@ -181,7 +181,7 @@ def test_an_interface_that_goes_down_ends_no_capture():
 @pytest.mark.parametrize(
     ("jump", "words"), [(3600 * 1000 * MS, "forward by 3600.00 s"), (-MS * 50, "back by 0.05 s")]
 )
-def test_capture_refuses_a_clock_that_is_set_meanwhile(tap: Taps, jump: int, words: str):
+def test_capture_refuses_a_clock_that_is_set_meanwhile(tap: Taps, jump, words):
     port_tap = tap([START + 5 * MS])
     stream = merged(
         [port_tap], START + 1000 * MS, [START + 400 * MS], behind=(0, 0, 0, 0, jump, jump)

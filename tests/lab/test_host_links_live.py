@@ -68,7 +68,7 @@ def test_killed_agent_stops_no_other_flow(tmp_path):
 
 
 @pytest.mark.parametrize("processes", [False, True])
-def test_frames_have_exact_times_and_pass_no_interface(processes: bool, tmp_path):
+def test_frames_have_exact_times_and_pass_no_interface(processes, tmp_path):
     """Exact at the end of their path, over two switches, however late processes are: links of two
     seconds, which no loaded machine is late by. At interfaces they pass only while a process
     listens at one: see tests of captures."""

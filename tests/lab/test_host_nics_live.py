@@ -122,7 +122,7 @@ def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab):
 
 
 @pytest.mark.parametrize("down", ["t0", "t1"])
-def test_flows_move_to_the_other_nic_and_come_back(lab: Lab, down: str):
+def test_flows_move_to_the_other_nic_and_come_back(lab: Lab, down):
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, rate_bps=0.2e9)
     ports, dead = by_port(lab, numbers), int(down[1])
     wait_until(

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -104,9 +104,7 @@ commands = st.one_of(
 @settings(
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_session_played_again_has_its_digest(
-    tmp_path, steps: Sequence[tuple[float, Mapping[str, Any]]]
-):
+def test_session_played_again_has_its_digest(tmp_path, steps):
     session, done = Session(tmp_path / "commands.jsonl"), 0
     network, driven = session.network, session.driven
     for wait_s, command in steps:
@@ -142,7 +140,7 @@ def _set_xoff(driven: Driven, xoff: int):
 
 
 @pytest.mark.parametrize("k", [20.0, 1e-3])
-def test_session_that_threads_change_as_it_goes_on_is_played_again(k: float, tmp_path, monkeypatch):
+def test_session_that_threads_change_as_it_goes_on_is_played_again(k, tmp_path, monkeypatch):
     """In real time, so at other times in each test; what the log states is what was. At k = 0.001
     the run is late from its start, and never sleeps."""
     monkeypatch.setattr(timed, "_CHUNK", 300)
@@ -246,7 +244,7 @@ def test_pfc_frames_of_a_command_stop_a_port_and_let_it_go(tmp_path):
         ),
     ],
 )
-def test_impossible_command_is_refused_and_not_logged(command: Mapping[str, Any], message: str):
+def test_impossible_command_is_refused_and_not_logged(command, message):
     logged: list[object] = []
     with VirtualNetwork(TOPOLOGY, SCHEME) as network:
         driven = Driven(network, lambda _at_s, fields: logged.append(fields))
@@ -362,7 +360,7 @@ def test_log_without_an_end_is_played_to_its_last_whole_line(tmp_path):
 
 
 @pytest.mark.parametrize("reference", ["/tmp/evil.py:PCN", "pcn@/tmp/evil.p4", "evil.c"])
-def test_log_runs_no_file_that_it_names(reference: str, tmp_path):
+def test_log_runs_no_file_that_it_names(reference, tmp_path):
     head = {"pcn": "commands", "version": 1, **asdict(HEAD), "scheme": reference}
     with pytest.raises(LogError, match="which is a file: look at it, and name it with --scheme"):
         replay(_log(tmp_path / "log", head))
@@ -401,7 +399,7 @@ _FIELDS = [*HEAD.__dataclass_fields__, "pcn", "version"]
 @settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_damaged_head_raises_what_commands_print(tmp_path, field: str, value: object):
+def test_damaged_head_raises_what_commands_print(tmp_path, field, value):
     head = {"pcn": "commands", "version": 1, **asdict(HEAD), field: value}
     with contextlib.suppress(LabError):
         replay(_log(tmp_path / "log", head, []))
@@ -411,7 +409,7 @@ def test_damaged_head_raises_what_commands_print(tmp_path, field: str, value: ob
 @settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_lines_that_are_no_commands_are_refused_with_their_number(tmp_path, lines: list[object]):
+def test_lines_that_are_no_commands_are_refused_with_their_number(tmp_path, lines):
     if not lines:
         return
     with pytest.raises(LogError, match=r"line \d+"):
@@ -520,9 +518,7 @@ _TOPOLOGY = to_dict(TOPOLOGY)
 @settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_damaged_topology_raises_what_commands_print(
-    tmp_path, place: tuple[Any, ...], value: object
-):
+def test_damaged_topology_raises_what_commands_print(tmp_path, place, value):
     topology = copy.deepcopy(_TOPOLOGY)
     inside: Any = topology
     for name in place[:-1]:

@@ -77,7 +77,7 @@ def test_record_of_another_version_may_have_more(run_dir: Path):
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_network_s_folder_and_record_are_private_whatever_the_umask(run_dir: Path, mask: int):
+def test_network_s_folder_and_record_are_private_whatever_the_umask(run_dir: Path, mask):
     with umask(mask), records.owned("net") as directory:
         record("net").save()
         assert (mode(run_dir), mode(directory)) == (0o700, 0o700)
@@ -182,7 +182,7 @@ def test_record_has_what_was_noted_of_nodes_since_it_was_saved(run_dir: Path):
 
 @pytest.mark.root
 @pytest.mark.parametrize("spoil", ["owner", "mode", "link"])
-def test_record_that_another_user_may_have_written_is_not_obeyed(run_dir: Path, spoil: str):
+def test_record_that_another_user_may_have_written_is_not_obeyed(run_dir: Path, spoil):
     run_dir.mkdir(0o700)
     with sleeper() as victim:
         net = record("net", records.NodeRecord("h0", records.Process.of(victim.pid)))
@@ -228,7 +228,7 @@ def test_process_with_a_pid_of_an_ended_one_gets_no_signal():
 @pytest.mark.parametrize(
     "command", [["status"], ["down"], ["down", "net"], ["watch", "--once"], ["flow", "list"]]
 )
-def test_another_user_gets_one_line(command: list[str], run_dir: Path, monkeypatch, capfd):
+def test_another_user_gets_one_line(command, run_dir: Path, monkeypatch, capfd):
     monkeypatch.setenv("XDG_CACHE_HOME", str(run_dir.parent))
     cli.run(command)  # imports what the command needs: nobody can't
     (run_dir.parent / "theirs").mkdir()

@@ -118,7 +118,7 @@ def read(lab: Lab) -> interface_counters.PortCounts:
 
 
 @pytest.mark.parametrize(("node", "port"), [("s1", 2), ("s0", 1), ("h0", 0)])
-def test_a_port_whose_link_is_down_can_t_be_paused(dcqcn_lab: Lab, node: str, port: int):
+def test_a_port_whose_link_is_down_can_t_be_paused(dcqcn_lab: Lab, node, port):
     peer = dcqcn_lab.topology.peer(node, port)
     set_link(dcqcn_lab, f"{node}:{port}", peer.node, up=False)
     for send in (pause, resume):

@@ -24,7 +24,7 @@ def memory_links(
 
 
 @given(st.lists(st.integers(0, 3), min_size=len(SWITCHES), max_size=len(SWITCHES)), st.booleans())
-def test_each_link_has_one_way_and_its_ends_find_each_other(process: list[int], agents: bool):
+def test_each_link_has_one_way_and_its_ends_find_each_other(process, agents):
     """Within a process by the ports' names, between two by one memory, one bell each, and both of
     its ends."""
     groups = [

@@ -39,7 +39,7 @@ def _pythons() -> list[str]:
 
 
 @pytest.mark.parametrize("python", _pythons())
-def test_mininet_reads_topologies(python: str, tmp_path):
+def test_mininet_reads_topologies(python, tmp_path):
     """The dumbbell's and the compact one, with and without sizes, and that of a file."""
     (tmp_path / "mine.py").write_text(
         "from pcn.topologies.dumbbell import dumbbell\nMINE = dumbbell(pairs=1)\n"
@@ -65,7 +65,7 @@ def _commands() -> list[Path]:
 
 @pytest.mark.root
 @pytest.mark.parametrize("mn", _commands()[:1], ids=str)
-def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path):
+def test_the_kernel_s_hosts_talk_through_our_switches(mn, tmp_path):
     """TCP no faster than the dumbbell's links over k, and with a neighbour table that needs no ARP
     request."""
     script = tmp_path / "script"
@@ -104,7 +104,7 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path):
 
 @pytest.mark.root
 @pytest.mark.parametrize("mn", _commands()[-1:], ids=str)
-def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path):
+def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn, tmp_path):
     """Whether or not another network of its name is up, it prints its name. One of the commands
     `mn`: their output about the network is the same."""
     run = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pcn.cli import main; main()"

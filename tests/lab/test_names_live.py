@@ -39,7 +39,7 @@ def renamed(topology: Topology) -> Topology:
 
 @pytest.mark.root
 @pytest.mark.parametrize("target", needs.TARGETS)
-def test_live_network_takes_names_as_people_write_them(target: str, tmp_path):
+def test_live_network_takes_names_as_people_write_them(target, tmp_path):
     topology = renamed(dumbbell(pairs=1))
     with Lab(
         topology,

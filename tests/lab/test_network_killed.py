@@ -81,7 +81,7 @@ def left_processes(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("part", "number"), [*enumerate([signal.SIGINT, signal.SIGTERM] * 2)])
-def test_killed_at_a_random_moment(name: str, start: Start, number: signal.Signals, part: int):
+def test_killed_at_a_random_moment(name: str, start: Start, number, part):
     """A moment in each quarter of the start. The whole group gets it, as Ctrl-C at a terminal
     does."""
     moment = random.Random().uniform(part, part + 1) / 4 * LIFE_S

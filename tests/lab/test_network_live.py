@@ -137,7 +137,7 @@ def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_signal_at_each_step_of_the_start(name: str, tmp_path, step: str, number: signal.Signals):
+def test_a_signal_at_each_step_of_the_start(name: str, tmp_path, step, number):
     def kill(text: str):
         if text == step:
             os.kill(os.getpid(), number)
@@ -150,7 +150,7 @@ def test_a_signal_at_each_step_of_the_start(name: str, tmp_path, step: str, numb
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_an_error_at_each_step_of_the_start(name: str, tmp_path, step: str):
+def test_an_error_at_each_step_of_the_start(name: str, tmp_path, step):
     def fail(text: str):
         if text == step:
             raise ZeroDivisionError(text)
@@ -209,7 +209,7 @@ def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_
 
 @pytest.mark.parametrize("processes", [True, False])
 def test_a_program_that_ends_at_its_start_is_shown_with_what_it_wrote(
-    processes: bool, name: str, tmp_path, monkeypatch
+    processes, name: str, tmp_path, monkeypatch
 ):
     fails = ["sh", "-c", "echo the disk is full >&2; exit 3"]
     monkeypatch.setattr(SoftswitchTarget, "together", lambda *_: fails)

@@ -132,7 +132,7 @@ STEPS = [(1,), (7, 1, 900), (900, 1, 1, 5), (0, 0, 0, 0, 1000), (1, 900)]
 
 
 @pytest.mark.parametrize("steps", STEPS)
-def test_no_more_is_marked_than_was_sent(steps: Sequence[int]):
+def test_no_more_is_marked_than_was_sent(steps):
     observer = Observer(lab(steps))
     for _ in range(20):
         shares = [
@@ -175,7 +175,7 @@ def test_port_inside_an_engine_sends_no_faster_than_its_link(monkeypatch):
 
 
 @pytest.mark.parametrize("steps", STEPS)
-def test_nothing_arrives_that_was_not_sent(steps: Sequence[int]):
+def test_nothing_arrives_that_was_not_sent(steps):
     network = lab(steps)
     for _ in range(20):
         (flow,) = flows.flows(TOPOLOGY, flows.ask(network.agents))

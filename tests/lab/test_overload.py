@@ -52,16 +52,14 @@ def test_overload_names_the_nodes_since_when_and_the_k():
 @pytest.mark.parametrize(
     ("k", "measured", "suggested"), [(100, 0, 160), (100, 2000, 2000), (2000, 2000, 3200)]
 )
-def test_suggested_k_is_the_measured_one_or_larger_than_now(
-    k: float, measured: float, suggested: float
-):
+def test_suggested_k_is_the_measured_one_or_larger_than_now(k, measured, suggested):
     report = overload(k, {"h0": node(behind_s=1)}, NOW, measured)
     assert report is not None
     assert report.k == suggested
 
 
 @given(st.floats(1, 1e6))
-def test_k_is_rounded_up_to_two_digits(k: float):
+def test_k_is_rounded_up_to_two_digits(k):
     rounded = rounded_up(k)
     assert k * (1 - 1e-9) <= rounded <= k * 1.1 + 1e-9
     assert f"{rounded:.1e}" == f"{float(f'{rounded:.6e}'):.1e}"

@@ -12,7 +12,7 @@ QUANTUM_S = 512 / 10e9
 
 
 @given(st.floats(1e-9, 1.0))
-def test_each_pause_is_followed_before_it_ends_and_the_last_ends_with_the_pause(left_s: float):
+def test_each_pause_is_followed_before_it_ends_and_the_last_ends_with_the_pause(left_s):
     quanta, wait_s = _next(left_s, QUANTUM_S)
     assert 1 <= quanta <= MAX_QUANTA
     if left_s > MAX_QUANTA * QUANTUM_S:

@@ -52,7 +52,7 @@ def test_slack_and_tolerance_are_nominal_and_the_switch_gets_real_ones():
 
 
 @pytest.mark.parametrize("k", [100, 375, 1000, 17_000])
-def test_slack_becomes_less_nominal_time_with_k(k: float):
+def test_slack_becomes_less_nominal_time_with_k(k):
     assert transmit_gap_s(k) == pytest.approx(150e-6 / k)
     assert switch_slack_s(k) == pytest.approx(min(0.1e-6, 40e-6 / k))
     assert slack("softswitch", k, agents=False) == f"{switch_slack_s(k) * 1e6:.2g} us in switches"
@@ -95,9 +95,7 @@ def test_packets_of_bmv2s_rates_have_room_for_telemetry_where_the_scheme_wants_i
         ("pcn", "softswitch", 5, 1000),
     ],
 )
-def test_clock_ticks_as_the_scheme_has_it_where_the_target_can(
-    scheme: str, name: str, k: float, tick_ns: int
-):
+def test_clock_ticks_as_the_scheme_has_it_where_the_target_can(scheme, name, k, tick_ns):
     """In real time, so that a quantum is as many ticks as longer a us is."""
     topology = star(2)
     network = Network(

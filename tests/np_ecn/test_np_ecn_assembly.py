@@ -53,9 +53,7 @@ def ecn(program: Egress, packet: Dequeue, before: int = wire.ECN_ECT0) -> int:
     start=st.sampled_from([0, GAP, BEGIN, WRAP - 50, WRAP - 5, 5 * WRAP - 20]),
     steps=st.lists(st.tuples(times, st.integers(0, 7), times, st.integers(0, 2)), max_size=60),
 )
-def test_the_program_is_the_model(
-    program: Egress, start: int, steps: list[tuple[int, int, int, int]]
-):
+def test_the_program_is_the_model(program: Egress, start, steps):
     """Each step: time after the last dequeue, class, how long the packet waited, how many it
     found."""
     program.memory.clear()

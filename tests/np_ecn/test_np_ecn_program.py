@@ -64,9 +64,7 @@ times = st.one_of(
     start=st.sampled_from([0, GAP, BEGIN, WRAP - 50, WRAP - 5, 5 * WRAP - 20]),
     steps=st.lists(st.tuples(times, st.integers(0, 7), times, st.integers(0, 2)), max_size=60),
 )
-def test_the_program_is_the_model(
-    driver: Driver, start: int, steps: list[tuple[int, int, int, int]]
-):
+def test_the_program_is_the_model(driver: Driver, start, steps):
     """Each step: time after the last dequeue, class, how long the packet waited, how many it
     found."""
     for number in CONFIG.actions:

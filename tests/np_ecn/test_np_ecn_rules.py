@@ -44,7 +44,7 @@ def across_a_wrap(trace: Trace) -> frozenset[int]:
 
 
 @given(STARTS, PACKETS)
-def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int, int]]):
+def test_without_pauses_they_are_equal(start, arrivals):
     """Whatever else keeps a packet waiting: its own queue, higher classes, a lower one's jumbo
     frame that has begun."""
     trace = port(start, arrivals, {})
@@ -56,12 +56,7 @@ def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int
 @settings(max_examples=100)
 @given(STARTS, PACKETS, pauses, pauses)
 @example(10**6, [(0, DATA, FRAME)] * 3, [(10, 20_000)], [])
-def test_with_pauses_they_differ_within_the_bound(
-    start: int,
-    arrivals: list[tuple[int, int, int]],
-    stops: list[tuple[int, int]],
-    other_stops: list[tuple[int, int]],
-):
+def test_with_pauses_they_differ_within_the_bound(start, arrivals, stops, other_stops):
     trace = port(start, arrivals, {DATA: stops, SECOND_DATA: other_stops})
     bound = allowed(trace, rests(trace, JUMBO, COUNTED), JUMBO, MARKED)
     observed = differences(trace, new(), MARKED)
@@ -71,9 +66,7 @@ def test_with_pauses_they_differ_within_the_bound(
 
 
 @given(st.integers(0, 999), PACKETS, pauses)
-def test_in_whole_microseconds(
-    offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
-):
+def test_in_whole_microseconds(offset, arrivals, stops):
     """A coarse clock changes no more than which packets count as come between RESUME and the first
     departure."""
     gap = -(-JUMBO // 1000)
@@ -85,9 +78,7 @@ def test_in_whole_microseconds(
 
 
 @given(st.integers(0, 40_000), PACKETS, pauses)
-def test_in_whole_microseconds_without_pauses(
-    offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
-):
+def test_in_whole_microseconds_without_pauses(offset, arrivals, stops):
     gap = -(-JUMBO // 1000)
     assert differences(port(10**6 + offset, arrivals, {}), new(gap), MARKED, 1000) == NONE
 
@@ -134,7 +125,7 @@ def test_a_second_pause_before_the_first_one_s_packets_are_gone():
 @pytest.mark.parametrize(
     "idle", [10_000, WRAP // 2 + 7, WRAP - JUMBO, WRAP - 1, WRAP, WRAP + 500, 5 * WRAP]
 )
-def test_a_port_at_rest_without_packets_was_not_paused(idle: int):
+def test_a_port_at_rest_without_packets_was_not_paused(idle):
     trace = port(10**6, [*burst(20), (idle, DATA, FRAME), *burst(20)], {})
     assert differences(trace, new(), MARKED) == NONE
 
@@ -169,7 +160,7 @@ def test_a_shaped_port_needs_a_bound_for_its_rate():
 
 
 @pytest.mark.parametrize("number", [4, SECOND_DATA, CNP])
-def test_a_higher_class_is_no_pause(number: int):
+def test_a_higher_class_is_no_pause(number):
     """However long it is served. If it weren't known to go before, it would be taken for one."""
     trace = port(10**6, [*burst(10, every=10), *burst(60, every=20, number=number)], {})
     assert differences(trace, new(), MARKED) == NONE
@@ -194,7 +185,7 @@ def test_a_lower_class_that_is_served_hides_no_pause():
 
 
 @pytest.mark.parametrize("at", [100, 1000, 7000, 7500, 19_999])
-def test_cnps_hide_no_pause(at: int):
+def test_cnps_hide_no_pause(at):
     """They pass the paused class, just before its RESUME too, once the port has rested long
     enough."""
     trace = port(
@@ -208,7 +199,7 @@ def test_cnps_hide_no_pause(at: int):
 @pytest.mark.parametrize(
     "before", [0, 1, 5000, 8200, 12_000, 15_000, 15_099, 15_100, 15_200, 16_000]
 )
-def test_the_clock_s_wrap_during_a_pause(before: int):
+def test_the_clock_s_wrap_during_a_pause(before):
     """The port had a RESUME before: else the clock's 0 counted for one."""
     for rule in (new(), tofino()):
         assert differences(port(10**6, burst(80), {DATA: [(3000, 15_100)]}), rule, MARKED) == NONE
@@ -228,7 +219,7 @@ def test_dequeues_just_before_the_clock_s_wrap_end_no_rest():
 @pytest.mark.parametrize(
     ("length", "seen"), [(JUMBO - 400, False), (JUMBO - 300, True), (2 * JUMBO, True)]
 )
-def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool):
+def test_a_pause_shorter_than_the_bound_is_not_seen(length, seen):
     """Then what it held up is marked where it found others: at most the queue at the RESUME. The
     latest frame had begun 350 ns before the pause."""
     trace = port(10**6, burst(40, every=100), {DATA: [(3000, length)]})
@@ -281,7 +272,7 @@ def test_higher_classes_without_rest_hide_a_pause():
 
 
 @pytest.mark.parametrize("held", sorted(MARKED))
-def test_two_lossless_classes_hide_each_other_s_pauses(held: int):
+def test_two_lossless_classes_hide_each_other_s_pauses(held):
     """While the other one keeps the port busy, be it higher or lower. At ease it doesn't."""
     (busy_class,) = MARKED - {held}
     for every, hidden in ((800, True), (20_000, False)):
@@ -338,9 +329,7 @@ def tofino(gap: int = JUMBO + INGRESS) -> TofinoRule:
 
 @settings(max_examples=100)
 @given(STARTS, PACKETS, pauses)
-def test_tofino_differs_within_the_same_bound(
-    start: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
-):
+def test_tofino_differs_within_the_same_bound(start, arrivals, stops):
     """Across the clock's wrap, too."""
     gap = JUMBO + INGRESS
     trace = port(start, arrivals, {DATA: stops})
@@ -353,7 +342,7 @@ def test_tofino_differs_within_the_same_bound(
 @pytest.mark.parametrize(
     "length", [10_000, 200_000, 262_143, 262_144, 270_000, 1_000_000, 50_000_000]
 )
-def test_tofino_s_18_bits_of_waiting_time(length: int):
+def test_tofino_s_18_bits_of_waiting_time(length):
     """Pauses longer than 262 us: the time since a packet's arrival stands in for it."""
     arrivals = [*burst(200), (length, DATA, FRAME), *burst(60)]
     trace = port(10**6, arrivals, {DATA: [(3000, length)]})

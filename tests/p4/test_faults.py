@@ -174,7 +174,7 @@ lengths = st.one_of(st.integers(0, LONGEST), st.sampled_from([19, 20, 27, 28, 43
 @example(roce())
 @example(roce(total_len=19, good_checksum=False))
 @example(roce(udp_length=LONGEST - 19))
-def test_same_reason(faults: Faults, v1model: Driver, frame: bytes):
+def test_same_reason(faults: Faults, v1model: Driver, frame):
     reason = faults.reason(keys(frame))
     event(f"reason {reason}")
     assert reason == v1model_reason(v1model, frame)

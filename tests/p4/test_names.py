@@ -169,7 +169,7 @@ def only(common: Reasons, of_twin: Reasons, kind: str) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", ["tables", "actions", "counters", "registers"])
-def test_what_only_one_has(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info, kind: str):
+def test_what_only_one_has(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info, kind):
     assert names(v1model, kind) - names(tna, kind) == only(ONLY_V1MODEL, OWN_V1MODEL[twin], kind)
     assert names(tna, kind) - names(v1model, kind) == only(ONLY_TNA, OWN_TNA[twin], kind)
 
@@ -215,7 +215,7 @@ def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info):
 
 
 @pytest.mark.parametrize("action", DIFFERENT)
-def test_parameters_that_differ_are_these(action: str):
+def test_parameters_that_differ_are_these(action):
     (described,) = [
         candidate
         for candidate in read(COMPILED / "tna/tofino/tcd/p4info.txtpb").actions

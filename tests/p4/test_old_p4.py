@@ -32,7 +32,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("error", "change"), ERRORS, ids=[change[:20] for _, change in ERRORS])
-def test_error_of_p4c_has_one_change(error: str, change: str):
+def test_error_of_p4c_has_one_change(error, change):
     (reported,) = changes(f"x.p4(7): [--Werror] {error}")
     assert change in reported
 

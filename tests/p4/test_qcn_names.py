@@ -111,7 +111,7 @@ def named(info: p4i.P4Info, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["tables", "actions", "counters", "registers"])
-def test_what_only_one_has(program: str, v1model: p4i.P4Info, tna: p4i.P4Info, kind: str):
+def test_what_only_one_has(program: str, v1model: p4i.P4Info, tna: p4i.P4Info, kind):
     there, here = set(named(v1model, kind)), set(named(tna, kind))
     assert there - here == COMMON_V1MODEL[kind] | (set(ONLY_V1MODEL[program]) & there)
     assert here - there == COMMON_TNA[kind] | (set(ONLY_TNA[program]) & here)

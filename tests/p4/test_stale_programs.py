@@ -64,7 +64,7 @@ def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path):
         ("/*\n// */ x = 1;", "/*\n// */ x = 2;", False),
     ],
 )
-def test_a_source_is_known_without_its_line_comments(tmp_path, before: str, after: str, same: bool):
+def test_a_source_is_known_without_its_line_comments(tmp_path, before, after, same):
     source = tmp_path / "x.p4"
     source.write_text(before + "\nlast\n")
     known = manifest.source_digest(source)

@@ -78,7 +78,7 @@ def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variable", ["P4C_TOFINO", "BFAS"])
-def test_absent_compiler_is_explained(build_tofino: ModuleType, monkeypatch, capsys, variable: str):
+def test_absent_compiler_is_explained(build_tofino: ModuleType, monkeypatch, capsys, variable):
     """One message that names the program and the way out; nothing is touched."""
     monkeypatch.setenv("P4C_TOFINO", "/bin/true")
     monkeypatch.setenv("BFAS", "/bin/true")
@@ -159,7 +159,7 @@ def test_parser_branches(twin: Path):
 
 
 @pytest.mark.parametrize("program", ["pcn", "tcd"])
-def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str):
+def test_p4info_of_both_chips_differs_in_the_architecture_alone(program):
     """QCN's has other widths: of the mirror's sessions."""
     ours, theirs = (packed.read_text(FOLDER / chip / program / "p4info.txtpb") for chip in CHIPS)
     assert theirs.replace('arch: "t2na"', 'arch: "tna"') == ours
@@ -169,7 +169,7 @@ def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str):
     ("chip", "programs"),
     [("tofino", ("pcn", "tcd")), ("tofino", ("qcn", "qcn_in")), ("tofino2", PROGRAMS)],
 )
-def test_documentation_has_the_figures(chip: str, programs: tuple[str, ...]):
+def test_documentation_has_the_figures(chip, programs):
     """A table has a column for each program, and one for the chip's total."""
     text = (ROOT / "docs/tofino.md").read_text()
     takes = [resources(FOLDER / chip / program) for program in programs]

@@ -118,7 +118,7 @@ def flooding(tmp_path_factory) -> P4Network:
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=300))
-def test_waiting_frames_are_the_latest(flooding: P4Network, steps: list[int]):
+def test_waiting_frames_are_the_latest(flooding: P4Network, steps):
     """All frames until the answer wait, 101 at most; every later one leaves at its time."""
     times = np.cumsum(np.array(steps)) * 1e-4
     answered = times[0] + 0.004
@@ -136,7 +136,7 @@ def test_waiting_frames_are_the_latest(flooding: P4Network, steps: list[int]):
 
 
 @given(st.binary(min_size=0, max_size=64), st.integers(0, 64))
-def test_hosts_take_any_frame(flooding: P4Network, data: bytes, at: int):
+def test_hosts_take_any_frame(flooding: P4Network, data, at):
     """Damaged messages of ARP, and other frames, are no answer and end nothing."""
     with VirtualP4(flooding) as network:
         network.arp.answer()

@@ -99,7 +99,7 @@ def file(folder: Path, text: str) -> Commands:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_command_file_writes_each_kind_of_state(tmp_path, kind: str):
+def test_command_file_writes_each_kind_of_state(tmp_path, kind):
     with switch(kind=kind) as control:
         lines = written(control, file(tmp_path, EVERYTHING))
         assert lines == [
@@ -214,7 +214,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "why"), REFUSED, ids=[text[:30] for text, _ in REFUSED])
-def test_command_file_names_the_line_that_it_is_refused_for(tmp_path, text: str, why: str):
+def test_command_file_names_the_line_that_it_is_refused_for(tmp_path, text, why):
     with switch() as control, pytest.raises(P4NetError) as caught:
         written(control, file(tmp_path, text))
     message = str(caught.value)
@@ -246,7 +246,7 @@ table_num_entries l2
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_commands_behind_a_failing_one_are_carried_out(tmp_path, kind: str):
+def test_commands_behind_a_failing_one_are_carried_out(tmp_path, kind):
     """As simple_switch_CLI does it: a refused entry has no handle."""
     with switch(kind=kind) as control:
         outcome = write(control, [file(tmp_path, WITH_FAULTS)], refuse, strict=False)
@@ -269,7 +269,7 @@ def test_commands_behind_a_failing_one_are_carried_out(tmp_path, kind: str):
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=20))
-def test_handles_behind_refusals_are_those_of_what_is_there(adds: list[tuple[int, bool]]):
+def test_handles_behind_refusals_are_those_of_what_is_there(adds):
     """Of each key the first entry stays; those that the switch refuses leave no handle."""
     lines, there = [], dict[int, int]()
     for key, wrong in adds:
@@ -320,7 +320,7 @@ def test_commands_of_queues_come_to_the_target(tmp_path):
 
 
 @pytest.mark.parametrize("by_table", [False, True])
-def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path, by_table: bool):
+def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path, by_table):
     """Handles count from 0, and a freed one is given again; in P4Runtime they are one higher.
     BMv2 has the commands by a profile's name, and by that of its table."""
     with switch(INDIRECT) as control:
@@ -415,7 +415,7 @@ WORDS = st.one_of(
 @example("register_write cells 0 0x")
 @example("counter_read l2_hits 99999999999999999999")
 @given(st.lists(st.lists(WORDS, max_size=7).map(" ".join), max_size=8).map("\n".join))
-def test_any_text_makes_steps_or_names_its_line(text: str):
+def test_any_text_makes_steps_or_names_its_line(text):
     schema = BENCH.schema
     with tempfile.TemporaryDirectory() as folder:
         steps: list[Step] = []
@@ -429,7 +429,7 @@ def test_any_text_makes_steps_or_names_its_line(text: str):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=30))
-def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]):
+def test_handles_are_those_of_a_model_of_bmv2(changes):
     """BMv2's: the lowest free index, with the count of its frees above 24 bits; entries differ by
     their ports."""
     frees, held, lines = [0] * 40, dict[int, tuple[int, int]](), []
@@ -466,7 +466,7 @@ def test_rate_of_many_digits_is_refused_at_once(tmp_path):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), max_size=60))
-def test_handle_is_the_lowest_free_one(steps: list[tuple[bool, bool, int]]):
+def test_handle_is_the_lowest_free_one(steps):
     """Whatever was added, removed and taken back before. Without versions a handle is an index."""
     changes: list[Undo] = []
     handles, taken = Handles[int]("entry", changes), set[int]()

@@ -77,7 +77,7 @@ def test_least_share_of_lines_is_an_exit_code(tmp_path):
         (["coverage", "examples/router/router.json"], "no counts of coverage"),
     ],
 )
-def test_what_is_refused(words: list[str], message: str):
+def test_what_is_refused(words, message):
     done = forks.run("pcn", "p4", *words)
     assert done.returncode == 1
     assert message in done.stderr

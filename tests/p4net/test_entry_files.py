@@ -43,7 +43,7 @@ def runtime(folder: Path, **parts: Any) -> RuntimeJson:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_refused_entry_names_its_line_among_entries_of_one_call(tmp_path, monkeypatch, kind: str):
+def test_refused_entry_names_its_line_among_entries_of_one_call(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(steps, "_MOST_AT_ONCE", 4)
     entries = [
         {
@@ -73,7 +73,7 @@ def l2_entry(address: int, port: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("again", [1, 2])
-def test_entry_that_stands_again_is_refused_where_it_does(tmp_path, kind: str, again: int):
+def test_entry_that_stands_again_is_refused_where_it_does(tmp_path, kind, again):
     """Both are one entry to the reader; the switch refuses all but the first."""
     file = runtime(tmp_path, table_entries=[*[l2_entry(2, 3)] * (1 + again), l2_entry(1, 3)])
     lines = file.path.read_text().splitlines()
@@ -112,7 +112,7 @@ def test_files_of_a_network_have_equal_entries_once(tmp_path):
 
 
 @given(st.lists(VALUES, min_size=2, max_size=2))
-def test_nodes_of_equal_content_are_read_alike(values: list[Any]):
+def test_nodes_of_equal_content_are_read_alike(values):
     texts = [json.dumps({"a": value}) for value in values]
     nodes = [
         read_tree(Path("x.json"), compose(Path("x.json"), text), lambda node: node)
@@ -122,7 +122,7 @@ def test_nodes_of_equal_content_are_read_alike(values: list[Any]):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_runtime_json_writes_entries_groups_and_sessions(tmp_path, kind: str):
+def test_runtime_json_writes_entries_groups_and_sessions(tmp_path, kind):
     acl = {"src_addr": ["0x1ff", "0xff"], "ether_type": [0x800, "0x8ff"], "port": 2}
     file = runtime(
         tmp_path,
@@ -242,9 +242,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("parts", "why"), REFUSED, ids=[why[:30] for _, why in REFUSED])
-def test_runtime_json_names_the_line_that_it_is_refused_for(
-    tmp_path, parts: dict[str, Any], why: str
-):
+def test_runtime_json_names_the_line_that_it_is_refused_for(tmp_path, parts, why):
     with switch() as control, pytest.raises(P4NetError) as caught:
         written(control, runtime(tmp_path, **parts))
     message = str(caught.value)
@@ -310,7 +308,7 @@ def test_text_proto_names_the_line_that_it_is_refused_for(tmp_path):
 
 
 @given(st.text(st.sampled_from("{}<>[]\"'\\#:\n 01abupdatesentities_"), max_size=80))
-def test_any_text_is_updates_or_names_its_line(text: str):
+def test_any_text_is_updates_or_names_its_line(text):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.txtpb"
         path.write_text(text)
@@ -338,7 +336,7 @@ JSON = st.recursive(
         {}, optional={"table_entries": JSON | st.lists(JSON), "multicast_group_entries": JSON}
     )
 )
-def test_any_json_is_entries_or_names_its_line(parts: dict[str, Any]):
+def test_any_json_is_entries_or_names_its_line(parts):
     with tempfile.TemporaryDirectory() as folder:
         file = runtime(Path(folder), **parts)
         error = error_of(lambda: file.steps(BENCH.schema))
@@ -356,7 +354,7 @@ ENTRY = st.tuples(
 
 
 @given(st.lists(ENTRY, max_size=6, unique_by=lambda entry: entry[5]))
-def test_forms_of_a_file_come_to_the_same_table(entries: list[Any]):
+def test_forms_of_a_file_come_to_the_same_table(entries):
     """The same ternary, range and optional matches as commands, as JSON and as text: one table."""
     lines, listed = [], []
     for value, mask, first, second, port, rank in entries:

@@ -90,9 +90,7 @@ def test_host_with_two_links_sends_by_the_first_and_takes_of_both(tmp_path):
         (True, None, {1: "s1", 2: "h10", 3: "h2"}),
     ],
 )
-def test_ports_of_p4_utils_follow_the_names_of_links(
-    tmp_path, old: bool, port1: int | None, ports: dict[int, str]
-):
+def test_ports_of_p4_utils_follow_the_names_of_links(tmp_path, old, port1, ports):
     """As the topology.json has them that p4-utils writes; before 2021 they followed the file."""
     folder = folder_of(tmp_path / "ports")
     between: list[Any] = ["s2", "s1"] if port1 else ["s1", "s2"]
@@ -162,9 +160,7 @@ def test_p4app_of_p4_utils_runs_as_it_lies(tmp_path, capsys):
         ("mixed", "10.0.2.3", 24, "10.0.2.254"),
     ],
 )
-def test_strategy_of_p4_utils_gives_addresses(
-    tmp_path, strategy: str, ip: str, prefix: int, gateway: str | None
-):
+def test_strategy_of_p4_utils_gives_addresses(tmp_path, strategy, ip, prefix, gateway):
     folder = folder_of(tmp_path / "app")
     network = json.loads((FILES / "p4app.json").read_text())
     network["topology"]["assignment_strategy"] = strategy
@@ -278,7 +274,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("network", "why"), REFUSED, ids=[why[:20] for _, why in REFUSED])
-def test_network_is_refused_with_file_line_and_reason(tmp_path, network: dict[str, Any], why: str):
+def test_network_is_refused_with_file_line_and_reason(tmp_path, network, why):
     folder = folder_of(tmp_path / "app")
     (folder / "p4app.json").write_text(json.dumps(network))
     with pytest.raises((FormatError, P4NetError), match=rf"p4app.json:1: .*{why}"):
@@ -296,7 +292,7 @@ def test_folder_with_two_networks_names_both(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["topology.json", "p4app.json"])
-def test_network_with_a_fault_goes_before_others_of_its_folder(tmp_path, name: str):
+def test_network_with_a_fault_goes_before_others_of_its_folder(tmp_path, name):
     folder = folder_of(tmp_path / "app")
     shutil.copy(FILES / "p4app.json", folder / "old.json")
     (folder / name).write_text('{"hosts": {')

@@ -50,7 +50,7 @@ ROUTES = [
 
 
 @pytest.mark.parametrize(("route", "neighbour", "mac"), ROUTES)
-def test_next_hop_follows_from_commands(network: P4Network, route: str, neighbour: str, mac: str):
+def test_next_hop_follows_from_commands(network: P4Network, route, neighbour, mac):
     assert mac_of(with_commands(network, route, neighbour), "h1", IPS["h2"]).endswith(mac)
 
 
@@ -77,7 +77,7 @@ def test_longest_prefix_decides_the_next_hop(network: P4Network):
         (["ip route add 'x"], "isn't understood"),
     ],
 )
-def test_next_hop_is_refused_with_the_command(network: P4Network, commands: list[str], why: str):
+def test_next_hop_is_refused_with_the_command(network: P4Network, commands, why):
     with pytest.raises(P4NetError, match=why):
         mac_of(with_commands(network, *commands), "h1", IPS["h2"])
 
@@ -85,9 +85,7 @@ def test_next_hop_is_refused_with_the_command(network: P4Network, commands: list
 @given(
     st.binary(max_size=1400), st.integers(0, 255), st.integers(1, 2**16 - 1), st.integers(1, 255)
 )
-def test_datagram_is_what_scapy_writes(
-    network: P4Network, payload: bytes, tos: int, port: int, ttl: int
-):
+def test_datagram_is_what_scapy_writes(network: P4Network, payload, tos, port, ttl):
     frame = udp(network, "h1", "h3", payload, sport=port, dport=53, tos=tos, ttl=ttl)
     expected = (
         Ether(dst="08:00:00:00:01:00", src=MACS["h1"])

@@ -56,7 +56,7 @@ def test_script_sees_three_variables_of_the_environment(scripts: Scripts, monkey
 
 
 @pytest.mark.parametrize("uid", ["", "0", "x"])
-def test_script_is_never_run_as_root(scripts: Scripts, monkeypatch, uid: str):
+def test_script_is_never_run_as_root(scripts: Scripts, monkeypatch, uid):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_UID", uid)
     line = scripts.refused("open('ran', 'w')\n")
@@ -93,7 +93,7 @@ def test_network_of_a_script_without_an_end_stays(scripts: Scripts, monkeypatch)
 
 
 @pytest.mark.parametrize("end", ["", "import os\nos._exit(0)\n", "while True:\n    pass\n"])
-def test_children_of_a_script_end_with_it(scripts: Scripts, monkeypatch, end: str):
+def test_children_of_a_script_end_with_it(scripts: Scripts, monkeypatch, end):
     """Each holds a lock that the system takes from it when it ends."""
     monkeypatch.setattr(sandbox, "SECONDS", 2)
     locked = scripts.folder / "locked"
@@ -189,7 +189,7 @@ def test_system_without_namespaces_refuses_the_script(scripts: Scripts, monkeypa
     ],
     ids=["empty", "list", "text", "hosts", "deep"],
 )
-def test_report_of_another_shape_is_refused(tmp_path, monkeypatch, report: str):
+def test_report_of_another_shape_is_refused(tmp_path, monkeypatch, report):
     as_user(monkeypatch)
     code = "import json, os, sys; r = json.loads(sys.argv[1])['report']; "
     code += f"os.write(r, {report.encode()!r} + b'\\n')"

@@ -179,7 +179,7 @@ net.startNetwork()
 
 
 @pytest.mark.parametrize("strategy", ["l2", "mixed", "l3"])
-def test_network_api_becomes_what_p4app_json_is(scripts: Scripts, strategy: str):
+def test_network_api_becomes_what_p4app_json_is(scripts: Scripts, strategy):
     """The same network in p4-utils' other form, by its reader."""
     for switch in ("s1", "s2"):
         (scripts.folder / f"{switch}-commands.txt").write_text("register_write threshold 0 20\n")
@@ -309,7 +309,7 @@ def test_links_that_are_no_tclink_have_no_rate(scripts: Scripts):
 @pytest.mark.parametrize(
     ("delay", "milliseconds"), [("'5ms'", 5.0), ("'250'", 0.25), ("'1.5 msec'", 1.5), ("30", 0.03)]
 )
-def test_delay_is_read_as_tc_reads_it(scripts: Scripts, delay: str, milliseconds: float):
+def test_delay_is_read_as_tc_reads_it(scripts: Scripts, delay, milliseconds):
     text = PAIR.replace("net.addLink(h1, s1)", f"net.addLink(h1, s1, cls=TCLink, delay={delay})")
     assert links(scripts.network(text + "net.start()\n"))[0][2] == pytest.approx(milliseconds)
 
@@ -437,7 +437,7 @@ def test_switches_without_a_program_are_named(scripts: Scripts):
         ("for a, b in {}.iteritems():\n    pass\n", "network.py:1", "has no attribute 'iteritems'"),
     ],
 )
-def test_python_2_is_refused_in_a_line(scripts: Scripts, text: str, place: str, sign: str):
+def test_python_2_is_refused_in_a_line(scripts: Scripts, text, place, sign):
     line = scripts.refused(text)
     assert f"{place}: this is Python 2 (" in line
     assert sign in line
@@ -463,7 +463,7 @@ def test_python_2_of_an_imported_file_has_its_place(scripts: Scripts):
         ("import os\nos.kill(os.getpid(), 11)\n", "network.py"),
     ],
 )
-def test_script_s_failure_is_printed_with_its_place(scripts: Scripts, text: str, reason: str):
+def test_script_s_failure_is_printed_with_its_place(scripts: Scripts, text, reason):
     assert reason in scripts.refused(text)
 
 
@@ -484,7 +484,7 @@ def test_failure_after_the_start_leaves_the_network(scripts: Scripts):
         "signal.pause()\n",
     ],
 )
-def test_script_that_waits_has_ended(scripts: Scripts, end: str):
+def test_script_that_waits_has_ended(scripts: Scripts, end):
     _, errors = scripts.imported(PAIR + f"import os, signal, time\nnet.start()\n{end}")
     assert errors == ""
 
@@ -509,7 +509,7 @@ def test_json_and_quiet_print_what_they_name(scripts: Scripts):
 
 
 @given(st.text(max_size=60), st.text(max_size=8))
-def test_any_command_is_read_or_left(command: str, host: str):
+def test_any_command_is_read_or_left(command, host):
     for part in shell.parts(command):
         shell.is_mute(part)
         known = shell.configured(part, host)
@@ -526,6 +526,6 @@ def test_any_command_is_read_or_left(command: str, host: str):
         "ip neigh add 10.0.0.1 lladdr 'a b'",
     ],
 )
-def test_command_with_more_shell_is_left(command: str):
+def test_command_with_more_shell_is_left(command):
     """Live, hosts' commands run as root: only words of addresses and names go there."""
     assert shell.configured(command, "h1") is None

@@ -50,7 +50,7 @@ class Entity:
         max_size=6,
     )
 )
-def test_last_part_finds_what_alone_ends_in_it(names: list[str]):
+def test_last_part_finds_what_alone_ends_in_it(names):
     known = Names("thing", [Entity(number, name) for number, name in enumerate(names, start=1)])
     for part in {
         end for name in names for end in [name, *(name.split(".", cut)[-1] for cut in range(1, 4))]
@@ -83,7 +83,7 @@ def test_names_that_are_there_twice_are_refused():
     ("table", "names"),
     [("by_field", ("h.a.x", "h.b.x")), ("by_header", ("h.a.$valid$", "h.b.$valid$"))],
 )
-def test_entry_with_keys_of_one_last_word_reads_back(table: str, names: tuple[str, str]):
+def test_entry_with_keys_of_one_last_word_reads_back(table, names):
     with VirtualP4(pair()) as network:
         switch = network.switches["s1"]
         entry = TableEntry(

@@ -208,7 +208,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "why"), WRONG, ids=[words for words, _ in WRONG])
-def test_wrong_traffic_is_refused_in_a_line(words: str, why: str, capsys):
+def test_wrong_traffic_is_refused_in_a_line(words, why, capsys):
     assert run([*RUN, "--send", words]) == 1
     text = capsys.readouterr().err
     assert why in text
@@ -229,7 +229,7 @@ WORD = st.one_of(
 
 
 @given(st.lists(WORD, max_size=5).map(",".join))
-def test_any_words_are_traffic_or_one_line(text: str):
+def test_any_words_are_traffic_or_one_line(text):
     error = error_of(lambda: sending.read(text))
     assert (
         len(error.splitlines()) <= 1 + text.count("\n") + text.count("\r")

@@ -139,7 +139,7 @@ def test_clone_has_its_own_parse_and_tables():
     ],
 )
 def test_packet_without_a_way_on_is_counted_and_shown_by_its_reason(
-    action: str, arguments: dict[str, int], counts: tuple[int, int, int], line: str
+    action, arguments, counts, line
 ):
     text, report = bench(action, **arguments)
     names = ("dropped_by_programs", "for_ports_without_link", "for_unknown_groups")
@@ -193,7 +193,7 @@ def test_files_of_switches_are_ways_again(tmp_path, capsys):
 @pytest.mark.parametrize(
     "text", ["x", "{}", "[1]", '{"switch":"0","packet":1,"time_ns":2,"step":"no"}', "5"]
 )
-def test_file_of_something_else_is_refused_by_line(text: str, tmp_path):
+def test_file_of_something_else_is_refused_by_line(text, tmp_path):
     path = tmp_path / "steps"
     path.write_text(text)
     assert error_of(lambda: read([path], {})) == (
@@ -214,7 +214,7 @@ def test_file_of_something_else_is_refused_by_line(text: str, tmp_path):
         "[" * 100_000,
     ],
 )
-def test_step_with_other_fields_than_its_kind_s_is_refused(text: str, tmp_path):
+def test_step_with_other_fields_than_its_kind_s_is_refused(text, tmp_path):
     path = tmp_path / "steps"
     path.write_text(text)
     assert "line 1: no step of a packet" in error_of(lambda: read([path], {}))
@@ -255,7 +255,7 @@ def test_packet_that_comes_back_for_long_has_one_way():
 
 
 @pytest.mark.parametrize("option", ["--strict", "--jumbo", "--seed=2", "--for=1ms"])
-def test_option_of_a_run_is_refused_beside_logs(option: str, tmp_path, capsys):
+def test_option_of_a_run_is_refused_beside_logs(option, tmp_path, capsys):
     assert run([*TRACE, "--logs", str(tmp_path), option]) == 2
     assert f"{option.partition('=')[0]}: not beside --logs" in capsys.readouterr().err
 
@@ -287,7 +287,7 @@ def test_wrong_filters_are_refused_in_a_line(tmp_path, capsys):
 
 
 @given(st.sets(st.integers(1, 4)))
-def test_lost_frames_end_their_ways_alone(gone: set[int]):
+def test_lost_frames_end_their_ways_alone(gone):
     """Steps without some of the second switch's visits: those ways end there, the others stay
     whole."""
     recorded = Ways()

@@ -22,7 +22,7 @@ def network(tmp_path) -> P4Network:
 
 
 @pytest.mark.parametrize(("pair", "passes"), ROUTER_PASSES.items())
-def test_round_trip_is_that_of_the_links(network: P4Network, pair: tuple[str, str], passes: int):
+def test_round_trip_is_that_of_the_links(network: P4Network, pair, passes):
     """Links of hosts have 10 Gbit/s and no latency; s1 to s2 has 100 Mbit/s and 1 us."""
     length = 1000
     with VirtualP4(network) as simulation:
@@ -104,9 +104,7 @@ def test_host_answers_whole_requests_alone(network: P4Network):
         ({"every_s": 0.0}, "some time between"),
     ],
 )
-def test_ping_that_can_not_be_sent_is_refused(
-    network: P4Network, options: dict[str, float], message: str
-):
+def test_ping_that_can_not_be_sent_is_refused(network: P4Network, options, message):
     with VirtualP4(network) as simulation, pytest.raises(P4NetError, match=message):
         ping(simulation, "h1", "h2", **options)
 

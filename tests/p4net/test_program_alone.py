@@ -70,7 +70,7 @@ def test_command_runs_a_packed_program_by_its_plain_name(capsys):
         ({"hosts": 0}, "0 hosts: from 1 to 254 are possible"),
     ],
 )
-def test_options_of_a_program_alone_exclude_each_other(options: dict[str, object], why: str):
+def test_options_of_a_program_alone_exclude_each_other(options, why):
     with pytest.raises(P4NetError, match=why):
         network_at(ROUTER, **options)
 

@@ -59,7 +59,7 @@ def named(schema: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_p4info_of_json_names_what_p4c_names(path: Path, tmp_path):
+def test_p4info_of_json_names_what_p4c_names(path, tmp_path):
     (tmp_path / path.name).write_bytes(packed.read_bytes(path))
     alone, beside = Program.find(str(tmp_path / path.name)), Program.find(str(path))
     assert alone.p4info is None

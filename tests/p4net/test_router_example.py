@@ -9,7 +9,7 @@ from pcn.p4net.virtual import VirtualP4
 
 
 @pytest.mark.parametrize("queues", ["one", "nodes"])
-def test_each_host_reaches_each_other(queues: str):
+def test_each_host_reaches_each_other(queues):
     with VirtualP4(read_exercise(EXAMPLE), queues=queues) as network:
         sending.each_to_each(network)
         network.run(until_s=1.0)

@@ -116,13 +116,7 @@ def marked(segment: Segment) -> Segment:
     fates=st.lists(st.tuples(st.integers(0, 5), st.floats(0, 0.3)), max_size=60),
     fates_back=st.lists(st.tuples(st.integers(0, 5), st.floats(0, 0.3)), max_size=60),
 )
-def test_stream_arrives_whole_over_any_path(
-    algorithm: str,
-    size: int,
-    ecn: bool,
-    fates: list[tuple[int, float]],
-    fates_back: list[tuple[int, float]],
-):
+def test_stream_arrives_whole_over_any_path(algorithm, size, ecn, fates, fates_back):
     """Segments and acknowledgements are lost, repeated, late and marked; in the end all bytes are
     there, in order."""
 
@@ -200,7 +194,7 @@ def test_lost_syn_is_sent_again_after_a_second():
 
 
 @pytest.mark.parametrize("algorithm", ["reno", "cubic"])
-def test_echoed_mark_reduces_the_window_once(algorithm: str):
+def test_echoed_mark_reduces_the_window_once(algorithm):
     """Receivers echo until the sender has shown that it reacted: once a window, however many
     acknowledgements."""
     seen = count(1)
@@ -253,7 +247,7 @@ def test_cubic_s_window_is_the_cubic_function():
 
 
 @given(share=st.integers(0, 8), windows=st.integers(1, 120))
-def test_dctcp_s_alpha_approaches_the_share_of_marks(share: int, windows: int):
+def test_dctcp_s_alpha_approaches_the_share_of_marks(share, windows):
     """alpha = share + (1 - g)^n (1 - share) after n windows of 8 segments."""
     congestion = Dctcp(MSS)
     first, end = 0, 8 * MSS
@@ -291,9 +285,7 @@ NUMBERS = st.integers(0, 2**34)
     st.integers(0, 3),
     st.integers(-(2**20), 2**20),
 )
-def test_segments_survive_their_frames(
-    sequence: int, acknowledgement: int, flags: int, payload: bytes, ecn: int, near: int
-):
+def test_segments_survive_their_frames(sequence, acknowledgement, flags, payload, ecn, near):
     """Numbers beyond 2^32 too, by a number that is near."""
     segment = Segment(sequence, acknowledgement, flags, payload, ecn)
     with network() as simulation:
@@ -303,14 +295,14 @@ def test_segments_survive_their_frames(
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_segment_or_none(data: bytes):
+def test_any_bytes_are_a_segment_or_none(data):
     head = bytes(12) + b"\x08\x00\x45"
     for frame in (data, head + data):
         assert decode(frame, 0, 0) is None or len(frame) >= 54
 
 
 @given(st.binary(min_size=1, max_size=99).filter(any))
-def test_checksum_verifies_itself(data: bytes):
+def test_checksum_verifies_itself(data):
     even = data if len(data) % 2 == 0 else data + b"\0"
     assert checksum(even + checksum(even).to_bytes(2, "big")) == 0
 
@@ -332,7 +324,7 @@ def network() -> VirtualP4:
 
 
 @pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
-def test_connection_uses_its_link_and_arrives_whole(algorithm: str):
+def test_connection_uses_its_link_and_arrives_whole(algorithm):
     """8 Mbit/s between the switches; 20 segments beyond what path and queue hold are lost in slow
     start."""
     with network() as simulation:
@@ -392,7 +384,7 @@ def test_other_frames_and_ports_leave_a_connection_alone():
         ("h1,h2,tcp=reno,ecn=2", "out of range"),
     ],
 )
-def test_wrong_words_of_a_connection_are_refused(words: str, why: str):
+def test_wrong_words_of_a_connection_are_refused(words, why):
     assert why in error_of(lambda: sending.read(words))
 
 
@@ -418,7 +410,7 @@ def opened(algorithm: str, size: int = 200_000) -> tuple[Sender, list[Segment]]:
 @pytest.mark.parametrize(
     ("algorithm", "capable"), [("reno", False), ("cubic", False), ("dctcp", True)]
 )
-def test_what_is_sent_again_is_not_ect(algorithm: str, capable: bool):
+def test_what_is_sent_again_is_not_ect(algorithm, capable):
     """RFC 3168, 6.1.5; RFC 8311, 4.3 exempts DCTCP."""
     sender, data = opened(algorithm)
     assert {segment.ecn for segment in data} == {ECT}
@@ -435,7 +427,7 @@ def test_what_is_sent_again_is_not_ect(algorithm: str, capable: bool):
 
 
 @pytest.mark.parametrize("losses", [1, 2, 3])
-def test_lost_syn_leaves_a_window_of_one_segment_and_three_seconds(losses: int):
+def test_lost_syn_leaves_a_window_of_one_segment_and_three_seconds(losses):
     """RFC 5681, 3.1; RFC 6298, 5.7."""
     sender = Sender(Reno(MSS), MSS, 200_000, ecn=False)
     sender.start(0.0)
@@ -473,7 +465,7 @@ def test_loss_halves_what_is_under_way_not_the_window():
 
 
 @pytest.mark.parametrize("algorithm", ["reno", "cubic"])
-def test_marked_acknowledgements_do_not_raise_the_window(algorithm: str):
+def test_marked_acknowledgements_do_not_raise_the_window(algorithm):
     """RFC 3168, 6.1.2; one reaction a window, and one CWR, on new data."""
     sender, data = opened(algorithm)
     windows, sent = [], []

@@ -47,7 +47,7 @@ def test_bursts_send_at_their_rate_and_in_their_share_of_time():
     ("rate", "start", "end"),
     [(0.0, 0, 1), (-1.0, 0, 1), (1.0, 2, 1), (1.0, 0, float("inf")), (1e12, 0, 1)],
 )
-def test_rate_without_an_end_or_above_the_most_is_refused(rate: float, start: float, end: float):
+def test_rate_without_an_end_or_above_the_most_is_refused(rate, start, end):
     for draw in (traffic.at_rate, traffic.poisson):
         with pytest.raises(P4NetError):
             draw(rate, start, end)
@@ -66,9 +66,7 @@ FRAMES = st.lists(
 
 
 @given(st.sampled_from("<>"), st.sampled_from([(0xA1B2C3D4, 10**6), (0xA1B23C4D, 10**9)]), FRAMES)
-def test_capture_is_read_with_its_times(
-    order: str, form: tuple[int, int], frames: list[tuple[int, bytes]]
-):
+def test_capture_is_read_with_its_times(order, form, frames):
     magic, units = form
     moments = np.cumsum([gap for gap, _ in frames]) + 3 * units if frames else []
     listed = [
@@ -85,7 +83,7 @@ def test_capture_is_read_with_its_times(
 
 
 @given(st.binary(max_size=80), st.booleans())
-def test_any_bytes_are_a_capture_or_one_line(data: bytes, headed: bool):
+def test_any_bytes_are_a_capture_or_one_line(data, headed):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.pcap"
         path.write_bytes(pcap("<", 0xA1B2C3D4, []) + data if headed else data)

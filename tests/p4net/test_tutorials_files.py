@@ -85,7 +85,7 @@ def test_makefile_names_topology_and_default_program(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "/nowhere/topology.json"])
-def test_makefile_may_name_what_no_file_can_be(tmp_path, name: str):
+def test_makefile_may_name_what_no_file_can_be(tmp_path, name):
     (tmp_path / "Makefile").write_text(f"TOPO = {name}\n")
     with pytest.raises(P4NetError, match=rf"no {name[:200]}: name the network's file") as caught:
         read_exercise(tmp_path)
@@ -140,7 +140,7 @@ CHANGES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("change", "why"), CHANGES, ids=[why[:30] for _, why in CHANGES])
-def test_reader_names_what_is_wrong_with_a_network(tmp_path, change: Any, why: str):
+def test_reader_names_what_is_wrong_with_a_network(tmp_path, change, why):
     folder = write_exercise(tmp_path / "exercise")
     topology = json.loads((folder / "topology.json").read_text())
     change(topology)
@@ -166,7 +166,7 @@ def test_reader_notes_keys_that_are_like_none_of_ours(tmp_path):
 
 
 @pytest.mark.parametrize("depth", [1, 4])
-def test_files_are_those_of_the_folder_above_that_has_them(tmp_path, depth: int):
+def test_files_are_those_of_the_folder_above_that_has_them(tmp_path, depth):
     """A repository's Makefile runs at its top, and its networks have folders."""
     folder = write_exercise(tmp_path / "exercise")
     below = folder.joinpath(*"abcd"[:depth])
@@ -230,7 +230,7 @@ def test_value_refuses_a_switch_without_a_program(tmp_path):
     ],
 )
 def test_links_are_read_alike_whatever_all_of_them_have(
-    tmp_path, words: tuple[object, ...], rate_bps: float, delay_s: float, unlimited: bool
+    tmp_path, words, rate_bps, delay_s, unlimited
 ):
     ends = [["h1", "s1-p1"], ["h2", "s1-p2"], ["s1-p3", "s2-p1"], ["h3", "s2-p2"]]
     network = exercise(tmp_path, [[*pair, *words] for pair in ends])
@@ -248,7 +248,7 @@ def test_links_are_read_alike_whatever_all_of_them_have(
         "\xff",
     ],
 )
-def test_p4info_of_something_else_is_refused_in_a_line(tmp_path, text: str):
+def test_p4info_of_something_else_is_refused_in_a_line(tmp_path, text):
     network = exercise(tmp_path)
     (tmp_path / "exercise/build/router.p4.p4info.txtpb").write_bytes(text.encode("latin-1"))
     with (

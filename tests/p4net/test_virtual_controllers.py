@@ -60,7 +60,7 @@ def reactive(network: VirtualP4, seen: list[float], switch: ControlPlane):
 
 
 @pytest.mark.parametrize("latency_s", [0.0, 3e-6, 47e-6])
-def test_controller_answers_a_latency_after_each_packet(latency_s: float):
+def test_controller_answers_a_latency_after_each_packet(latency_s):
     """Frames come each 10 us; those that come before the first answer takes effect go by the
     controller, too."""
     with VirtualP4(pair(BENCH)) as network:

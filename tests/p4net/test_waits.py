@@ -62,7 +62,7 @@ def test_packet_waits_beside_an_idle_port_where_its_queue_has_a_rate():
         max_size=40,
     )
 )
-def test_parts_of_a_wait_sum_to_it(sends: list[tuple[int, str, int]]):
+def test_parts_of_a_wait_sum_to_it(sends):
     """Without a rate of queues a port never stands idle beside a packet, and what a packet waits
     behind are the frames that left after it came and before it did."""
     ways, topology = ways_of([(time_us / 1e6, source, length) for time_us, source, length in sends])

@@ -4,7 +4,6 @@ are too long."""
 import ast
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,7 @@ TOO_LONG = (
         ("vsock:1:9559", False),
     ],
 )
-def test_address_is_local_or_not(address: str, local: bool):
+def test_address_is_local_or_not(address, local):
     assert is_local(address) is local
 
 
@@ -104,9 +103,7 @@ def _long(folder: Path) -> Path:
     ],
     ids=["switch", "clock", "agent's client", "agent"],
 )
-def test_path_that_is_too_long_is_refused_in_a_line(
-    use: Callable[[Path], object], error: type[Exception], tmp_path
-):
+def test_path_that_is_too_long_is_refused_in_a_line(use, error, tmp_path):
     path = _long(tmp_path)
     with pytest.raises(error) as refused:
         use(path)

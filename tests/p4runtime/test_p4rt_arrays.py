@@ -36,7 +36,7 @@ def code_of(client: Client, kind: str = "MODIFY", **entity: object) -> int:
 
 
 @pytest.mark.parametrize(("name", "width"), [("cells", 32), ("wide_cells", 128), ("flags", 1)])
-def test_register_cells(client: Client, names: Names, name: str, width: int):
+def test_register_cells(client: Client, names: Names, name, width):
     largest = (1 << width) - 1
     client.modify(register_entry=register(names, name, 3, largest))
     assert client.read(register_entry=register(names, name, 3)) == [

@@ -20,7 +20,7 @@ from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcE
         (1, "00000001", 1),
     ],
 )
-def test_valid_unsigned(width: int, data: str, value: int):
+def test_valid_unsigned(width, data, value):
     assert bytestring.decode(bytes.fromhex(data), width, "x") == value
 
 
@@ -28,7 +28,7 @@ def test_valid_unsigned(width: int, data: str, value: int):
     ("width", "data"),
     [(8, "0163"), (8, ""), (16, "010063"), (12, "1063"), (12, "010063"), (12, "004063")],
 )
-def test_invalid_unsigned(width: int, data: str):
+def test_invalid_unsigned(width, data):
     with pytest.raises(RpcError) as refusal:
         bytestring.decode(bytes.fromhex(data), width, "key dst")
     assert refusal.value.code == INVALID_ARGUMENT
@@ -46,19 +46,19 @@ def test_invalid_unsigned(width: int, data: str):
         (16, "00", 0),
     ],
 )
-def test_valid_signed(width: int, data: str, value: int):
+def test_valid_signed(width, data, value):
     assert bytestring.decode_signed(bytes.fromhex(data), width, "x") == value
 
 
 @pytest.mark.parametrize(("width", "data"), [(8, "009d"), (12, "8d1d"), (16, "")])
-def test_invalid_signed(width: int, data: str):
+def test_invalid_signed(width, data):
     with pytest.raises(RpcError) as refusal:
         bytestring.decode_signed(bytes.fromhex(data), width, "x")
     assert refusal.value.code == OUT_OF_RANGE
 
 
 @given(st.integers(0, 2**200), st.integers(0, 5))
-def test_unsigned_round_trip(value: int, padding: int):
+def test_unsigned_round_trip(value, padding):
     encoded = bytestring.encode(value)
     assert len(encoded) == max(1, (value.bit_length() + 7) // 8)
     assert bytestring.decode(bytes(padding) + encoded, max(1, value.bit_length()), "x") == value
@@ -68,7 +68,7 @@ def test_unsigned_round_trip(value: int, padding: int):
 
 
 @given(st.integers(-(2**200), 2**200), st.integers(0, 5))
-def test_signed_round_trip(value: int, padding: int):
+def test_signed_round_trip(value, padding):
     encoded = bytestring.encode_signed(value)
     width = (value if value >= 0 else ~value).bit_length() + 1
     assert len(encoded) == (width + 7) // 8
@@ -77,7 +77,7 @@ def test_signed_round_trip(value: int, padding: int):
 
 
 @given(st.binary(max_size=40), st.integers(1, 300))
-def test_any_bytes_decode_or_are_refused(data: bytes, width: int):
+def test_any_bytes_decode_or_are_refused(data, width):
     try:
         value = bytestring.decode(data, width, "x")
     except RpcError:

@@ -40,7 +40,7 @@ def fails(*arguments: str, prefix: tuple[str, ...] = ()) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_serves_and_ends(switch_process: Process, program: Program, number: int):
+def test_serves_and_ends(switch_process: Process, program: Program, number):
     with Client(switch_process.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
@@ -85,9 +85,7 @@ def test_bmv2_options_before_and_after_the_dashes():
         (["--debugger"], "no meaning here", "off"),
     ],
 )
-def test_terminal_shows_that_an_option_does_nothing(
-    words: list[str], instead: str, level: str, tmp_path
-):
+def test_terminal_shows_that_an_option_does_nothing(words, instead, level, tmp_path):
     """Whatever the log's level and place."""
     process = Process("--no-p4", "-L", level, "--log-file", str(tmp_path / "log"), *words)
     assert process.end() == 0
@@ -213,7 +211,7 @@ TLS = ["--grpc-server-ssl", "--grpc-server-cert", "c", "--grpc-server-key", "k"]
         (["--no-p4", "--grpc-max-message-size=-1MB"], "must not be negative"),
     ],
 )
-def test_bad_arguments(arguments: list[str], why: str):
+def test_bad_arguments(arguments, why):
     with pytest.raises(OptionError, match=why):
         parse(arguments)
 

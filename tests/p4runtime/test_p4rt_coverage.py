@@ -50,7 +50,7 @@ def test_place_that_goes_away_is_named_at_the_end(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["out.txt", "none/out.json"])
-def test_place_is_refused_at_the_start(tmp_path, name: str):
+def test_place_is_refused_at_the_start(tmp_path, name):
     done = subprocess.run(
         [*COMMAND, "--no-p4", *PORTS, "--coverage", str(tmp_path / name)],
         capture_output=True,

@@ -112,7 +112,7 @@ def serves(client: Client, switch: Switch):
 
 @pytest.mark.parametrize("method", P4RUNTIME + OTHERS)
 def test_calls_whose_request_never_comes_hold_up_no_one(
-    client: Client, switch: Switch, strangers: list[Stranger], method: str
+    client: Client, switch: Switch, strangers: list[Stranger], method
 ):
     """More than the bound: the oldest ends for each, so that a worker is free."""
     for stranger in strangers:
@@ -131,7 +131,7 @@ def test_calls_whose_request_never_comes_hold_up_no_one(
 
 @pytest.mark.parametrize("method", [*P4RUNTIME, "/no.Such/Method"])
 def test_bytes_of_messages_that_never_end_are_bounded(
-    client: Client, switch: Switch, strangers: list[Stranger], method: str
+    client: Client, switch: Switch, strangers: list[Stranger], method
 ):
     """60 calls send as long as they may."""
     before = resident()
@@ -164,7 +164,7 @@ def test_whole_large_requests_of_strangers_are_bounded(
 
 @pytest.mark.parametrize("method", ["Write", "SetForwardingPipelineConfig"])
 def test_large_requests_of_strangers_are_refused_by_their_size(
-    client: Client, switch: Switch, method: str
+    client: Client, switch: Switch, method
 ):
     """Whatever they hold: to parse them would keep the primary waiting."""
     options = [("grpc.use_local_subchannel_pool", 1)]
@@ -341,7 +341,7 @@ def test_streams_without_an_election_id_make_room(client: Client, switch: Switch
         bytes(24),
     ],
 )
-def test_what_is_no_http2_is_closed(switch: Switch, data: bytes):
+def test_what_is_no_http2_is_closed(switch: Switch, data):
     with Stranger(switch.port, begin=False) as stranger:
         stranger.send(data)
         assert stranger.socket.recv(1) == b""
@@ -526,7 +526,7 @@ FRAMES = st.builds(
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_of_a_stranger_leave_the_switch_serving(
-    client: Client, switch: Switch, preface: bytes, data: st.DataObject
+    client: Client, switch: Switch, preface, data
 ):
     sent = preface + b"".join(data.draw(st.lists(FRAMES, max_size=20)))
     with socket.create_connection(("127.0.0.1", switch.port), timeout=waiting.LIMIT_S) as stranger:

@@ -44,7 +44,7 @@ def processes() -> Iterator[Callable[..., Process]]:
 
 
 @pytest.mark.parametrize("manual", [False, True])
-def test_its_end_waits_for_no_interval(library: ctypes.CDLL, monkeypatch, *, manual: bool):
+def test_its_end_waits_for_no_interval(library: ctypes.CDLL, monkeypatch, *, manual):
     monkeypatch.setattr(service, "PUMP_WAIT_NS", 3600 * 10**9)
     with running_switch(library, manual=manual):
         pass

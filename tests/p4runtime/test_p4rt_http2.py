@@ -168,7 +168,7 @@ WRONG: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_wrong_frames_end_their_connection(client: Client, stranger: Stranger, kind: str):
+def test_wrong_frames_end_their_connection(client: Client, stranger: Stranger, kind):
     stranger.send(WRONG[kind]())
     closes(stranger)
     client.write()
@@ -202,7 +202,7 @@ FLOODS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", FLOODS)
-def test_flood_ends_its_connection(client: Client, stranger: Stranger, kind: str):
+def test_flood_ends_its_connection(client: Client, stranger: Stranger, kind):
     stranger.send(frame(HEADERS, END_HEADERS, 1, headers("StreamChannel")))
     if "ended" in kind:
         stranger.send(frame(RST_STREAM, 0, 1, bytes(4)))

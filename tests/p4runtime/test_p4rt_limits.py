@@ -94,7 +94,7 @@ def flood(client: Client, kind: str, caplog: pytest.LogCaptureFixture):
 
 
 @pytest.mark.parametrize("kind", FLOODS)
-def test_unread_stream_ends(client: Client, switch: Switch, kind: str, monkeypatch, caplog):
+def test_unread_stream_ends(client: Client, switch: Switch, kind, monkeypatch, caplog):
     """Answers wait for their client, in number and bytes bounded; the others' streams go on."""
     monkeypatch.setattr(arbitration, "MAX_WAITING_BYTES", 1 << 20)
     with Client(switch.port) as stranger:
@@ -104,7 +104,7 @@ def test_unread_stream_ends(client: Client, switch: Switch, kind: str, monkeypat
 
 
 @given(st.lists(st.integers(0, 3000), max_size=40), st.integers(0, 10))
-def test_session_holds_what_it_may(sizes: list[int], taken: int):
+def test_session_holds_what_it_may(sizes, taken):
     """A model of the queue: messages that fit wait in their order; the first that doesn't ends the
     stream."""
     patch = pytest.MonkeyPatch()
@@ -168,7 +168,7 @@ STEP = st.tuples(st.integers(0, 3), st.sampled_from(("a", "b", "c")), st.none() 
 
 
 @given(st.lists(STEP, max_size=30))
-def test_roles_are_kept_as_long_as_they_mean_something(steps: list[tuple[int, str, int | None]]):
+def test_roles_are_kept_as_long_as_they_mean_something(steps):
     """Sessions come, claim and leave: a role is known while it has a session, and for good once it
     had an election id.
 

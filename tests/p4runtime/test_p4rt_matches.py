@@ -62,15 +62,7 @@ def test_layout_of_a_masked_key():
     st.integers(1, 2**31 - 1),
     st.booleans(),
 )
-def test_round_trip(
-    exact: int,
-    ternary: tuple[int, int] | None,
-    lpm: tuple[int, int] | None,
-    bounds: tuple[int, int] | None,
-    optional: int | None,
-    priority: int,
-    padded: bool,
-):
+def test_round_trip(exact, ternary, lpm, bounds, optional, priority, padded):
     def octets(value: int) -> bytes:
         return bytes(2 if padded else 0) + value.to_bytes(
             max(1, (value.bit_length() + 7) // 8), "big"
@@ -117,7 +109,7 @@ def test_round_trip(
         ([field(5, optional={"value": b"\x08"})], "does not fit"),
     ],
 )
-def test_what_is_refused(bad: list[p4r.FieldMatch], why: str):
+def test_what_is_refused(bad, why):
     if bad and bad[0].field_id not in (1, 9):
         bad = [field(1, exact={"value": b"\1"}), *bad]
     with pytest.raises(RpcError, match=why) as refusal:

@@ -181,7 +181,7 @@ def ordered(file: descriptor_pb2.FileDescriptorProto) -> descriptor_pb2.FileDesc
 
 
 @given(files())
-def test_reader_reads_what_is_written(file: descriptor_pb2.FileDescriptorProto):
+def test_reader_reads_what_is_written(file):
     assert ordered(messages.read("x.proto", text_of(file))) == ordered(file)
 
 
@@ -189,7 +189,7 @@ WORDS = re.findall(r"\S+", 'message enum { } ; = 1 -2 "x" a.b oneof map < > , //
 
 
 @given(st.lists(st.sampled_from(WORDS)))
-def test_reader_refuses_with_a_line(words: list[str]):
+def test_reader_refuses_with_a_line(words):
     fault = ""
     try:
         messages.read("x.proto", HEAD + "\n".join(words))
@@ -212,7 +212,7 @@ def test_reader_refuses_with_a_line(words: list[str]):
         ("message M {", "x.proto:2: a type is expected, not 'the end'"),
     ],
 )
-def test_reader_names_line_and_fault(text: str, fault: str):
+def test_reader_names_line_and_fault(text, fault):
     with pytest.raises(ValueError, match=r"^x\.proto:") as failure:
         messages.read("x.proto", HEAD + text)
     assert fault in str(failure.value)
@@ -277,7 +277,7 @@ def described(file: Any) -> dict[str, Any]:
         (rpc_status, "rpc_status"),
     ],
 )
-def test_messages_are_those_of_finsy(ours: Any, name: str):
+def test_messages_are_those_of_finsy(ours, name):
     import finsy.proto
 
     theirs = described(getattr(finsy.proto, name).DESCRIPTOR)
@@ -336,7 +336,7 @@ print("done")
 
 @pytest.mark.parametrize("order", ["ours first", "theirs first"])
 @pytest.mark.parametrize("package", ["finsy", "protoc", "p4runtime", "p4net"])
-def test_messages_load_beside_another_packages(package: str, order: str, tmp_path):
+def test_messages_load_beside_another_packages(package, order, tmp_path):
     if package != "protoc":
         try:
             metadata.distribution(package)

@@ -37,7 +37,7 @@ TYPES = p4data.Types(INFO)
         (p4t.P4DataTypeSpec(new_type={"name": "sdn_port_t"}), 5, p4d.P4Data(bitstring=b"\5")),
     ],
 )
-def test_numbers(spec: p4t.P4DataTypeSpec, value: int, data: p4d.P4Data):
+def test_numbers(spec, value, data):
     kind = TYPES.resolve(spec, "t")
     assert isinstance(kind, Scalar)
     assert kind.encode(value) == data
@@ -59,7 +59,7 @@ def test_numbers(spec: p4t.P4DataTypeSpec, value: int, data: p4d.P4Data):
         ),
     ],
 )
-def test_numbers_that_do_not_fit(spec: p4t.P4DataTypeSpec, data: p4d.P4Data):
+def test_numbers_that_do_not_fit(spec, data):
     kind = TYPES.resolve(spec, "t")
     assert isinstance(kind, Scalar)
     with pytest.raises(RpcError) as refusal:

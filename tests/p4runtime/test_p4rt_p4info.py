@@ -145,9 +145,7 @@ def model(program: Program) -> Model:
 
 
 @pytest.mark.parametrize(("change", "why"), CASES)
-def test_p4info_that_makes_no_sense_is_refused(
-    program: Program, model: Model, change: Change, why: str
-):
+def test_p4info_that_makes_no_sense_is_refused(program: Program, model: Model, change, why):
     info = p4i.P4Info()
     info.CopyFrom(program.info)
     change(info)
@@ -215,7 +213,7 @@ def bound(library: ctypes.CDLL, request) -> Iterator[Bound]:
 
 @given(st.integers(0, 2**64), st.integers(1, 6))
 @settings(settings.get_profile("few"), suppress_health_check=list(HealthCheck))
-def test_any_p4info_is_bound_or_refused(bound: Bound, seed: int, changes: int):
+def test_any_p4info_is_bound_or_refused(bound: Bound, seed, changes):
     """Structure-aware: fields that exist, with values at edges, and ids that the p4info has."""
     rng, mutator = random.Random(seed), fuzz_messages.Mutator(bound.info)
     info = p4i.P4Info()

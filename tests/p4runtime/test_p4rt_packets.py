@@ -70,7 +70,7 @@ def test_packet_out_through_the_pipeline(client: Client, switch: Switch):
         [p4r.PacketMetadata(metadata_id=1, value=b""), *metadata(1, 1)[1:]],
     ],
 )
-def test_packet_out_with_wrong_metadata_is_reported(client: Client, bad: list[p4r.PacketMetadata]):
+def test_packet_out_with_wrong_metadata_is_reported(client: Client, bad):
     sent = p4r.PacketOut(payload=FRAME, metadata=bad)
     client.send(packet=sent)
     error = client.receive().error

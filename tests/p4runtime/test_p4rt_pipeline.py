@@ -143,7 +143,7 @@ def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, na
 @pytest.mark.parametrize(
     "action", ["VERIFY", "VERIFY_AND_SAVE", "VERIFY_AND_COMMIT", "RECONCILE_AND_COMMIT"]
 )
-def test_bad_configurations(fresh: Client, program: Program, action: str):
+def test_bad_configurations(fresh: Client, program: Program, action):
     foreign = p4i.P4Info()
     foreign.CopyFrom(program.info)
     for kind in (
@@ -246,9 +246,7 @@ def config_message(*, reassign: bool) -> Any:
 
 @pytest.mark.parametrize("reassign", [True, False])
 @pytest.mark.parametrize("extras", [{}, {"port": "9090", "notifications": "x" * 110}])
-def test_json_in_a_p4_device_config_is_taken(
-    fresh: Client, program: Program, reassign: bool, extras: dict[str, str]
-):
+def test_json_in_a_p4_device_config_is_taken(fresh: Client, program: Program, reassign, extras):
     message = config_message(reassign=reassign)(device_data=program.json)
     message.extras.kv.update(extras)
     if reassign:
@@ -283,7 +281,7 @@ def test_json_in_a_p4_device_config_by_hand(program: Program):
         lambda v: st.dictionaries(st.text(), v),
     )
 )
-def test_json_is_never_taken_for_a_p4_device_config(value: object):
+def test_json_is_never_taken_for_a_p4_device_config(value):
     for text in (
         json.dumps(value),
         json.dumps(value, indent=4),

@@ -52,7 +52,7 @@ STARTS = [
 
 @pytest.mark.root
 @pytest.mark.parametrize("arguments", STARTS)
-def test_its_commands_start_a_switch(arguments: str, monkeypatch):
+def test_its_commands_start_a_switch(arguments, monkeypatch):
     """In a separate network namespace, whose interfaces are those that the page makes."""
     monkeypatch.chdir(ROOT)
     script = " && ".join(["ip link set lo up", *SETUP, 'exec "$@"'])

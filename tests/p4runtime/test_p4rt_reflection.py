@@ -47,9 +47,7 @@ def test_reflection_lists_the_services(channel: grpc.Channel):
         ("softswitch.ManualClock", "Advance", None),
     ],
 )
-def test_reflection_describes_what_a_call_needs(
-    channel: grpc.Channel, service: str, method: str, field: str | None
-):
+def test_reflection_describes_what_a_call_needs(channel: grpc.Channel, service, method, field):
     answer = ask(channel, file_containing_symbol=service)
     pool = descriptor_pool.DescriptorPool()
     parsed = map(

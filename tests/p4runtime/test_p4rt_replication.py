@@ -28,7 +28,7 @@ def code_of(client: Client, kind: str, entry: p4r.PacketReplicationEngineEntry) 
 
 
 @pytest.mark.parametrize("make", [session, group])
-def test_life_of_an_entry(client: Client, make: type):
+def test_life_of_an_entry(client: Client, make):
     client.insert(packet_replication_engine_entry=make(3, COPY, COPY_2))
     assert client.read(packet_replication_engine_entry=make(3)) == [make(3, COPY, COPY_2)]
     assert code_of(client, "INSERT", make(3, COPY)) == rpc_code.ALREADY_EXISTS
@@ -45,7 +45,7 @@ def test_life_of_an_entry(client: Client, make: type):
 
 
 @pytest.mark.parametrize("make", [session, group])
-def test_an_entry_without_replicas(client: Client, make: type):
+def test_an_entry_without_replicas(client: Client, make):
     client.insert(packet_replication_engine_entry=make(5))
     client.modify(packet_replication_engine_entry=make(5, COPY))
     client.modify(packet_replication_engine_entry=make(5))
@@ -55,7 +55,7 @@ def test_an_entry_without_replicas(client: Client, make: type):
 
 
 @pytest.mark.parametrize("make", [session, group])
-def test_what_is_refused(client: Client, make: type):
+def test_what_is_refused(client: Client, make):
     for entry, code in (
         (make(0, COPY), rpc_code.INVALID_ARGUMENT),
         (make(1 << 20, COPY), rpc_code.OUT_OF_RANGE),
@@ -97,7 +97,7 @@ def test_group_metadata(client: Client):
 
 
 @pytest.mark.parametrize("make", [session, group])
-def test_ports_are_read_back_canonical(client: Client, make: type):
+def test_ports_are_read_back_canonical(client: Client, make):
     client.insert(
         packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0\2", instance=9), COPY)
     )
@@ -110,7 +110,7 @@ def test_ports_are_read_back_canonical(client: Client, make: type):
 
 @pytest.mark.parametrize("make", [session, group])
 def test_replica_without_a_port_kind_is_at_port_0(
-    manual_switch: Switch, clock: ManualClock, program: Program, make: type
+    manual_switch: Switch, clock: ManualClock, program: Program, make
 ):
     """As clients send it whose P4Runtime is older than 1.4, where port 0 isn't on the wire; it is
     read back alike."""

@@ -32,7 +32,7 @@ def described(name: str, *annotations: str) -> p4i.P4Info:
     st.integers(1, 12),
     st.lists(st.one_of(st.integers(0, 5000).map(lambda n: str(n).encode()), st.binary(max_size=3))),
 )
-def test_strings_and_numbers_are_one_to_one(width: int, texts: list[bytes]):
+def test_strings_and_numbers_are_one_to_one(width, texts):
     strings, numbers = Strings(width), {}
     for text in texts:
         if len({*numbers, text}) > 1 << width:
@@ -187,7 +187,7 @@ def test_the_state_goes_along_by_name(named: Client, names: Names, translated: P
 
 
 @pytest.mark.parametrize("place", ["match", "packet_in", "register", "digest"])
-def test_what_cannot_be_a_string_is_refused_at_load(named: Client, translated: Program, place: str):
+def test_what_cannot_be_a_string_is_refused_at_load(named: Client, translated: Program, place):
     """A mask of strings has no meaning; the p4info doesn't have the width of the others, and the
     program has no header type with the fields of `packet_in`."""
     info = translated.info

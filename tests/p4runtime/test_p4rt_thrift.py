@@ -76,7 +76,7 @@ def test_all_kinds_of_matches_come_back_as_written(standard: Any):
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=40))
-def test_handles_are_bmv2_s(steps: list[int | None]):
+def test_handles_are_bmv2_s(steps):
     """A model: the lowest free index, and how often it was freed. None: one more; else the n-th of
     those there goes."""
     numbers, there, versions = Numbers(), dict[int, int](), dict[int, int]()
@@ -247,9 +247,7 @@ def copies_of(shown: dict[str, Any]) -> dict[int, set[tuple[int, int]]]:
     )
 )
 @settings(max_examples=30)
-def test_multicast_groups_are_those_of_either_face(
-    bmv2: Bmv2, steps: list[tuple[str, int, set[Any]]]
-):
+def test_multicast_groups_are_those_of_either_face(bmv2: Bmv2, steps):
     """Either face writes a group, and both have its copies."""
     thrift = bmv2.service("simple_pre_lag", TYPES.SimplePreLAG)
     model: dict[int, set[tuple[int, int]]] = {}
@@ -458,7 +456,7 @@ def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard: Any):
 
 
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
-def test_every_program_gets_a_p4info_that_fits(path: Path):
+def test_every_program_gets_a_p4info_that_fits(path):
     program = load_program(packed.read_text(path))
     info = describe(program)
     schema = binding.bind(info, program)

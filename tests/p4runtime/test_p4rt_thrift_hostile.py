@@ -14,7 +14,7 @@ from thriftpy2.thrift import TApplicationException
 
 @settings(max_examples=30)
 @given(st.binary(max_size=300), st.integers(0, 3))
-def test_any_bytes_end_at_most_their_connection(bmv2: Bmv2, data: bytes, kind: int):
+def test_any_bytes_end_at_most_their_connection(bmv2: Bmv2, data, kind):
     name = b"standard:bm_mt_get_entries"
     begun = struct.pack(">IiI", 0x80010001, len(name), 0)[:8] + name + struct.pack(">i", 1)
     with bmv2.connect() as connection:
@@ -60,7 +60,7 @@ def test_silent_connections_make_room(bmv2: Bmv2):
 
 
 @pytest.mark.parametrize("elements", [2_000_000, 900_000])
-def test_lists_of_too_many_elements_end_their_connection(bmv2: Bmv2, elements: int):
+def test_lists_of_too_many_elements_end_their_connection(bmv2: Bmv2, elements):
     """Empty structures, an octet each: too many octets, or too many parts."""
     name = b"standard:bm_mt_add_entry"
     message = struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">i", 1)

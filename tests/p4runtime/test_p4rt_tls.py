@@ -274,7 +274,7 @@ def test_connection_that_the_front_ends_goes_though_its_client_reads_nothing(
 
 @pytest.mark.parametrize("refused", ["p4runtime-tls", "p4runtime"])
 def test_server_with_tls_is_refused_where_the_system_gives_no_threads(
-    library: ctypes.CDLL, server_files: list[str], monkeypatch, refused: str
+    library: ctypes.CDLL, server_files: list[str], monkeypatch, refused
 ):
     """Its port is free again."""
     start = threading.Thread.start

@@ -136,7 +136,7 @@ def test_trace_distinguishes_replicas(program: Program, tmp_path):
 @pytest.mark.parametrize(
     ("level", "kinds"), [("debug", {"D"}), ("trace", {"D", "T"}), ("info", set())]
 )
-def test_log_has_lines_of_its_level(program: Program, level: str, kinds: set[str]):
+def test_log_has_lines_of_its_level(program: Program, level, kinds):
     process = passes(program, frame(UNICAST), options=("-L", level))
     matches = [match for line in process.lines if (match := _BMV2_LINE.match(line))]
     assert {match[1] for match in matches} == kinds

@@ -53,7 +53,7 @@ def commands() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
-def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys):
+def test_every_command_has_help_with_examples(command, capsys):
     code, out, _ = run(capsys, *command, "--help")
     assert code == 0
     assert "Usage: pcn " in out
@@ -61,7 +61,7 @@ def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys):
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
-def test_help_has_plain_words(command: tuple[str, ...], capsys):
+def test_help_has_plain_words(command, capsys):
     """Software reports, sends and detects; a default stands as "(default: X)"."""
     _, out, _ = run(capsys, *command, "--help")
     assert [
@@ -70,7 +70,7 @@ def test_help_has_plain_words(command: tuple[str, ...], capsys):
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
-def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsys):
+def test_examples_name_real_commands_and_options(command, capsys):
     """Each example line parses: up to the point where it would do something."""
     _, out, _ = run(capsys, *command, "--help")
     lines = [line for line in map(str.strip, out.splitlines()) if line.startswith("pcn ")]
@@ -173,9 +173,7 @@ def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsy
         (["down", "../etc"], 1, "network name '../etc'"),
     ],
 )
-def test_errors_are_one_line_with_the_way_out(
-    arguments: list[str], code: int, message: str, capsys
-):
+def test_errors_are_one_line_with_the_way_out(arguments, code, message, capsys):
     got, out, err = run(capsys, *arguments)
     assert (got, out) == (code, "")
     assert message in err
@@ -238,7 +236,7 @@ def test_without_a_compiler(tmp_path):
         (5e-9, 1, "5 ns nominal, 5 ns real"),
     ],
 )
-def test_how_long_a_nominal_time_is(seconds: float, dilation: float, text: str):
+def test_how_long_a_nominal_time_is(seconds, dilation, text):
     assert dilated_text(seconds, dilation) == text
 
 
@@ -257,7 +255,7 @@ def without_tools(monkeypatch):
 
 class TestDoctor:
     @pytest.mark.parametrize("module", ["numpy", "google.protobuf"])
-    def test_doctor_reports_a_package_that_is_missing(self, module: str):
+    def test_doctor_reports_a_package_that_is_missing(self, module):
         lines = (
             f"import sys; sys.modules[{module!r}] = None; from pcn.cli import run; "
             "sys.exit(run(sys.argv[1:]))"
@@ -296,7 +294,7 @@ class TestDoctor:
         assert "to get root: run it with sudo" in result.output
 
     @pytest.mark.parametrize(("extra", "needed"), [("live", True), ("figures", False)])
-    def test_doctor_reports_a_missing_extra(self, extra: str, needed: bool, monkeypatch):
+    def test_doctor_reports_a_missing_extra(self, extra, needed, monkeypatch):
         """As needed where live networks are, and by the command that installs it where there is no
         checkout."""
         monkeypatch.setattr(doctor, "_CHECKOUT", False)
@@ -382,7 +380,7 @@ class TestDoctor:
 
 
 @pytest.mark.parametrize("command", [["scheme", "list"], ["--help"], ["completion", "bash"]])
-def test_output_that_has_no_room_is_one_line(command: list[str]):
+def test_output_that_has_no_room_is_one_line(command):
     script = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

@@ -154,7 +154,7 @@ def test_a_flow_is_stopped(network: str):
         ),
     ],
 )
-def test_wrong_names(network: str, arguments: list[str], message: str):
+def test_wrong_names(network: str, arguments, message):
     done = pcn(*arguments, "-n", network)
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
@@ -211,7 +211,7 @@ def test_exec_runs_a_command_in_the_node(network: str):
     ("words", "message"),
     [(("s9", "true"), "no node 's9'"), (("s1", "nosuch"), "no command 'nosuch' is on the PATH")],
 )
-def test_exec_refuses_in_one_line(network: str, words: tuple[str, ...], message: str):
+def test_exec_refuses_in_one_line(network: str, words, message):
     done = pcn("exec", "-n", network, *words)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
     assert message in done.stderr
@@ -237,7 +237,7 @@ def test_failed_up_prints_the_reason_and_leaves_nothing(tmp_path):
 @pytest.mark.parametrize(
     "prefix", [[], ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]], ids=["default", "ignored"]
 )
-def test_an_interrupted_up_leaves_nothing(tmp_path, prefix: list[str]):
+def test_an_interrupted_up_leaves_nothing(tmp_path, prefix):
     """Also where SIGINT was ignored, as in a script's background jobs."""
     name = f"i{os.getpid()}"
     command = [
@@ -267,7 +267,7 @@ def test_an_interrupted_up_leaves_nothing(tmp_path, prefix: list[str]):
 
 
 @pytest.mark.parametrize(("options", "ended"), [((), {"s0", "s1"}), (("--processes",), {"s1"})])
-def test_what_died_is_named_and_removed(options: tuple[str, ...], ended: set[str], tmp_path):
+def test_what_died_is_named_and_removed(options, ended, tmp_path):
     """The process of s1, which is s0's as well unless each has its own; then the network's
     supervisor."""
     name = f"d{os.getpid()}"

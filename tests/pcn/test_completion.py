@@ -24,7 +24,7 @@ SHELLS = {
 @pytest.mark.parametrize(
     "name", ["$(touch x)", "`x`", "a;b", "a b", "a\nb", "\x1b[2J", "'", '"', "a\\b", "~x", "*"]
 )
-def test_name_that_is_no_plain_word_is_not_offered(name: str):
+def test_name_that_is_no_plain_word_is_not_offered(name):
     """A program's author chooses names, and any local user loads one into a network of `pcn p4
     run`."""
     complete = _completer(lambda _context: [name, "MyIngress.ipv4_lpm"])
@@ -33,7 +33,7 @@ def test_name_that_is_no_plain_word_is_not_offered(name: str):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_tab_completes_a_command_in_its_shell(shell: str, tmp_path):
+def test_tab_completes_a_command_in_its_shell(shell, tmp_path):
     """As at a terminal: of `pcn tab`, `pcn tables`."""
     program = needs.program(shell, needs.SHELLS[shell])
     script = tmp_path / f"pcn.{shell}"

@@ -93,9 +93,7 @@ def test_another_process_s_network_is_set_too(dcqcn_lab: Lab):
 
 
 @pytest.mark.parametrize(("xoff", "pauses"), [(1e9, False), (100e3, True)])
-def test_a_new_threshold_acts_at_once(
-    dcqcn_lab: Lab, start_flow: StartFlow, xoff: float, pauses: bool
-):
+def test_a_new_threshold_acts_at_once(dcqcn_lab: Lab, start_flow: StartFlow, xoff, pauses):
     """r0's port held up until more than one threshold waits there, and less than the other."""
     before, sent = (
         counted(dcqcn_lab, "s1", *counter) for counter in (("pause_sent", 2), ("transmitted", 1))

@@ -40,7 +40,7 @@ NETWORK_LINES = examples.each_once(on_a_network)
 
 @pytest.mark.root
 @pytest.mark.parametrize("lines", NETWORK_LINES.values(), ids=NETWORK_LINES)
-def test_examples_on_a_network_that_is_up(network: Machine, lines: list[str]):
+def test_examples_on_a_network_that_is_up(network: Machine, lines):
     for line in lines:
         network.run(line)
     if any(re.search("flow (start|stop)", line) for line in lines):
@@ -49,7 +49,7 @@ def test_examples_on_a_network_that_is_up(network: Machine, lines: list[str]):
 
 
 @pytest.mark.parametrize("line", examples.inline("pcn"))
-def test_commands_in_running_text_have_these_names_and_options(line: str):
+def test_commands_in_running_text_have_these_names_and_options(line):
     _, *words = line.split()
     command: click.Command = cli.pcn
     while words and isinstance(command, click.Group) and not words[0].startswith("-"):
@@ -63,7 +63,7 @@ def test_commands_in_running_text_have_these_names_and_options(line: str):
 
 
 @pytest.mark.parametrize("line", examples.inline("python"))
-def test_programs_in_running_text_are_there(line: str):
+def test_programs_in_running_text_are_there(line):
     _, first, *rest = line.split()
     path = Path(*rest[0].split(".")) if first == "-m" else Path(first)
     assert (ROOT / path).exists() or (ROOT / path.with_suffix(".py")).exists()
@@ -111,7 +111,7 @@ ALONE = {name: block for name, block in HERE.items() if name not in LIVE}
 
 @pytest.mark.root
 @pytest.mark.parametrize("name", LIVE)
-def test_python_with_a_network_that_is_up(network: Machine, tmp_path, name: str):
+def test_python_with_a_network_that_is_up(network: Machine, tmp_path, name):
     save(name, tmp_path)
     network.run("pcn flow start h0 r1 --size 10KB")
     with network.forks.begin(["example.py"], tmp_path) as process:
@@ -123,7 +123,7 @@ def test_python_with_a_network_that_is_up(network: Machine, tmp_path, name: str)
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_python_in_virtual_time(tmp_path, name: str):
+def test_python_in_virtual_time(tmp_path, name):
     save(name, tmp_path)
     done = forks.run("example.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -120,7 +120,7 @@ UP = [set(line.split()) for line in LIFE_LINES if line.startswith("pcn up")]
     "line",
     sorted(line for line in LIFE_LINES if not any(set(line.split()) < words for words in UP)),
 )
-def test_examples_that_bring_a_network_up_or_down(empty: Machine, line: str):
+def test_examples_that_bring_a_network_up_or_down(empty: Machine, line):
     fewer = next(
         (more for begin, more in FEWER.items() if line.startswith(begin) and "--set" not in line),
         "",
@@ -153,7 +153,7 @@ def test_the_tour_s_burst_is_there_when_one_looks():
 
 @pytest.mark.root
 @pytest.mark.parametrize("line", MININET)
-def test_mininet_s_own_command(empty: Machine, tmp_path, line: str):
+def test_mininet_s_own_command(empty: Machine, tmp_path, line):
     """In the checkout, with the files that a page names for saving."""
     (tmp_path / "lab").symlink_to(ROOT / "lab")
     (page,) = [page for page, lines in PRINTED.items() if line in lines]
@@ -164,7 +164,7 @@ def test_mininet_s_own_command(empty: Machine, tmp_path, line: str):
 
 @pytest.mark.root
 @pytest.mark.parametrize("line", ACTION)
-def test_action_s_script_runs_as_printed(line: str):
+def test_action_s_script_runs_as_printed(line):
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(
         line,
@@ -178,7 +178,7 @@ def test_action_s_script_runs_as_printed(line: str):
 
 @pytest.mark.root
 @pytest.mark.parametrize("line", JUDGES)
-def test_judges_of_trust_md_for_a_moment(empty: Machine, line: str, tmp_path):
+def test_judges_of_trust_md_for_a_moment(empty: Machine, line, tmp_path):
     """They take hours: here, that they go."""
     for pattern, short in SHORTER.items():
         line = re.sub(pattern, short, line)
@@ -196,14 +196,14 @@ def test_judges_of_trust_md_for_a_moment(empty: Machine, line: str, tmp_path):
 @pytest.mark.parametrize(
     "line", [line for line in OTHERS if line not in (*MAKE, *MININET, *JUDGES, *ACTION)]
 )
-def test_what_only_a_switch_s_own_system_has(line: str):
+def test_what_only_a_switch_s_own_system_has(line):
     """In a lab, by hand: nothing here can run it."""
     assert LAB_ONLY.match(line), f"no test runs {line!r}"
     needs.missing(needs.TOFINO)
 
 
 @pytest.mark.parametrize("line", [*MAKE, *examples.inline("make")])
-def test_make_targets_of_pages_exist(line: str):
+def test_make_targets_of_pages_exist(line):
     """Targets are minutes each, and tested as what they call: here, that they are."""
     # not `-n` behind the line: the make before an && would be real
     dry = {

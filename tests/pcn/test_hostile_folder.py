@@ -51,7 +51,7 @@ COMMANDS = {
     "name",
     [pytest.param(name, marks=pytest.mark.root if name == "mn" else ()) for name in COMMANDS],
 )
-def test_child_processes_import_nothing_from_the_current_folder(name: str, tmp_path):
+def test_child_processes_import_nothing_from_the_current_folder(name, tmp_path):
     planted_modules.plant(tmp_path)
     done = subprocess.run(
         COMMANDS[name],

@@ -15,7 +15,7 @@ EXAMPLES = sorted({line for _, lines in LINES for line in lines if IMPORT.match(
 
 
 @pytest.mark.parametrize("line", EXAMPLES)
-def test_example_writes_a_network(line: str, monkeypatch):
+def test_example_writes_a_network(line, monkeypatch):
     if os.geteuid() == 0:
         monkeypatch.setenv("SUDO_UID", str(NOBODY))
         monkeypatch.setenv("SUDO_GID", str(NOBODY))

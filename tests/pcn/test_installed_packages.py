@@ -77,9 +77,7 @@ def test_command_of_package_runs_and_is_listed(install: Install, capsys):
         ("planted:WORD", "entry point command.greet = planted:WORD isn't a Command"),
     ],
 )
-def test_command_that_cannot_be_loaded_raises_why(
-    install: Install, capsys, place: str, message: str
-):
+def test_command_that_cannot_be_loaded_raises_why(install: Install, capsys, place, message):
     install("WORD = 1\n", f"command.greet = {place}")
     assert cli.run(["greet", "you", "--loudly"]) == 1
     error = capsys.readouterr().err
@@ -140,9 +138,7 @@ def test_paper_of_package_brings_its_experiments(install: Install):
         ("paper.mine = nowhere:it", "mine", "scenario 'mine', nowhere:it: ModuleNotFoundError"),
     ],
 )
-def test_experiment_that_cannot_be_loaded_raises_why(
-    install: Install, entry: str, name: str, message: str
-):
+def test_experiment_that_cannot_be_loaded_raises_why(install: Install, entry, name, message):
     install(EXPERIMENTS, entry)
     scenarios = Catalog("scenario", {})
     with pytest.raises(ExperimentError, match=message):

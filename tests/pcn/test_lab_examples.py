@@ -62,7 +62,7 @@ def serving(machine: Machine, server: str, address: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("lines", LAB_LINES.values(), ids=LAB_LINES)
-def test_examples_of_a_lab(lab: Machine, lines: list[str]):
+def test_examples_of_a_lab(lab: Machine, lines):
     for line in lines:
         lab.run(line)
 

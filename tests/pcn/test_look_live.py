@@ -269,7 +269,7 @@ def test_logs_of_all_and_of_one(dcqcn_lab: Lab, flow: int):
 
 @by_command
 @pytest.mark.parametrize("key", [b"q", b"\x03"], ids=["q", "Ctrl-C"])
-def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: bytes):
+def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     before = termios.tcgetattr(theirs)
@@ -368,7 +368,7 @@ def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int):
     ],
     ids=" ".join,
 )
-def test_completion_offers_existing_names(dcqcn_lab: Lab, words: list[str], offered: list[str]):
+def test_completion_offers_existing_names(dcqcn_lab: Lab, words, offered):
     known = (
         ["-n", dcqcn_lab.network.name]
         if words[0] in ("tables", "counters", "registers", "set", "pause")

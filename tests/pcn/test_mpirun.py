@@ -78,7 +78,7 @@ def test_processes_write_the_result_of_one(tmp_path):
     ],
     ids=["algorithm", "events", "single flows", "live", "sweep"],
 )
-def test_refusal_is_one_line_and_leaves_nothing(words: tuple[str, ...], message: str, tmp_path):
+def test_refusal_is_one_line_and_leaves_nothing(words, message, tmp_path):
     with mpirun(2, (), [*words, "--out", str(tmp_path / "out")]) as process:
         out, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode != 0
@@ -90,7 +90,7 @@ def test_refusal_is_one_line_and_leaves_nothing(words: tuple[str, ...], message:
 
 
 @pytest.mark.parametrize("victim", ["mpirun", "another process"])
-def test_signal_to_any_ends_all_with_one_message(victim: str, tmp_path):
+def test_signal_to_any_ends_all_with_one_message(victim, tmp_path):
     """Ctrl-C of mpirun, or the end of one process that isn't the first."""
     words = [*RUN, "--set", "count=3e4", "--out", str(tmp_path / "out")]
     with mpirun(2, (), words) as process:

@@ -45,7 +45,7 @@ COMMANDS = dict(leaves())
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS.keys() - NO_TABLES.keys()))
-def test_command_that_prints_has_json_and_quiet(name: str):
+def test_command_that_prints_has_json_and_quiet(name):
     options = {option for param in COMMANDS[name].params for option in param.opts}
     assert {"--json", "--quiet", "-q", "--debug", "-v"} <= options
 
@@ -94,9 +94,7 @@ LINES = [
 
 
 @pytest.mark.parametrize("words", LINES, ids=" ".join)
-def test_quiet_and_json_leave_what_they_name(
-    place: Path, monkeypatch, capsys, words: tuple[str, ...]
-):
+def test_quiet_and_json_leave_what_they_name(place: Path, monkeypatch, capsys, words):
     monkeypatch.chdir(place)
     Path("flows.csv").write_text("src,dst,size\nh0,h1,9B\n")
     shutil.copyfile(SAMPLE, "ports.yaml")
@@ -233,7 +231,7 @@ def test_debug_shows_the_stack_behind_the_line_of_an_rp(tmp_path, capsys):
 @pytest.mark.parametrize(
     "words", [["--debug", "topology", "check", "nope"], ["topology", "check", "nope", "--debug"]]
 )
-def test_debug_prints_the_traceback_before_the_line(words: list[str], capsys):
+def test_debug_prints_the_traceback_before_the_line(words, capsys):
     assert pcn(words) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "Traceback (most recent call last):"
@@ -299,6 +297,6 @@ def test_short_version_is_the_long_one(capsys):
     ("words", "begun", "offered"),
     [(["help"], "fi", ["figure"]), (["help", "p4"], "tr", ["trace"]), (["help", "run"], "", [])],
 )
-def test_help_completes_names_of_commands(words: list[str], begun: str, offered: list[str]):
+def test_help_completes_names_of_commands(words, begun, offered):
     complete = ShellComplete(cli.pcn, {}, "pcn", "_PCN_COMPLETE")
     assert [completion.value for completion in complete.get_completions(words, begun)] == offered

@@ -103,7 +103,7 @@ def expected(look: dict[str, Any], network: str) -> dict[Key, float]:
 
 @given(SNAPSHOTS, NAMES)
 @example(Snapshot(0.0, 0.0, (), ()), 'a\\n"b"\nc')
-def test_metrics_are_the_numbers_of_the_look(now: Snapshot, network: str):
+def test_metrics_are_the_numbers_of_the_look(now, network):
     assert scraped(prometheus.text(now, network)) == expected(asdict(now), network)
 
 
@@ -133,9 +133,7 @@ def place(url: str) -> tuple[str, int]:
         ("POST", "/metrics", "{}", 501),
     ],
 )
-def test_server_answers_its_own_readers_alone(
-    served: str, method: str, path: str, host: str, status: int
-):
+def test_server_answers_its_own_readers_alone(served: str, method, path, host, status):
     address, port = place(served)
     connection = http.client.HTTPConnection(address, port)
     connection.request(method, path, headers={"Host": host.format(f"{address}:{port}", port=port)})
@@ -159,7 +157,7 @@ def test_server_answers_beside_readers_that_send_nothing(served: str):
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /metrics HTTP/1.1\r\nHost: "])
-def test_connections_that_make_room_end_with_their_threads(served: str, sent: bytes):
+def test_connections_that_make_room_end_with_their_threads(served: str, sent):
     """Also while their clients go on with requests that never end: a time for each byte would never
     pass."""
     before = threading.active_count()
@@ -208,7 +206,7 @@ def test_taken_port_is_refused_in_one_line(served: str):
 
 
 @pytest.mark.parametrize("value", ["70000", "a:b", "1:-1", "", "٣"])
-def test_bad_address_is_refused_with_an_example(value: str):
+def test_bad_address_is_refused_with_an_example(value):
     done = forks.run("pcn", "watch", "--prometheus", value)
     assert done.returncode == 2
     assert "as in 9500 or 192.0.2.1:9500" in done.stderr

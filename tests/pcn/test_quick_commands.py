@@ -6,7 +6,6 @@ import io
 import string
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given, strategies as st
@@ -39,7 +38,7 @@ def _printed(columns: list[str], rows: list[list[object]]) -> str:
 
 
 @given(_TABLES)
-def test_table_looks_as_rich_prints_it(table: tuple[list[str], list[list[object]]]):
+def test_table_looks_as_rich_prints_it(table):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(common, "_print_folded", lambda *_: pytest.fail("it needs no folding"))
         plain = _printed(*table)
@@ -64,7 +63,7 @@ def test_header_is_bold_where_the_terminal_can(
 
 
 @pytest.mark.parametrize("cell", ["\u6f22", "two\nlines", "long " * 200])
-def test_cell_that_is_wide_or_no_text_is_left_to_rich(cell: str, monkeypatch):
+def test_cell_that_is_wide_or_no_text_is_left_to_rich(cell, monkeypatch):
     folded: list[str] = []
     monkeypatch.setattr(common, "_print_folded", lambda title, *_: folded.append(title))
     assert _printed(["one", "two"], [["a", cell]]) == ""
@@ -72,7 +71,7 @@ def test_cell_that_is_wide_or_no_text_is_left_to_rich(cell: str, monkeypatch):
 
 
 @pytest.mark.parametrize("beside", ["a", "\u6f22"])
-def test_names_of_a_table_do_not_command_the_terminal(beside: str):
+def test_names_of_a_table_do_not_command_the_terminal(beside):
     """A program's names are its author's, and a switch's program is whose client loaded it."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         common.print_table(
@@ -86,7 +85,7 @@ def test_names_of_a_table_do_not_command_the_terminal(beside: str):
 
 
 @pytest.mark.parametrize("printed_by", [output.say, output.tell, output.note])
-def test_lines_do_not_command_the_terminal(printed_by: Callable[[object], None], capsys):
+def test_lines_do_not_command_the_terminal(printed_by, capsys):
     printed_by("a\tb \x1b[2J\r\nc")
     printed = "".join(capsys.readouterr())
     assert printed.removeprefix("note: ") == "a\tb \\x1b[2J\\r\nc\n"
@@ -96,7 +95,7 @@ def test_lines_do_not_command_the_terminal(printed_by: Callable[[object], None],
     "module",
     ["pcn.commands.network", "pcn.lab.links", "pcn.lab.flows", "pcn.lab.pace", "pcn.lab.attach"],
 )
-def test_module_of_status_and_flow_list_loads_no_grpc(module: str):
+def test_module_of_status_and_flow_list_loads_no_grpc(module):
     """They take longer to load than all else that `pcn status` does."""
     code = (
         f"import sys, {module}; slow = {{'grpc', 'google.protobuf', 'rich', 'numpy'}}; "

@@ -29,9 +29,7 @@ def attached(*tables: str) -> Attached:
         (("ipv4_lpm",), 512, 4, (4, None, None), "-"),
     ],
 )
-def test_cell_has_a_port_only_where_the_program_declares_it(
-    tables: tuple[str, ...], size: int, cell: int, place: tuple[int | None, ...], link: str
-):
+def test_cell_has_a_port_only_where_the_program_declares_it(tables, size, cell, place, link):
     lab = attached(*tables)
     [(columns, value)] = _placed(lab, "s0", size, {cell: 7})
     assert (tuple(columns.values()), value) == (place, 7)
@@ -39,7 +37,7 @@ def test_cell_has_a_port_only_where_the_program_declares_it(
 
 
 @pytest.mark.parametrize("name", ["pcn", "dctcp", "hpcc", "qcn_in", "tcd"])
-def test_cells_of_the_project_s_programs_have_the_sizes_that_are_known(name: str):
+def test_cells_of_the_project_s_programs_have_the_sizes_that_are_known(name):
     """By port and class, or by port; flows' buckets and slots by neither."""
     schema: Any = Program.compiled(name).schema
     sizes = {extern.alias: extern.size for extern in (*schema.registers, *schema.counters)}

@@ -69,7 +69,7 @@ def call(
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_run_replaces_what_the_terminal_lacks(encoding: str, tmp_path):
+def test_run_replaces_what_the_terminal_lacks(encoding, tmp_path):
     """Files are in UTF-8 in any case."""
     done = call(tmp_path, "pcn", *RUN, environment=ENCODINGS[encoding])
     text = (done.stdout + done.stderr).decode("latin-1" if encoding == "latin-1" else "ascii")
@@ -91,9 +91,7 @@ def test_run_replaces_what_the_terminal_lacks(encoding: str, tmp_path):
     ],
 )
 @pytest.mark.parametrize("encoding", ["ascii", "C"])
-def test_commands_replace_what_the_terminal_lacks(
-    module: str, words: tuple[str, ...], line: str, encoding: str, tmp_path
-):
+def test_commands_replace_what_the_terminal_lacks(module, words, line, encoding, tmp_path):
     done = call(tmp_path, module, *words, environment=ENCODINGS[encoding])
     assert (done.stdout + done.stderr).isascii()
     assert done.stderr.startswith(line.encode())
@@ -158,9 +156,7 @@ def _by_locale(call: ast.Call) -> bool:
         ("pcn.hosts.agent", AGENT, 1),
     ],
 )
-def test_closed_streams_take_what_is_printed(
-    module: str, words: tuple[str, ...], code: int, closed: str, tmp_path
-):
+def test_closed_streams_take_what_is_printed(module, words, code, closed, tmp_path):
     done = call(tmp_path, module, *words, shell=f'"$@" {closed}')
     assert done.returncode == code
     assert b"Traceback" not in done.stdout + done.stderr
@@ -203,9 +199,7 @@ def test_closed_streams_are_no_files_of_a_run(tmp_path):
         ("pcn.hosts.agent", AGENT, "agent h: "),
     ],
 )
-def test_deleted_folder_is_reported_in_a_line(
-    module: str, words: tuple[str, ...], line: str, tmp_path
-):
+def test_deleted_folder_is_reported_in_a_line(module, words, line, tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
     done = call(gone, module, *words, shell='rmdir "$PWD" && "$@"')
@@ -218,7 +212,7 @@ def test_deleted_folder_is_reported_in_a_line(
     ("module", "imported"),
     [("pcn", "click"), ("pcn.softswitch", "argparse"), ("pcn.hosts.agent", "argparse")],
 )
-def test_interrupted_import_prints_nothing(module: str, imported: str, tmp_path):
+def test_interrupted_import_prints_nothing(module, imported, tmp_path):
     """In the place of a module that the command imports is one that interrupts it, within the
     import."""
     (tmp_path / f"{imported}.py").write_text(

@@ -34,7 +34,7 @@ def view(looks: int = 3, flows: int = 0) -> View:
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=5))
 @example(b"\x1b[A\x1bOB?\x1b[1~q\x1b\x1b[C\xff", [1, 2, 4, 8])
-def test_keys_do_not_depend_on_how_bytes_arrive(data: bytes, cuts: list[int]):
+def test_keys_do_not_depend_on_how_bytes_arrive(data, cuts):
     whole, parts, places = Keys(), Keys(), sorted({0, *cuts, len(data)})
     pieces = [data[start:end] for start, end in itertools.pairwise(places)]
     assert [key for piece in pieces for key in parts.feed(piece)] == whole.feed(data)
@@ -107,7 +107,7 @@ def test_chosen_flow_that_ends_gives_way_to_the_next_one():
     st.integers(1, 200),
     st.integers(1, 70),
 )
-def test_view_draws_any_keys_on_any_terminal(steps: list[str | int], width: int, height: int):
+def test_view_draws_any_keys_on_any_terminal(steps, width, height):
     """A number: a look with this number of flows. What is chosen is a row that is shown."""
     terminal_view = View(RECORD)
     for step in steps:
@@ -126,7 +126,7 @@ def test_view_draws_any_keys_on_any_terminal(steps: list[str | int], width: int,
 
 
 @pytest.mark.parametrize("values", [[], [0.0, 0.0], [0.0, 1.0, 2.0, 4.0, 7.0], [-1.0, 3.0]])
-def test_sparkline_has_a_bar_for_each_value(values: list[float]):
+def test_sparkline_has_a_bar_for_each_value(values):
     bars = sparkline(values)
     assert len(bars) == len(values)
     heights = ["▁▂▃▄▅▆▇█".index(bar) for bar in bars]

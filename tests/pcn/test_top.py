@@ -135,7 +135,7 @@ def test_command_shows_a_run_until_q_and_then_its_report(tmp_path):
         (("p4", "run", str(ROUTER), "--clock", "virtual", "--top"), "--top draws on a terminal"),
     ],
 )
-def test_top_is_refused_where_nothing_could_be_seen(words: tuple[str, ...], refused: str, tmp_path):
+def test_top_is_refused_where_nothing_could_be_seen(words, refused, tmp_path):
     done = forks.run("pcn", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert refused in done.stderr

@@ -24,7 +24,7 @@ def shown(name: str) -> str | None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program_of_lesson_prints_what_its_page_shows(name: str, tmp_path):
+def test_program_of_lesson_prints_what_its_page_shows(name, tmp_path):
     for file, text in examples.files(name).items():
         (tmp_path / file).write_text(text)
     (tmp_path / "example.py").write_text(PROGRAMS[name])

@@ -120,7 +120,7 @@ def test_lesson_3_k_by_rate_gains_no_throughput():
 
 
 @pytest.mark.parametrize("reference", ["examples/aimd/aimd.py:AIMD", "by_rate.py:BY_RATE"])
-def test_lesson_3_cuts_follow_one_another(lessons: SimpleNamespace, reference: str):
+def test_lesson_3_cuts_follow_one_another(lessons: SimpleNamespace, reference):
     log = Log(find_scheme(reference))
     topology = dumbbell(rate_bps=40e9)
     with VirtualNetwork(topology, log.scheme.configure()) as network:

@@ -119,7 +119,7 @@ def test_logs_that_are_another_user_s_folder_are_refused():
 
 
 @pytest.mark.parametrize("name", ["../../x", "/tmp/x", "a\nb", "\x1b[31m", "", "X", "x" * 33])
-def test_bad_name_makes_nothing(name: str, tmp_path):
+def test_bad_name_makes_nothing(name, tmp_path):
     if not name:
         name = " "
     inner = tmp_path / "a" / "b"

@@ -80,7 +80,7 @@ def lines(width: int, height: int | None, flows: int) -> list[str]:
 
 @pytest.mark.parametrize("flows", [0, 14, 224])
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 50), (120, 30), (200, 60)])
-def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int):
+def test_it_fits_and_shows_what_matters(width, height, flows):
     shown = lines(width, height, flows)
     assert len(shown) <= height
     assert all(len(line.rstrip()) <= width for line in shown)
@@ -103,7 +103,7 @@ def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int):
 
 
 @pytest.mark.parametrize("width", range(30, 80, 2))
-def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int):
+def test_a_narrow_terminal_shows_less_and_cuts_nothing(width):
     """Columns go, numbers stay whole; which columns there are doesn't depend on the numbers."""
     shown = lines(width, 50, 14)
     assert all(len(line.rstrip()) <= width for line in shown)
@@ -188,7 +188,7 @@ def test_a_wide_terminal_has_bars():
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_link_that_is_down_is_shown_and_what_it_lost(width: int):
+def test_a_link_that_is_down_is_shown_and_what_it_lost(width):
     ports = (port("s0", 3, up=False, lost=504_552), port("s1", 3), port("s1", 2, lost=7))
     console = Console(width=width, color_system=None, highlight=False)
     with console.capture() as captured:
@@ -255,7 +255,7 @@ def test_fastest_flows_come_first_where_not_all_fit():
 
 
 @pytest.mark.parametrize("height", [24, 60])
-def test_wide_terminal_has_ports_and_flows_side_by_side(height: int):
+def test_wide_terminal_has_ports_and_flows_side_by_side(height):
     def rows(width: int) -> tuple[list[str], int, int]:
         shown = lines(width, height, 14)
         flows = sum("sending" in line for line in shown)

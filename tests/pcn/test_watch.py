@@ -29,7 +29,7 @@ class Slow:
 
 
 @given(st.lists(TAKES, min_size=2, max_size=8), st.floats(0.1, 2))
-def test_look_begins_a_time_after_the_one_before(takes: list[float], every_s: float):
+def test_look_begins_a_time_after_the_one_before(takes, every_s):
     """Where that took longer: a tenth of a second after its end, so that looks leave time to
     others."""
     slow = Slow(takes)

@@ -256,7 +256,7 @@ def contrast(foreground: str, background: str) -> float:
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("eyes", EYES)
-def test_lines_of_a_plot_differ_for_any_eyes(eyes: str, dark: bool):
+def test_lines_of_a_plot_differ_for_any_eyes(eyes, dark):
     """And PAUSE from queues, whose shapes differ as well."""
     palette = colours(dark)
     for role, rival in (
@@ -268,7 +268,7 @@ def test_lines_of_a_plot_differ_for_any_eyes(eyes: str, dark: bool):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_texts_and_lines_stand_out(dark: bool):
+def test_texts_and_lines_stand_out(dark):
     """As WCAG 2.2 AA requires: texts 4.5, lines 3."""
     palette = colours(dark)
     for back in ("back", "card"):

@@ -148,7 +148,7 @@ def test_watched_run_records_the_same():
 
 @settings(max_examples=10)  # judges/fuzz/fuzz_results.py does it for hours
 @given(st.integers(0, 2**32 - 1))
-def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Recorded], seed: int):
+def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Recorded], seed):
     place, _ = victim
     random = np.random.default_rng(seed)
     name = ("summary.json", "topology.json", "series.parquet", "queues.parquet")[seed % 4]
@@ -172,7 +172,7 @@ def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Recorded], se
     ("time_s", "value"), [(1.0, 1e308), (1.0, np.nan), (1e300, 1.0), (np.nan, 1.0)]
 )
 def test_series_beyond_what_runs_have_are_refused(
-    victim: tuple[Path, Recorded], tmp_path, time_s: float, value: float
+    victim: tuple[Path, Recorded], tmp_path, time_s, value
 ):
     place, _ = victim
     path = Path(shutil.copytree(place, tmp_path / "made"))
@@ -193,7 +193,7 @@ def test_folder_without_run_is_refused(tmp_path):
 
 
 @given(st.floats(-1, 1), st.floats(0, 1e6), st.floats(1e-9, 1e9))
-def test_frames_of_any_run_are_bounded_and_in_order(start_s: float, lasts_s: float, least_s: float):
+def test_frames_of_any_run_are_bounded_and_in_order(start_s, lasts_s, least_s):
     every_s = interval(start_s, start_s + lasts_s, least_s, dumbbell())
     times = edges(start_s, start_s + lasts_s, every_s)
     assert len(times) <= 1501

@@ -214,7 +214,7 @@ def test_step_of_the_slider_touches_what_changes_alone(chromium: Browser, shown:
 
 
 @pytest.mark.parametrize("field", ["queue_bytes", "pauses_received_per_s", "utilisation", "paused"])
-def test_head_of_a_column_orders_ports(chromium: Browser, shown: FrameColumns, field: str):
+def test_head_of_a_column_orders_ports(chromium: Browser, shown: FrameColumns, field):
     go(chromium, 10)
     header = f"#ports th[data-field={field}]"
     if field != "queue_bytes":  # which is the order at first
@@ -295,7 +295,7 @@ def test_card_names_where_pause_starts(chromium: Browser, shown: FrameColumns):
 
 
 @pytest.mark.parametrize("of", ["queue", "pause", "share"])
-def test_heat_map_has_each_port_at_each_time(chromium: Browser, shown: FrameColumns, of: str):
+def test_heat_map_has_each_port_at_each_time(chromium: Browser, shown: FrameColumns, of):
     chromium.ask(SET.format(of="heat-of", value=of, event="change"))
     # few enough for a row each
     chromium.ask(SET.format(of="search", value="l3", event="input"))
@@ -348,9 +348,7 @@ def test_log_and_slider_go_together(chromium: Browser, shown: FrameColumns):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_phone_needs_no_sideways_scroll(
-    chromium: Browser, large: tuple[Path, FrameColumns], dark: bool
-):
+def test_phone_needs_no_sideways_scroll(chromium: Browser, large: tuple[Path, FrameColumns], dark):
     load_saved(chromium, large[0], 390, 800, dark)
     chromium.ask("document.querySelector('#ports tbody button').click()")
     drawn(chromium)

@@ -46,7 +46,7 @@ def ran(every_s: float | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 @pytest.mark.parametrize("every_s", [100e-6, 5e-3])
-def test_page_adds_up_to_what_the_run_counts(every_s: float):
+def test_page_adds_up_to_what_the_run_counts(every_s):
     shown, counted = ran(every_s)
     assert len(shown) == round(UNTIL_S / every_s)
     assert [frame["time_s"] for frame in shown] == pytest.approx(
@@ -130,7 +130,7 @@ def test_command_serves_the_page_and_prints_the_table(tmp_path):
         (("--port", "8080"), "--port is of the page: add --web"),
     ],
 )
-def test_page_is_refused_where_it_would_show_nothing(words: tuple[str, ...], refused: str):
+def test_page_is_refused_where_it_would_show_nothing(words, refused):
     done = forks.run("pcn", "p4", "run", str(ROUTER), *words)
     assert done.returncode == 2
     assert refused in done.stderr

@@ -82,7 +82,7 @@ STEPS = {"_bps": 500.0, "_share": 5e-5, "utilisation": 5e-5}
 
 
 @given(recordings())
-def test_packed_recording_comes_back(columns: FrameColumns):
+def test_packed_recording_comes_back(columns):
     back = unpacked(packed(columns))
     assert back["time_s"] == columns.time_s
     assert back["over_s"] == columns.over_s
@@ -112,7 +112,7 @@ def test_packed_recording_comes_back(columns: FrameColumns):
 
 
 @pytest.mark.parametrize("value", [1e300, -1e300, 2.0**63])
-def test_numbers_beyond_any_run_stay_whole_numbers(value: float):
+def test_numbers_beyond_any_run_stay_whole_numbers(value):
     """A hostile folder has them: they end at what a page's numbers hold."""
     columns = FrameColumns([0.1, 0.2], [0.1, 0.1], [], [{"id": [1, 1], "pn": [value, 0]}], [])
     (flow,) = unpacked(packed(columns))["flows"]

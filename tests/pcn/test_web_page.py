@@ -235,9 +235,7 @@ def test_saved_page_shows_the_run_without_a_server(
 @pytest.mark.parametrize(
     "words", [("view", "{run}", "--save"), ("topology", "convert", "dumbbell")]
 )
-def test_command_names_the_file_that_it_cannot_write(
-    recorded_place: Path, tmp_path, words: tuple[str, ...]
-):
+def test_command_names_the_file_that_it_cannot_write(recorded_place: Path, tmp_path, words):
     done = forks.run(
         "pcn", *(word.format(run=recorded_place) for word in words), "no/x.json", cwd=tmp_path
     )
@@ -284,9 +282,7 @@ def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[st
 
 
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (1920, False)])
-def test_page_fits_its_window(
-    chromium: Browser, recorded: tuple[str, list[Frame]], width: int, dark: bool
-):
+def test_page_fits_its_window(chromium: Browser, recorded: tuple[str, list[Frame]], width, dark):
     url, frames = recorded
     load(chromium, url, len(frames), width, dark)
     chromium.ask("document.querySelector('#ports tbody button').click()")

@@ -115,7 +115,7 @@ def test_search_marks_a_node_and_shows_all_again(page: Browser):
         ("burst", "Flow bursts"),
     ],
 )
-def test_search_finds_names_as_the_page_writes_them(page: Browser, words: str, title: str):
+def test_search_finds_names_as_the_page_writes_them(page: Browser, words, title):
     enter(page, words)
     assert text(page, "series-title") == title
 

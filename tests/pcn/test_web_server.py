@@ -93,7 +93,7 @@ def controlled() -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("path", ["", "static/page.js", "static/network.css", "events"])
-def test_page_answers_request_with_token(page: Page, path: str):
+def test_page_answers_request_with_token(page: Page, path):
     response = page.get(path)
     assert response.status == 200
     for name, value in HEADERS.items():
@@ -118,7 +118,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("path", ["", "static/page.js", "events", "command", "nosuch"])
 @pytest.mark.parametrize("case", REFUSED)
-def test_page_refuses_foreign_request(page: Page, case: str, path: str):
+def test_page_refuses_foreign_request(page: Page, case, path):
     response = page.get(
         path, **{name: text.format(port=page.port) for name, text in REFUSED[case].items()}
     )
@@ -144,7 +144,7 @@ def test_page_refuses_two_host_headers(page: Page):
     )
 )
 @example("é")
-def test_page_refuses_any_other_token(page: Page, token: str):
+def test_page_refuses_any_other_token(page: Page, token):
     with socket.create_connection(("127.0.0.1", page.port), LIMIT_S) as peer:
         text = f"GET /{token} HTTP/1.1\r\nHost: {page.host}\r\nConnection: close\r\n\r\n"
         peer.sendall(text.encode("latin-1"))
@@ -164,7 +164,7 @@ def test_page_listens_on_loopback_alone(page: Page):
     "name",
     ["guard.py", "../guard.py", "..%2fguard.py", "%2e%2e/guard.py", "page.html/../../server.py"],
 )
-def test_page_serves_its_files_alone(page: Page, name: str):
+def test_page_serves_its_files_alone(page: Page, name):
     assert page.get(f"static/{name}").status == 404
 
 
@@ -253,9 +253,7 @@ def test_page_without_control_is_read_only(page: Page):
         ({"Content_Type": "text/plain"}, 415),
     ],
 )
-def test_page_takes_commands_from_itself_alone(
-    controlled: Page, headers: dict[str, str], status: int
-):
+def test_page_takes_commands_from_itself_alone(controlled: Page, headers, status):
     assert post(controlled, b'["link"]', **headers).status == status
 
 
@@ -268,7 +266,7 @@ def test_page_takes_commands_from_itself_alone(
      (b'["flow", "list"]', 400), (b'["link", "-nother"]', 400), (b'["pause", "s1", "1"]', 400),
      (b'["set", "%s"]' % (b"x" * 1000), 400), (b"[" + b" " * 20_000 + b"]", 413)],
 )  # fmt: skip
-def test_page_refuses_what_is_no_command_of_its(controlled: Page, body: bytes, status: int):
+def test_page_refuses_what_is_no_command_of_its(controlled: Page, body, status):
     assert post(controlled, body).status == status
 
 
@@ -298,7 +296,7 @@ VOCABULARY = (
 
 
 @given(st.lists(st.sampled_from(VOCABULARY), max_size=6))
-def test_command_is_one_of_those_that_page_runs(words: list[str]):
+def test_command_is_one_of_those_that_page_runs(words):
     if not commands.refusal(words):
         assert words[0] in commands.ALLOWED or " ".join(words[:2]) in commands.ALLOWED
         assert not any(word.startswith(("-n", "--n")) for word in words)
@@ -326,7 +324,7 @@ def test_reader_gets_frames_after_its_last_one(page: Page):
 
 
 @given(st.lists(st.integers(0, 40), max_size=30), st.integers(200, 4000))
-def test_history_keeps_the_newest_frames_within_its_bound(reads: list[int], most: int):
+def test_history_keeps_the_newest_frames_within_its_bound(reads, most):
     """A reader that is behind gets items in order, with no gap except where frames went, after
     their network."""
     history, last, added = History(most), 0, 1

@@ -242,7 +242,7 @@ def test_banner_of_the_end_is_at_the_last_frame_alone(page: Browser, victim: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" * 100])
-def test_flows_that_no_run_wrote_are_left_out(tmp_path, content: bytes):
+def test_flows_that_no_run_wrote_are_left_out(tmp_path, content):
     (tmp_path / "flows.parquet").write_bytes(content)
     assert members(tmp_path, frozenset({"h0"})) == {}
 

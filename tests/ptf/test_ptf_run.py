@@ -80,7 +80,7 @@ def test_the_first_difference_is_named(module: ModuleType):
         (["--target", "tofino-model", "--twice"], 2, "--twice runs two switches beside each other"),
     ],
 )
-def test_what_is_refused(arguments: list[str], status: int, why: str):
+def test_what_is_refused(arguments, status, why):
     done = call(*arguments)
     assert done.returncode == status
     assert re.search(f"error: .*{re.escape(why)}", done.stderr)

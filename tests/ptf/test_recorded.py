@@ -35,9 +35,7 @@ def test_recorded_keeps_frames_and_counters(records: ModuleType):
     ),
     cells=st.dictionaries(st.integers(0, 4095), st.integers(1), max_size=3),
 )
-def test_recorded_reads_back_what_it_wrote(
-    frames: list[str], cells: dict[int, int], records: ModuleType
-):
+def test_recorded_reads_back_what_it_wrote(frames, cells, records: ModuleType):
     cases = {"a.B": records.Case(tuple(frames), {"marked": cells})}
     assert records.load(records.dump(cases)) == cases
     assert list(records.differences(cases["a.B"], cases["a.B"])) == []
@@ -61,7 +59,7 @@ def test_recorded_reads_back_what_it_wrote(
         ("dropped {}", "held {3: 1}", None),  # a counter that one of them lacks
     ],
 )
-def test_recorded_names_what_differs(old: str, new: str, line: str | None, records: ModuleType):
+def test_recorded_names_what_differs(old, new, line, records: ModuleType):
     pair = [records.read(text)["np_ecn.One"] for text in (RECORD, RECORD.replace(old, new))]
     differences = list(records.differences(*pair))
     assert len(differences) == (line is not None)

@@ -114,7 +114,7 @@ SENT = st.tuples(
 
 
 @given(sent=st.lists(SENT, max_size=12))
-def test_stepped_wires_serve_each_line_at_its_rate(sent: list[Sent], steps: Any, tmp_path_factory):
+def test_stepped_wires_serve_each_line_at_its_rate(sent, steps: Any, tmp_path_factory):
     """A line is never idle while packets wait, the highest class goes first, and a class keeps its
     order."""
     with wires(steps, tmp_path_factory.mktemp("control")) as stepped:

@@ -63,7 +63,7 @@ def both(records: ModuleType, tmp_path_factory) -> dict[str, tuple[Cases, Cases]
     sorted({path.name.partition(".")[0] for path in RECORDED.glob("*.json.xz")} - set(QCN)),
 )
 def test_softswitch_does_as_the_recorded_model(
-    program: str, records: ModuleType, both: dict[str, tuple[Cases, Cases]]
+    program, records: ModuleType, both: dict[str, tuple[Cases, Cases]]
 ):
     ours, theirs = both[program]
     differences = {name: list(records.differences(ours[name], theirs[name])) for name in theirs}
@@ -81,7 +81,7 @@ def test_softswitch_does_as_the_recorded_model(
 
 @pytest.mark.parametrize("program", QCN)
 def test_recorded_messages_are_the_softswitchs_except_the_queue(
-    program: str, both: dict[str, tuple[Cases, Cases]]
+    program, both: dict[str, tuple[Cases, Cases]]
 ):
     """Data is the same, byte by byte, and more of it where a case resumes the chip's port to be
     sampled. Feedback is at most a few of 63 from that of v1model's program, which counts bytes,

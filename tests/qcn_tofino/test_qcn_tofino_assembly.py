@@ -45,7 +45,7 @@ def outputs() -> Program:
     happens=st.lists(arrivals | departures | copies, max_size=40),
     start=st.sampled_from([0, 20_000, (1 << 32) - 30_000]),
 )
-def test_inputs(inputs: tuple[Program, Point], happens: Steps, start: int):
+def test_inputs(inputs: tuple[Program, Point], happens, start):
     """`start`: bytes that came and left before. Copies come in any order, or not at all."""
     program, point = inputs
     program.clear()
@@ -98,7 +98,7 @@ def test_inputs(inputs: tuple[Program, Point], happens: Steps, start: int):
         ((1 << 19) - 600, (1 << 19) - 100),
     ],
 )
-def test_the_dice_takes_a_packet_by_its_wait(queued_ns: int, waited: int):
+def test_the_dice_takes_a_packet_by_its_wait(queued_ns, waited):
     """A packet that waited n ns is taken by n of the dice's sides, the lowest."""
     program = Program("qcn_in", INPUT, POINT, OUTPUT)
     sides = 1 << 19
@@ -117,7 +117,7 @@ def test_the_dice_takes_a_packet_by_its_wait(queued_ns: int, waited: int):
         st.tuples(lengths, draws, st.integers(0, (1 << 19) - 1) | st.integers(0, 500)), max_size=40
     )
 )
-def test_outputs(outputs: Program, happens: list[tuple[int, int, int]]):
+def test_outputs(outputs: Program, happens):
     outputs.clear()
     rule = OutputRule(POINT)
     for length, draw, cells in happens:
@@ -129,7 +129,7 @@ def test_outputs(outputs: Program, happens: list[tuple[int, int, int]]):
 
 
 @pytest.mark.parametrize("name", ["qcn", "qcn_in"])
-def test_a_copy_becomes_a_message(name: str):
+def test_a_copy_becomes_a_message(name):
     """From the destination to the source, in the highest class, as v1model's are."""
     out = Program(name, OUTPUT, POINT, OUTPUT).copied("CNM", 12_345, 17)
     assert out.message is not None
@@ -162,7 +162,7 @@ def test_messages_count_once():
 
 
 @pytest.mark.parametrize(("number", "roce"), [(0, True), (7, True), (3, False)])
-def test_only_roce_of_the_point_s_class_is_sampled(number: int, roce: bool):
+def test_only_roce_of_the_point_s_class_is_sampled(number, roce):
     """What else comes is counted as inside all the same: it is counted when it leaves."""
     program = Program("qcn_in", INPUT, replace(POINT, sample=64), OUTPUT)
     for _ in range(3):

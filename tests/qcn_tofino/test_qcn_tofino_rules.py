@@ -31,7 +31,7 @@ def feedback_in_v1model(queue: int, old: int, q_eq: int) -> int:
 @given(
     q_eq=st.integers(1_000, 200_000), queue=st.integers(0, 4_000_000), old=st.integers(0, 4_000_000)
 )
-def test_feedback_is_one_less_at_most(q_eq: int, queue: int, old: int):
+def test_feedback_is_one_less_at_most(q_eq, queue, old):
     exact = feedback_in_v1model(queue, old, q_eq)
     assert exact - 1 <= feedback_of(queue, old, q_eq) <= exact
 
@@ -53,7 +53,7 @@ def test_feedback_is_one_less_at_most(q_eq: int, queue: int, old: int):
         (-500, 0, 0),  # more left than was known to have come
     ],
 )
-def test_feedback(queue: int, old: int, feedback: int):
+def test_feedback(queue, old, feedback):
     assert feedback_of(queue, old, 26_000) == feedback
 
 
@@ -108,9 +108,7 @@ packets = st.lists(
 
 
 @given(steps=packets, transit=st.integers(0, 3000), rate=st.sampled_from([0.125, GB10, 12.5]))
-def test_a_sample_lacks_what_leaves_while_its_copy_is_on_its_way(
-    steps: list[tuple[int, int, int, int]], transit: int, rate: float
-):
+def test_a_sample_lacks_what_leaves_while_its_copy_is_on_its_way(steps, transit, rate):
     """By each output no more than its line carries meanwhile, and a frame that it begins to
     send."""
     now, arriving = 0, []
@@ -169,9 +167,7 @@ def shares(
         (*SLOW_AND_FAST, 8),
     ],
 )
-def test_sojourn_notifies_by_the_bytes_inside(
-    inside: dict[int, int], rates: dict[int, float], sides: int
-):
+def test_sojourn_notifies_by_the_bytes_inside(inside, rates, sides):
     """P = q_n / q, within three binomial standard deviations, if the draw has enough values."""
     longest = max(n * FRAME / rates[flow] for flow, n in inside.items())
     share, notified = shares(
@@ -198,9 +194,7 @@ def test_arrival_notifies_by_arrivals():
     steps=st.lists(st.tuples(st.integers(0, 3000), st.integers(64, 9000)), max_size=80),
     seed=st.integers(0, 99),
 )
-def test_an_output_samples_the_same_packets_as_at_their_arrival(
-    steps: list[tuple[int, int]], seed: int
-):
+def test_an_output_samples_the_same_packets_as_at_their_arrival(steps, seed):
     """v1model decides then, by the bytes that wait with this packet. Here it is the cells that it
     found."""
     chance = random.Random(seed)

@@ -110,7 +110,7 @@ HASHES = {
 
 @pytest.mark.parametrize("algo", sorted(HASHES))
 @pytest.mark.parametrize(("base", "size"), [(0, 2**63), (5, 1000), (7, 0)])
-def test_hash(algo: str, base: int, size: int):
+def test_hash(algo, base, size):
     b = builder([header("h")], algo)
     b.header("r", [["v", 64]])
     calc = {"type": "calculation", "value": "calc"}

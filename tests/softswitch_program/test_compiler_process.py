@@ -78,9 +78,7 @@ BUILD = (
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_compiler_ends_with_the_process_that_started_it(
-    number: signal.Signals, endless: Path, cache: Path
-):
+def test_compiler_ends_with_the_process_that_started_it(number, endless: Path, cache: Path):
     """With all that it has started; the next build removes what was left."""
     builder = subprocess.Popen(
         [sys.executable, "-c", BUILD, program()], cwd=ROOT, stderr=subprocess.DEVNULL
@@ -112,9 +110,7 @@ def test_build_keeps_what_another_build_works_in(endless: Path, cache: Path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_switch_that_compiles_ends_at_a_signal(
-    number: signal.Signals, runtime: Path, endless: Path, tmp_path
-):
+def test_switch_that_compiles_ends_at_a_signal(number, runtime: Path, endless: Path, tmp_path):
     """In order, with status 0 and without a word of the compiler, whose end is no news then."""
     (tmp_path / "program.json").write_text(program())
     words = [sys.executable, "-c", SWITCH, str(runtime), str(tmp_path / "program.json")]
@@ -158,9 +154,7 @@ def long() -> str:
         ),
     ],
 )
-def test_compiler_beyond_a_limit_is_ended(
-    limit: str, most: int, message: str, monkeypatch, cache: Path
-):
+def test_compiler_beyond_a_limit_is_ended(limit, most, message, monkeypatch, cache: Path):
     """The error names the largest part of the program, and nothing is left."""
     monkeypatch.setattr(compiler_process, limit, most)
     with pytest.raises(UnsupportedProgram) as caught:

@@ -115,7 +115,7 @@ def switch(
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("inplace", [False, True])
-def test_uncovered_program_has_nothing_of_coverage(name: str, inplace: bool):
+def test_uncovered_program_has_nothing_of_coverage(name, inplace):
     program = load_program(TEXTS[name])
     assert "coverage" not in generate(program, inplace=inplace)
     covered = generate(program, inplace=inplace, covered=True)
@@ -124,7 +124,7 @@ def test_uncovered_program_has_nothing_of_coverage(name: str, inplace: bool):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_counts_are_those_of_the_steps(name: str):
+def test_counts_are_those_of_the_steps(name):
     """Of states, transitions, tables, conditions, checksums, actions and each of their
     statements."""
     text = TEXTS[name]

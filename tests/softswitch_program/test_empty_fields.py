@@ -61,7 +61,7 @@ def compiled() -> Json:
 
 @settings(max_examples=10, deadline=None)
 @given(places=st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=6))
-def test_empty_fields_change_no_line_of_code(compiled: Json, places: list[tuple[int, int]]):
+def test_empty_fields_change_no_line_of_code(compiled: Json, places):
     changed = compiled
     for type_index, place in places:
         changed = with_empty_field(changed, type_index, place)
@@ -104,7 +104,7 @@ STATEMENTS: list[tuple[list[Json], list[Json]]] = [
 
 
 @pytest.mark.parametrize("number", range(len(STATEMENTS)))
-def test_empty_field_reads_as_zero_and_takes_no_value(number: int):
+def test_empty_field_reads_as_zero_and_takes_no_value(number):
     with_them, without = STATEMENTS[number]
     assert code(empty().run(with_them).json()) == code(plain().run(without).json())
 
@@ -162,7 +162,7 @@ def test_key_or_digest_of_no_bits_is_refused_by_its_place():
         lambda p: p.update(field_aliases=[[]], learn_lists=[{"elements": [3]}]),
     ],
 )
-def test_malformed_parts_beside_an_empty_field_are_refused(change: Any):
+def test_malformed_parts_beside_an_empty_field_are_refused(change):
     program = empty().run([]).json()
     change(program)
     with pytest.raises(ProgramError):

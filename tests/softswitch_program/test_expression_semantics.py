@@ -106,7 +106,7 @@ def targets(draw: st.DrawFn) -> list[tuple[str, int, bool, Json]]:
 @SETTINGS
 @example(rows=NARROWER, packets=[0, 2**TOTAL - 1])
 @given(rows=targets(), packets=st.lists(st.integers(0, 2**TOTAL - 1), min_size=3, max_size=6))
-def test_assignments(rows: list[tuple[str, int, bool, Json]], packets: list[int]):
+def test_assignments(rows, packets):
     """Every target, and comparisons of targets (which see what a signed field really holds), packet
     by packet."""
     builder = Builder()

@@ -48,7 +48,7 @@ def test_bound_takes_no_memory_and_one_more_byte_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_file_is_refused(tmp_path, kind: str):
+def test_what_is_no_file_is_refused(tmp_path, kind):
     path = tmp_path / "it"
     if kind == "pipe":
         os.mkfifo(path)
@@ -61,7 +61,7 @@ def test_what_is_no_file_is_refused(tmp_path, kind: str):
 
 
 @pytest.mark.parametrize("name", ["s1-runtime.json", "s2-commands.txt"])
-def test_pipe_in_an_exercise_is_one_line(tmp_path, name: str):
+def test_pipe_in_an_exercise_is_one_line(tmp_path, name):
     folder = tmp_path / "exercise"
     shutil.copytree(ROOT / "examples/router", folder)
     place = next(folder.rglob(name))
@@ -82,7 +82,7 @@ def test_pipe_in_an_exercise_is_one_line(tmp_path, name: str):
 
 
 @pytest.mark.parametrize("kind", ["pipe", "no text"])
-def test_pictures_are_drawn_without_the_folder_s_matplotlibrc(tmp_path, kind: str):
+def test_pictures_are_drawn_without_the_folder_s_matplotlibrc(tmp_path, kind):
     if kind == "pipe":
         os.mkfifo(tmp_path / "matplotlibrc")
     else:

@@ -261,7 +261,7 @@ def _lower(monkeypatch):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_program_beyond_a_limit_is_refused_with_its_place(name: str):
+def test_program_beyond_a_limit_is_refused_with_its_place(name):
     make, message = CASES[name]
     with pytest.raises(ProgramError) as caught:
         generate(load_program(json.dumps(make())))

@@ -43,7 +43,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_name_with_more_than_letters_is_refused(compiler: Path, tmp_path, monkeypatch, name: str):
+def test_name_with_more_than_letters_is_refused(compiler: Path, tmp_path, monkeypatch, name):
     monkeypatch.setenv("P4C", str(compiler))
     folder = tmp_path / "exercise"
     folder.mkdir()
@@ -65,7 +65,7 @@ def test_name_of_the_folder_reaches_no_shell(compiler: Path, tmp_path, monkeypat
 
 
 @given(st.text(max_size=12))
-def test_names_that_a_compiler_gets_are_words_of_a_shell(name: str):
+def test_names_that_a_compiler_gets_are_words_of_a_shell(name):
     """By the shell itself: what isn't refused comes out of it as it went in, as one word."""
     source = f"{name}.p4"
     if p4c._PLAIN.fullmatch(source):
@@ -85,7 +85,7 @@ def test_names_that_a_compiler_gets_are_words_of_a_shell(name: str):
     ids=["latin", "long", "empty lines"],
 )
 def test_source_that_is_no_text_or_names_no_file_is_refused_in_a_line(
-    text: bytes, message: str, tmp_path, monkeypatch
+    text, message, tmp_path, monkeypatch
 ):
     compiler, source = tmp_path / "p4c", tmp_path / "x.p4"
     compiler.write_text("#!/bin/sh\necho Version 1.2.5\nexit 1\n")

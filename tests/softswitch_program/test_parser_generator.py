@@ -146,7 +146,7 @@ def test_stack_extraction():
     ), 9, ""),
      ("pop", 0, "020409"), ("push", 0, "020409")],
 )  # fmt: skip
-def test_push_and_pop(name: str, count: int, expected: str):
+def test_push_and_pop(name, count, expected):
     """Elements that move in are invalid; those that move out are lost."""
     b = stack_builder().run([primitive(name, STACK, value(count))])
     with Driver(b.json()) as d:
@@ -212,7 +212,7 @@ UNION = {"type": "header_union", "value": "u"}
 @pytest.mark.parametrize("member", ["u.one", "u.two"])
 @pytest.mark.parametrize("kind", [1, 2, 3])
 @pytest.mark.parametrize("how", ["setInvalid", "assignment"])
-def test_invalid_member_leaves_no_member_of_a_union_valid(how: str, kind: int, member: str):
+def test_invalid_member_leaves_no_member_of_a_union_valid(how, kind, member):
     """P4_16: setInvalid() of a member, and the assignment of an invalid header, whichever member
     was valid before."""
     b = union_builder()
@@ -248,9 +248,7 @@ def union_copy(how: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("place", ["action", "jump", "parser"])
 @pytest.mark.parametrize("before", ["w.one", "w.two", None])
 @pytest.mark.parametrize("kind", [1, 2, 3])
-def test_assigned_union_has_the_valid_member_of_its_source(
-    kind: int, before: str | None, place: str, how: str
-):
+def test_assigned_union_has_the_valid_member_of_its_source(kind, before, place, how):
     """Of either member, and of none; the member that was valid before isn't any more."""
     b = union_builder()
     b.header("w.one", [], type_name="one_t").header("w.two", [], type_name="two_t")

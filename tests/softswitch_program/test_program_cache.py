@@ -270,7 +270,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_program(damage: Callable[[Path], object], cache: Path):
+def test_a_damaged_program(damage, cache: Path):
     built = build_program(program())
     damage(built)
     assert build_program(program()) == built
@@ -312,7 +312,7 @@ def kept_program() -> Program:
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], cache: Path):
+def test_a_damaged_kept_program_is_read_anew(damage, cache: Path):
     first = kept_program()
     (cached,) = cache.iterdir()
     damage(cached)
@@ -321,7 +321,7 @@ def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], c
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_kept_program_is_found_again_whatever_the_umask(mask: int, cache: Path):
+def test_kept_program_is_found_again_whatever_the_umask(mask, cache: Path):
     with umask(mask):
         first = kept_program()
     (cached,) = cache.iterdir()
@@ -377,7 +377,7 @@ def kept_schema() -> Schema:
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_damaged_kept_schema_is_bound_anew(damage: Callable[[Path], object], cache: Path):
+def test_damaged_kept_schema_is_bound_anew(damage, cache: Path):
     first = kept_schema()
     (cached,) = cache.glob("schema-*")
     damage(cached)
@@ -419,7 +419,7 @@ def test_a_program_is_read_without_a_cache(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_name(damage: Callable[[Path], object], cache: Path):
+def test_a_damaged_name(damage, cache: Path):
     built = build_program(program())
     (name,) = cache.glob("json-*")
     content = name.read_bytes()
@@ -463,7 +463,7 @@ def test_bad_programs_leave_nothing(cache: Path):
 
 @pytest.mark.root
 @pytest.mark.parametrize("set_up", ["sticky", "home"])
-def test_cache_of_another_user_is_refused(set_up: str, monkeypatch):
+def test_cache_of_another_user_is_refused(set_up, monkeypatch):
     """XDG_CACHE_HOME is a folder for all, where he was first; or HOME is his, as sudo may keep
     it."""
     with shared_folder() as shared:
@@ -484,7 +484,7 @@ def test_cache_of_another_user_is_refused(set_up: str, monkeypatch):
 
 @pytest.mark.root
 @pytest.mark.parametrize("mask", UMASKS)
-def test_another_user_can_put_nothing_into_the_cache(mask: int, monkeypatch):
+def test_another_user_can_put_nothing_into_the_cache(mask, monkeypatch):
     with shared_folder() as shared:
         monkeypatch.setenv("XDG_CACHE_HOME", str(shared / "new" / "cache"))
         with umask(mask):

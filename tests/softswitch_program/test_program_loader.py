@@ -71,7 +71,7 @@ def test_order_is_that_of_the_specs():
         ('{"__meta__": {"version": [3, 0]}}', "version 3"),
     ],
 )
-def test_not_a_program(text: str, message: str):
+def test_not_a_program(text, message):
     with pytest.raises(ProgramError, match=message):
         load_program(text)
 
@@ -99,7 +99,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @settings(max_examples=120)
 @given(data=st.data())
-def test_any_damage_is_refused_or_harmless(data: st.DataObject):
+def test_any_damage_is_refused_or_harmless(data):
     """One value replaced, anywhere: either a program, or a ProgramError; and then C, or
     UnsupportedProgram."""
     program = (

@@ -87,7 +87,7 @@ STATEMENTS: dict[str, tuple[Json, str]] = {
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_statements_are_refused_with_their_line(name: str):
+def test_statements_are_refused_with_their_line(name):
     statement, message = STATEMENTS[name]
     text = refusal(base().run([statement]).json())
     assert message in text
@@ -224,7 +224,7 @@ PROGRAMS: dict[str, tuple[Callable[[Json], None], str]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_are_refused_by_name(name: str):
+def test_programs_are_refused_by_name(name):
     edit, message = PROGRAMS[name]
     program = base().json()
     edit(program)

@@ -100,7 +100,7 @@ def copied(name: str, fields: list[str], *, back: bool) -> list[Json]:
 
 
 @pytest.mark.parametrize("control", ["ingress", "egress"])
-def test_mark_to_drop_marks_the_copy_it_is_given(control: str):
+def test_mark_to_drop_marks_the_copy_it_is_given(control):
     """What p4c makes of `action my_drop(inout standard_metadata_t s) { mark_to_drop(s); }`: copy
     in, mark, copy out."""
     fields = [name for name, _ in STANDARD_METADATA]
@@ -145,13 +145,13 @@ def test_drop_of_p4_14_takes_no_parameter():
 @pytest.mark.parametrize(
     "parameters", [[], [STD, STD], [header("h")], [header("meta")], [field("h", "a")]]
 )
-def test_mark_to_drop_of_something_else_is_refused(parameters: list[Json]):
+def test_mark_to_drop_of_something_else_is_refused(parameters):
     with pytest.raises(ProgramError):
         load_program(json.dumps(builder().run([primitive("mark_to_drop", *parameters)]).json()))
 
 
 @pytest.mark.parametrize("width", [1, 12, 32, 64, 100, 128, 200])
-def test_registers(width: int):
+def test_registers(width):
     """Read, add in the register's own width, write; indices out of range do nothing."""
     array = named("register_array", f"r{width}")
     index = op("&", field("h", "a"), value(255))

@@ -99,7 +99,7 @@ CONST = {
 
 
 @pytest.mark.parametrize("match", sorted(CONST))
-def test_const_entries(match: str):
+def test_const_entries(match):
     """The lower priority wins; outputs are the entry's number."""
     b = builder()
     b.table("t", actions=[0, 1], default=1, key=[key("y", match)], entries=CONST[match])

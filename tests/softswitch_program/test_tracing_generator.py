@@ -61,7 +61,7 @@ def test_decoder_names_every_kind_of_step():
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("inplace", [False, True])
-def test_untraced_program_has_nothing_of_a_trace(path: Path, inplace: bool):
+def test_untraced_program_has_nothing_of_a_trace(path, inplace):
     program = load_program(packed.read_text(path))
     assert "trace" not in generate(program, inplace=inplace).lower().replace("retrace", "")
     assert "sw_trace(" in generate(program, inplace=inplace, traced=True)
@@ -80,7 +80,7 @@ _HEADERS = st.sampled_from(
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_traced_program_does_what_the_untraced_does(path: Path):
+def test_traced_program_does_what_the_untraced_does(path):
     steps: list[Step] = []
 
     @given(

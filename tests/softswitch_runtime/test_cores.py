@@ -12,7 +12,7 @@ from pcn.softswitch import serve
 
 
 @pytest.mark.parametrize(("usable", "workers", "jobs"), [(1, 1, 1), (4, 2, 4), (64, 5, 64)])
-def test_workers_and_jobs_are_for_usable_cores(monkeypatch, usable: int, workers: int, jobs: int):
+def test_workers_and_jobs_are_for_usable_cores(monkeypatch, usable, workers, jobs):
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(usable)))
     monkeypatch.delenv("PCN_THREADS", raising=False)

@@ -4,7 +4,6 @@ program may be a stranger's."""
 import json
 import os
 import re
-from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -162,9 +161,7 @@ NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampl
     ),
     name=NAME,
 )
-def test_any_names_are_read_back_and_break_no_report(
-    tmp_path_factory, points: Sequence[Point], name: str
-):
+def test_any_names_are_read_back_and_break_no_report(tmp_path_factory, points, name):
     out = tmp_path_factory.mktemp("names")
     covered = Covered(name, "0", tuple(points))
     write(out, [covered])
@@ -206,7 +203,7 @@ def one_program(points: str) -> str:
         "[" * 100_000, "\xff",
     ],
 )  # fmt: skip
-def test_what_is_no_counts_is_refused_in_a_line(tmp_path, content: str):
+def test_what_is_no_counts_is_refused_in_a_line(tmp_path, content):
     path = tmp_path / "counts.json"
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(CoverageError, match=f"^{re.escape(str(path))}: no .*$"):
@@ -233,7 +230,7 @@ def test_places_that_no_report_can_have_are_named_before_the_run(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["secret", "secret.json", "secret\0.p4", "pipe.p4"])
-def test_only_sources_of_p4_are_read(tmp_path, name: str):
+def test_only_sources_of_p4_are_read(tmp_path, name):
     """A program's JSON names them, which a client may have sent."""
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "secret.json").write_text("secret")
@@ -252,7 +249,7 @@ def test_only_sources_of_p4_are_read(tmp_path, name: str):
     ],
     ids=["quotes", "comments", "states", "statements", "includes"],
 )
-def test_time_to_read_a_source_grows_with_it(tmp_path, text: str):
+def test_time_to_read_a_source_grows_with_it(tmp_path, text):
     """Seconds; with its square it would be hours, beyond the test's limit."""
     (tmp_path / "x.p4").write_text(text)
     sources = SourceFiles([tmp_path])

@@ -107,9 +107,7 @@ def _taken(engine: ctypes.CDLL) -> type[ctypes.Structure]:
 
 @pytest.mark.root
 @pytest.mark.parametrize("weights", [(0, 0, 0, 3, 1, 0, 0, 0), (0, 0, 0, 1, 5, 0, 0, 0), None])
-def test_weights_of_classes_have_virtual_time_s_order(
-    make_links: Links, weights: tuple[int, ...] | None
-):
+def test_weights_of_classes_have_virtual_time_s_order(make_links: Links, weights):
     frames = [frame(length=LENGTH, priority=3 + i % 2, mark=i) for i in range(60)]
     a, b = make_links(2)
     with Switch(by_engine=True) as switch:
@@ -153,7 +151,7 @@ def test_round_robin_has_virtual_time_s_order(make_links: Links):
 
 @pytest.mark.root
 @pytest.mark.parametrize("name", ["fair", "stochastic", "srpt", "pias"])
-def test_scheduler_of_one_file_has_virtual_time_s_order(make_links: Links, name: str):
+def test_scheduler_of_one_file_has_virtual_time_s_order(make_links: Links, name):
     """Three flows, by their addresses, of which the first sends the most. No frame reports what is
     left, so that all are equal to srpt."""
     part = native.Part(SCHEDULERS / f"{name}.c", schedulers=(name,))
@@ -282,7 +280,7 @@ def test_frame_longer_than_any_before_finds_room(make_links: Links):
         (["--engine", "--weights", "1=3:1", "--weights", "1=4:1"], "given twice for port 1"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(words: list[str], why: str):
+def test_options_that_make_no_sense_are_refused(words, why):
     with pytest.raises(OptionError, match=why):
         parse(["--no-p4", *words])
 
@@ -305,7 +303,7 @@ def test_options_of_the_engine_are_read():
         ),
     ],
 )
-def test_command_reports_what_it_lacks(module: str, words: list[str], why: str):
+def test_command_reports_what_it_lacks(module, words, why):
     command = [sys.executable, "-m", module, "--no-p4", "--engine", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert why in done.stderr

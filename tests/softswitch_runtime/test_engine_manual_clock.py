@@ -121,9 +121,7 @@ def _set_interval(switch: Switch, port: int, queue: int, interval_ns: int):
     st.sampled_from((0, 0, MS, 3 * MS)),
 )
 @settings(deadline=None, max_examples=400)
-def test_frames_leave_the_engine_as_they_leave_queues(
-    rates: tuple[int, ...], reentry_ns: int, steps: list[Step], interval_ns: int
-):
+def test_frames_leave_the_engine_as_they_leave_queues(rates, reentry_ns, steps, interval_ns):
     """Re-entry after 1,000 ns ends at moments at which a line is free, too, and a rate may be taken
     away while packets wait."""
     departures, counts = played(True, rates, reentry_ns, steps, interval_ns=interval_ns)

@@ -62,7 +62,7 @@ def pair(request) -> Iterator[Pair]:
 
 
 @pytest.mark.parametrize(("version", "tagged"), FAMILIES)
-def test_switch_carries_tcp_of_kernel_hosts(pair: Pair, version: int, tagged: bool):
+def test_switch_carries_tcp_of_kernel_hosts(pair: Pair, version, tagged):
     before = pair.cut()
     with ExitStack() as stack:
         client, server = pair.sockets(stack, socket.SOCK_STREAM, version, tagged)
@@ -86,7 +86,7 @@ def test_switch_carries_tcp_of_kernel_hosts(pair: Pair, version: int, tagged: bo
 
 @pytest.mark.parametrize("length", [0, 1, 1399, 1400, 9000, 65000])
 @pytest.mark.parametrize(("version", "tagged"), FAMILIES)
-def test_switch_carries_udp_of_kernel_hosts(pair: Pair, version: int, tagged: bool, length: int):
+def test_switch_carries_udp_of_kernel_hosts(pair: Pair, version, tagged, length):
     """Above the MTU in fragments."""
     with ExitStack() as stack:
         client, server = pair.sockets(stack, socket.SOCK_DGRAM, version, tagged)
@@ -98,7 +98,7 @@ def test_switch_carries_udp_of_kernel_hosts(pair: Pair, version: int, tagged: bo
 
 
 @pytest.mark.parametrize(("version", "tagged"), FAMILIES)
-def test_switch_cuts_udp_that_the_kernel_left_uncut(pair: Pair, version: int, tagged: bool):
+def test_switch_cuts_udp_that_the_kernel_left_uncut(pair: Pair, version, tagged):
     """UDP_SEGMENT: one call, many datagrams, as QUIC sends them."""
     size, before = 1200, pair.cut()
     with ExitStack() as stack:

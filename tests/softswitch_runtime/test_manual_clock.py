@@ -129,7 +129,7 @@ def test_what_a_packet_finds():
 
 
 @pytest.mark.parametrize(("rate", "passes"), [(8e6, 100), (0, 2000)])
-def test_held_packets_go_round_in_the_switchs_time(rate: float, passes: int):
+def test_held_packets_go_round_in_the_switchs_time(rate, passes):
     """Ten packets for 0.1 s: at the port's rate one a millisecond; without a rate each once in 50
     us."""
     with two_ports() as switch:
@@ -228,7 +228,7 @@ def test_clones_and_resubmission_and_groups():
 
 
 @pytest.mark.parametrize("length", [0, 1, 13, 22, 23, 59, 60, 1514, 1665, 9216])
-def test_frames_of_any_length_are_as_they_were(length: int):
+def test_frames_of_any_length_are_as_they_were(length):
     """None is padded. The program drops what is shorter than its header."""
     with two_ports() as switch:
         switch.inject(1, frame(length=length))

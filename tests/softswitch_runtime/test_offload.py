@@ -78,7 +78,7 @@ LARGE = Packet(False, False, (), b"", b"", ACK, 2**32 - 1, 2**16 - 1, bytes(rang
 @given(packets(), st.integers(1, 1400))
 @example(LARGE, 1448)
 @example(LARGE, 1)
-def test_switch_cuts_frames_as_the_kernel_would(path: Path, packet: Packet, segment: int):
+def test_switch_cuts_frames_as_the_kernel_would(path: Path, packet, segment):
     if packet.udp:
         # the kernel takes 64 datagrams at most
         segment = max(segment, len(packet.payload) // 60 + 1)
@@ -99,7 +99,7 @@ def test_switch_cuts_frames_as_the_kernel_would(path: Path, packet: Packet, segm
 
 @given(packets().map(lambda p: Packet(**{**p.__dict__, "payload": p.payload[:1300]})))
 @example(Packet(False, True, (), b"", b"", 0, 0, 0, b"\x9a\xbb"))
-def test_switch_completes_checksums(path: Path, packet: Packet):
+def test_switch_completes_checksums(path: Path, packet):
     path.send(packet.descriptor(0), packet.frame(uncut=True))
     assert path.b.receive(1) == [without_outer_tag(packet.frame())]
 

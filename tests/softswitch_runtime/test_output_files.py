@@ -80,7 +80,7 @@ def test_pipes_and_devices_are_written():
 @pytest.mark.root
 @pytest.mark.parametrize("kind", ["link", "link of the folder", "other name"])
 @pytest.mark.parametrize("append", [False, True])
-def test_another_user_s_links_are_refused(shared: Path, tmp_path, kind: str, append: bool):
+def test_another_user_s_links_are_refused(shared: Path, tmp_path, kind, append):
     secret = tmp_path / "file"
     secret.write_bytes(b"secret")
     place = shared / "file"
@@ -145,7 +145,7 @@ COMMANDS = {
 
 @pytest.mark.root
 @pytest.mark.parametrize("which", COMMANDS)
-def test_commands_follow_no_link_of_another_user(shared: Path, tmp_path, which: str):
+def test_commands_follow_no_link_of_another_user(shared: Path, tmp_path, which):
     """Each ends in one line that names the link, and the file behind it is as it was."""
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret")

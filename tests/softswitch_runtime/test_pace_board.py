@@ -70,7 +70,7 @@ def test_file_that_another_process_could_truncate_is_no_board(tmp_path):
 
 
 @pytest.mark.parametrize("size", [0, 128, 300])
-def test_memory_without_whole_slots_is_no_board(size: int):
+def test_memory_without_whole_slots_is_no_board(size):
     handle = owner_only.memory("test", size)
     try:
         with pytest.raises(StartError, match=f"can't have {size} bytes"):
@@ -80,7 +80,7 @@ def test_memory_without_whole_slots_is_no_board(size: int):
 
 
 @pytest.mark.parametrize("text", ["", "/a", "a:1", "/a:", "/a:x", "/a:-1", ":1", "/a:1234567890"])
-def test_place_that_is_none_is_refused(text: str):
+def test_place_that_is_none_is_refused(text):
     with pytest.raises(ValueError, match="write FILE:SLOT"):
         Place.parse(text)
 

@@ -32,7 +32,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_folder_is_private_whatever_the_umask(tmp_path, mask: int):
+def test_folder_is_private_whatever_the_umask(tmp_path, mask):
     with umask(mask):
         folder = owner_only.folder(tmp_path / "home" / "cache" / "ours")
     assert folder == tmp_path / "home" / "cache" / "ours"
@@ -40,7 +40,7 @@ def test_folder_is_private_whatever_the_umask(tmp_path, mask: int):
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_folders_of_results_are_never_written_by_others(tmp_path, mask: int):
+def test_folders_of_results_are_never_written_by_others(tmp_path, mask):
     with umask(mask):
         os.close(owner_only.open_folder(tmp_path / "results" / "up"))
         owner_only.new_folder(tmp_path / "more" / "new")
@@ -60,7 +60,7 @@ def test_folder_that_others_may_read_becomes_private(tmp_path):
 
 
 @pytest.mark.parametrize("bits", [0o777, 0o757, 0o1777, 0o702])
-def test_folder_that_others_may_write_is_refused_with_its_way_out(tmp_path, bits: int):
+def test_folder_that_others_may_write_is_refused_with_its_way_out(tmp_path, bits):
     ours = tmp_path / "ours"
     ours.mkdir()
     ours.chmod(bits)
@@ -84,7 +84,7 @@ def test_folder_refuses_links(tmp_path):
 @pytest.mark.root
 @pytest.mark.parametrize("is_link", [False, True])
 def test_folder_below_one_that_another_user_makes_meanwhile_is_refused(
-    shared: Path, tmp_path, monkeypatch, is_link: bool
+    shared: Path, tmp_path, monkeypatch, is_link
 ):
     """Between the check of what is above and making what is missing there."""
     base, make = shared / "missing", owner_only.make_folder
@@ -112,7 +112,7 @@ def test_folder_is_found_through_a_link_of_this_user(tmp_path):
 
 @pytest.mark.parametrize("call", range(4))
 def test_held_folder_that_is_interrupted_at_a_close_passes_the_interrupt_on(
-    call: int, tmp_path, monkeypatch
+    call, tmp_path, monkeypatch
 ):
     """Ctrl-C came between the close of a folder on the path and the next step: it was closed again,
     and 'Bad file descriptor' took the interrupt's place."""
@@ -139,7 +139,7 @@ _MODES = st.integers(0, 0o1777)
 
 
 @given(above=_MODES, inner=_MODES)
-def test_folder_is_private_or_refused_whatever_the_modes(above: int, inner: int):
+def test_folder_is_private_or_refused_whatever_the_modes(above, inner):
     """And accepted if no other user may write."""
     place = Path(tempfile.mkdtemp())
     ours = place / "above" / "ours"
@@ -262,7 +262,7 @@ def test_read_refuses_another_user_s_file(tmp_path):
 
 @pytest.mark.root
 @pytest.mark.parametrize("mask", UMASKS)
-def test_agent_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: int):
+def test_agent_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask):
     path = shared / "h0.sock"
 
     def connect():
@@ -278,7 +278,7 @@ def test_agent_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: in
 
 @pytest.mark.root
 @pytest.mark.parametrize("mask", [0o000, 0o022])
-def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: int):
+def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask):
     path = shared / "s0.grpc"
 
     def connect():

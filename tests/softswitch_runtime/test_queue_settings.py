@@ -42,9 +42,7 @@ def left(switch: Switch) -> list[tuple[int, int, int]]:
     st.integers(1, 5 * MS),
     st.lists(st.tuples(st.integers(0, 10 * MS), st.sampled_from([0, 5])), min_size=1, max_size=20),
 )
-def test_queue_rate_spaces_departures_of_its_queue_alone(
-    interval_ns: int, arrivals: list[tuple[int, int]]
-):
+def test_queue_rate_spaces_departures_of_its_queue_alone(interval_ns, arrivals):
     """Queue 5 has a rate: a packet leaves an interval behind the one before, or as it comes. Queue
     0 has none."""
     with forwarding_switch() as switch:
@@ -82,9 +80,7 @@ def test_queue_rate_that_changes_counts_from_the_latest_departure():
         (-1, 0, {(2, 0): 2, (2, 5): 9, (3, 0): 2}),
     ],
 )
-def test_queue_depth_is_of_a_queue_a_port_or_all(
-    port: int, queue: int, depths: dict[tuple[int, int], int]
-):
+def test_queue_depth_is_of_a_queue_a_port_or_all(port, queue, depths):
     """Of 10 packets that come to a queue at once, one leaves and its depth waits, here 2 instead of
     64."""
     with forwarding_switch() as switch:

@@ -25,7 +25,7 @@ def frame(length: int = 64, fill: int = 0) -> bytes:
 
 
 @pytest.mark.parametrize("tag", [b"\x81\x00\x60\x05", b"\x88\xa8\x0f\xff", b"\x81\x00\x00\x00"])
-def test_vlan_tags_come_through(make_links: Links, tag: bytes):
+def test_vlan_tags_come_through(make_links: Links, tag):
     """The kernel removes tags and passes them separately; the program must see the frame as it was
     on the wire."""
     a, b = make_links(2)
@@ -70,7 +70,7 @@ def test_lengths_up_to_jumbo(make_links: Links):
 # From 1,280 on: an interface that has had less begins with IPv6 when it gets more, and says so on
 # the wire.
 @pytest.mark.parametrize("mtu", [1280, 1400, 1500])
-def test_frames_longer_than_the_mtu_was(make_links: Links, mtu: int):
+def test_frames_longer_than_the_mtu_was(make_links: Links, mtu):
     """A slot of the ring has the length of the MTU when the port is opened. Longer frames later
     keep their place."""
     (a,) = make_links(1, mtu)
@@ -96,7 +96,7 @@ def test_frames_longer_than_the_mtu_was(make_links: Links, mtu: int):
 
 
 @pytest.mark.parametrize("mtu", [1044, 1500])
-def test_bursts_of_thousands_lose_nothing(make_links: Links, mtu: int):
+def test_bursts_of_thousands_lose_nothing(make_links: Links, mtu):
     """Each as long as a ring, so that it doesn't matter when the switch gets its core."""
     a, b = make_links(2, mtu)
     with Switch(depth=2000) as switch:
@@ -168,7 +168,7 @@ def limit_rate(interface: str, rate: str, *, limit: int, action: str = "add"):
 
 
 @pytest.mark.parametrize(("limit", "n"), [(4000, 300), (10_000_000, 500)])
-def test_interface_with_a_rate_holds_packets_in_the_queue(make_links: Links, limit: int, n: int):
+def test_interface_with_a_rate_holds_packets_in_the_queue(make_links: Links, limit, n):
     """It refuses what it has no room for, or keeps what the socket has room for; the program sees
     the queue."""
     a, b = make_links(2)
@@ -317,7 +317,7 @@ def test_an_interface_that_is_down_for_a_while(make_links: Links):
 @pytest.mark.parametrize(
     "end", ["near", "far"], ids=["its own interface", "what it is connected to"]
 )
-def test_link_that_is_down_loses_frames_and_is_logged_once(make_links: Links, end: str):
+def test_link_that_is_down_loses_frames_and_is_logged_once(make_links: Links, end):
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)

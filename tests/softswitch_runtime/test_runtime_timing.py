@@ -103,7 +103,7 @@ def test_frame_within_its_link_delay_is_not_late(make_links: Links):
 
 
 @pytest.mark.parametrize("rate", [0, 40e6])
-def test_held_packets_stop_no_other_packets(make_links: Links, rate: float):
+def test_held_packets_stop_no_other_packets(make_links: Links, rate):
     """Packets of class 5 recirculate until a register lets them go. Lower classes of the same port,
     other ports and the control plane go on; when released, all of them come, none twice."""
     a, b, c = make_links(3)

@@ -59,7 +59,7 @@ def begin():
 
 @pytest.mark.parametrize("when", [_TO_A_THREAD, _BEFORE], ids=["to a thread", "before"])
 @pytest.mark.parametrize("wait", _ENDS)
-def test_a_signal_ends_a_wait(wait: str, when: str):
+def test_a_signal_ends_a_wait(wait, when):
     code = f"import signal, sys, threading, time\n{when}\n{_ENDS[wait]}"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False
@@ -68,7 +68,7 @@ def test_a_signal_ends_a_wait(wait: str, when: str):
 
 
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
-def test_a_signal_is_not_lost_where_the_machine_stalls_while_it_is_sent_again(number: str):
+def test_a_signal_is_not_lost_where_the_machine_stalls_while_it_is_sent_again(number):
     """Python raises nothing out of the hook for dropped exceptions, either."""
     stalls = """
 import _thread, time
@@ -92,7 +92,7 @@ _thread.start_new_thread = stalled
     "where", [_IN_A_DESTRUCTOR, _AS_A_CLASS_IS_MADE], ids=["a destructor", "a class is made"]
 )
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
-def test_a_signal_that_python_cannot_raise_where_it_comes_is_not_lost(number: str, where: str):
+def test_a_signal_that_python_cannot_raise_where_it_comes_is_not_lost(number, where):
     """As while an import ends: there Python prints "Exception ignored in ..." and goes on, or
     raises a RuntimeError. No block that catches every Exception takes it for a fault."""
     ends = _ENDS["a network's process"].replace(

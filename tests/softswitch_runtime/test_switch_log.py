@@ -18,7 +18,7 @@ _NOTE = re.compile(r"lines lost here: (\d+): \[Errno 27\] File too large")
 
 @settings(settings.get_profile("few"))
 @given(Steps)
-def test_switch_log_counts_every_line_it_loses(steps: list[int | str | None]):
+def test_switch_log_counts_every_line_it_loses(steps):
     """All lines in the log are whole, and between them the log states how many are missing."""
 
     def play() -> int:

@@ -46,7 +46,7 @@ class Held:
     ("number", "width"),
     [(EXACT1, 1), (EXACT2, 2), (EXACT3, 3), (EXACT4, 4), (EXACT6, 6), (LPM, 4), (TERNARY, 4)],
 )
-def test_arguments_of_any_number(number: int, width: int, flags: int):
+def test_arguments_of_any_number(number, width, flags):
     """They stand in the entry, or beside it where it has no room for them. However entries and the
     default action change, they are what was written last, and what the table keeps of an entry is
     what it counted."""
@@ -96,7 +96,7 @@ def test_arguments_of_any_number(number: int, width: int, flags: int):
 
 @pytest.mark.parametrize("flags", KEEPS.values(), ids=KEEPS)
 @pytest.mark.parametrize(("width", "number"), list(enumerate(CONST, start=1)))
-def test_const_entries_and_a_default_action_with_arguments(number: int, width: int, flags: int):
+def test_const_entries_and_a_default_action_with_arguments(number, width, flags):
     """The table's size is 1: all const entries are there nevertheless, and no more."""
     with table(number, flags) as under_test:
         for first in range(256):

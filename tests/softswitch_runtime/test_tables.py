@@ -152,7 +152,7 @@ def drawn_entry(draw: random.Random, number: int, entries: dict[int, Entry]) -> 
 
 
 @pytest.mark.parametrize("number", sorted(FIELDS))
-def test_agrees_with_brute_force(number: int):
+def test_agrees_with_brute_force(number):
     """Small tables first, so that the first that disagrees is easy to read."""
     draw = random.Random(number)
     for most in range(2 * EXAMPLES):
@@ -210,7 +210,7 @@ def crowded(draw: random.Random, number: int) -> Entry:
 
 @pytest.mark.parametrize("most", [25, 400])
 @pytest.mark.parametrize("number", [LPM, LPM_AFTER_EXACT, LPM6])
-def test_crowded_prefixes(number: int, most: int):
+def test_crowded_prefixes(number, most):
     """Lists overflow, paths form and are left, the root grows; then everything goes again."""
     draw = random.Random(number)
     steps = 15 * EXAMPLES
@@ -237,7 +237,7 @@ def test_crowded_prefixes(number: int, most: int):
 
 
 @pytest.mark.parametrize("others", [0, 6, 12, 24, 48, 96])
-def test_prefixes_where_a_node_reaches_beyond_the_key(others: int):
+def test_prefixes_where_a_node_reaches_beyond_the_key(others):
     """Nodes have six bits of what follows the root, which grows with the table: so the last may
     reach beyond the key, where an entry has its prefix length."""
     base = 0x20010DB8 << 96
@@ -278,7 +278,7 @@ WIDTHS = [
 
 
 @pytest.mark.parametrize(("number", "width"), WIDTHS)
-def test_many_entries_in_and_out(number: int, width: int):
+def test_many_entries_in_and_out(number, width):
     """Growth, shrinkage and reuse of handles at size; each entry is found while it is there and not
     afterwards."""
     n = 124 * EXAMPLES
@@ -345,7 +345,7 @@ SIZES = [
 
 @pytest.mark.parametrize("ranks", list(RANKS))
 @pytest.mark.parametrize(("number", "n"), SIZES)
-def test_many_ranked_entries(number: int, n: int, ranks: str):
+def test_many_ranked_entries(number, n, ranks):
     """Blocks of entries split and merge where entries come and go; of thousands the summary has
     more than a word."""
     draw = random.Random(f"{number} {ranks}")
@@ -408,7 +408,7 @@ def test_many_ranked_entries(number: int, n: int, ranks: str):
 @pytest.mark.parametrize(
     ("number", "width"), [(EXACT1, 1), (EXACT2, 2), (EXACT3, 3), (EXACT4, 4), (EXACT6, 6)]
 )
-def test_every_step_of_an_exact_tables_growth(number: int, width: int):
+def test_every_step_of_an_exact_tables_growth(number, width):
     """Until buckets are full and spill, and the map grows, or the array does; then until it is
     empty. After each step what is there is found, and what isn't, isn't: a free slot's tag is no
     key's, and an array ends somewhere."""

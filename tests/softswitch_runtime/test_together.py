@@ -75,7 +75,7 @@ def test_lines_are_switches(path: Path):
         ),
     ],
 )
-def test_file_that_makes_no_sense_is_refused(path: Path, lines: str, why: str):
+def test_file_that_makes_no_sense_is_refused(path: Path, lines, why):
     path.write_text(lines)
     with pytest.raises(OptionError, match=why):
         parse_file(path)
@@ -98,7 +98,7 @@ def test_options_of_a_file_stand_in_one(path: Path):
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_read_or_refused(tmp_path_factory, text: str):
+def test_any_text_is_read_or_refused(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
     try:
@@ -109,7 +109,7 @@ def test_any_text_is_read_or_refused(tmp_path_factory, text: str):
 
 
 @pytest.mark.parametrize("memory", ["closed", "of another kind"])
-def test_descriptors_that_are_no_link_are_refused(path: Path, memory: str):
+def test_descriptors_that_are_no_link_are_refused(path: Path, memory):
     """In one line, before any interface is looked for."""
     near, far = socket.socketpair()
     with near, far, open(os.devnull) as null:  # noqa: PTH123

@@ -3,7 +3,6 @@ option."""
 
 import ctypes
 import struct
-from collections.abc import Callable
 from ctypes import c_int32, c_uint64
 from functools import lru_cache
 
@@ -85,14 +84,7 @@ def packet(
     dscp=st.integers(0, 63),
 )
 def test_cut_frame_is_a_packet_of_its_length(
-    protocol: int,
-    options: int,
-    fragment: int,
-    payload: int,
-    padding: int,
-    ecn: int,
-    size: int,
-    dscp: int,
+    protocol, options, fragment, payload, padding, ecn, size, dscp
 ):
     frame = packet(protocol, options, fragment, payload, padding, ecn)
     size = min(size, len(frame))
@@ -125,7 +117,7 @@ def test_cut_frame_is_a_packet_of_its_length(
         lambda f: f[:14] + b"\x44" + f[15:],
     ],
 )
-def test_other_frames_are_left_alone(change: Callable[[bytes], bytes]):
+def test_other_frames_are_left_alone(change):
     frame = change(packet(UDP, 0, 0, 500, 0, 2))
     raw = (ctypes.c_uint8 * len(frame)).from_buffer_copy(frame)
     assert not core().trim(raw, 64, 48)
@@ -134,7 +126,7 @@ def test_other_frames_are_left_alone(change: Callable[[bytes], bytes]):
 
 @given(st.integers(0, 7), st.integers(1, 4), st.lists(st.integers(1, 255), max_size=60))
 def test_trimmed_packets_leave_at_most_a_weight_in_a_row_while_lower_queues_wait(
-    queue: int, weight: int, waiting: list[int]
+    queue, weight, waiting
 ):
     turns, row = ctypes.c_uint32(), 0
     for queues in waiting:
@@ -151,7 +143,7 @@ def test_trimmed_packets_leave_at_most_a_weight_in_a_row_while_lower_queues_wait
 
 
 @given(st.integers(0, 100), st.integers(0, 2**64 - 1))
-def test_coin_falls_as_often_as_its_percent(percent: int, drawn: int):
+def test_coin_falls_as_often_as_its_percent(percent, drawn):
     """Within 6 standard deviations of 10,000 draws."""
     tails = core().tails(percent, drawn, 10_000)
     assert abs(tails - 100 * percent) <= 6 * (percent * (100 - percent)) ** 0.5
@@ -164,7 +156,7 @@ def ipv4_frame(mark: int) -> bytes:
 
 
 @pytest.mark.parametrize("percent", [0, 100])
-def test_switch_trims_what_comes_or_what_waits_last(percent: int):
+def test_switch_trims_what_comes_or_what_waits_last(percent):
     """Eight frames for a queue of three, behind one that is on the line."""
     with Switch(manual=True) as switch:
         for port in (1, 2):
@@ -211,6 +203,6 @@ def test_option_has_queues_and_settings_by_their_names():
         ("6", "another than those that trim"),
     ],
 )
-def test_option_refuses_what_cannot_be(text: str, message: str):
+def test_option_refuses_what_cannot_be(text, message):
     with pytest.raises(OptionError, match=message):
         options("--trim", text)

@@ -53,7 +53,7 @@ def compiled(tmp_path_factory) -> Callable[[Path], Path]:
 
 
 @pytest.mark.parametrize("unit", sorted(path.stem for path in UNITS.glob("*.c")))
-def test_unit(unit: str, compiled: Callable[[Path], Path], tmp_path):
+def test_unit(unit, compiled: Callable[[Path], Path], tmp_path):
     binary = tmp_path / unit
     objects = [
         compiled(source)
@@ -79,12 +79,12 @@ def hashed(name: str, data: bytes) -> int:
         ("crc_ccitt", 0x29B1),
     ],
 )
-def test_hash_check_values(name: str, value: int):
+def test_hash_check_values(name, value):
     assert hashed(name, b"123456789") == value
 
 
 @given(st.binary(max_size=100))
-def test_hashes_against_plain_definitions(data: bytes):
+def test_hashes_against_plain_definitions(data):
     words = [int.from_bytes(data[i : i + 2].ljust(2, b"\0"), "big") for i in range(0, len(data), 2)]
     folded = 0
     for word in words:

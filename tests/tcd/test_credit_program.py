@@ -78,9 +78,7 @@ steps = st.lists(
 
 @settings(settings.get_profile("few"), suppress_health_check=list(HealthCheck))
 @given(steps=steps, left=st.integers(0, 60))
-def test_resume_is_detected_when_a_lane_has_credits_for_a_frame_again(
-    driver: Driver, steps: list[tuple[str, int]], left: int
-):
+def test_resume_is_detected_when_a_lane_has_credits_for_a_frame_again(driver: Driver, steps, left):
     """From few credits on, so that they run out again and again; counts wrap."""
     clear(driver)
     sent, limit = INITIAL - left, INITIAL

@@ -99,9 +99,7 @@ def expected(state: State, left: int, draw: int, before: int) -> int:
         max_size=80,
     ),
 )
-def test_the_program_is_the_model(
-    program: Egress, start: int, steps: list[tuple[int, int, int, int, int, int]]
-):
+def test_the_program_is_the_model(program: Egress, start, steps):
     """Each step: time after the last dequeue, class, how long the packet waited, cells left behind,
     the number drawn, ECN. Registers hold what the model's do."""
     program.memory.clear()

@@ -97,9 +97,7 @@ steps = st.lists(
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(steps=steps)
-def test_the_program_is_the_state_machine(
-    driver_and_looks: tuple[Driver, int], steps: list[tuple[str, int, int, int]]
-):
+def test_the_program_is_the_state_machine(driver_and_looks: tuple[Driver, int], steps):
     """Each step: what, time after the one before, quanta or bytes left behind, the packet's ECN."""
     driver, looks = driver_and_looks
     for name in REGISTERS:

@@ -111,7 +111,7 @@ steps = st.lists(
 
 @settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(steps=steps)
-def test_the_program_is_the_models(driver: Driver, steps: list[tuple[str, int, int, int, int]]):
+def test_the_program_is_the_models(driver: Driver, steps):
     """Each step: what, time after the one before, quanta or bytes left behind, how long the packet
     waited, its ECN."""
     for name in REGISTERS:

@@ -60,7 +60,7 @@ def after(departures: Sequence[Met], at: int, until: int) -> frozenset[int]:
 
 
 @given(PACKETS)
-def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, int]]):
+def test_without_pauses_no_port_is_undetermined(arrivals):
     """And all that is marked is RED's."""
     assert not any(
         packet.differ or packet.by_time is State.UNDETERMINED for packet in met(port(arrivals, {}))
@@ -68,11 +68,7 @@ def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, i
 
 
 @given(PACKETS, pauses, pauses)
-def test_with_pauses_they_differ_within_the_bound(
-    arrivals: list[tuple[int, int, int]],
-    stops: list[tuple[int, int]],
-    other_stops: list[tuple[int, int]],
-):
+def test_with_pauses_they_differ_within_the_bound(arrivals, stops, other_stops):
     trace = port(arrivals, {DATA: stops, SECOND_DATA: other_stops})
     ends = rests(trace, JUMBO, WATCHED | BEFORE)
     for number in sorted(WATCHED):
@@ -88,9 +84,7 @@ def test_with_pauses_they_differ_within_the_bound(
 
 
 @given(PACKETS, pauses)
-def test_they_are_the_same_again_once_the_queue_is_gone(
-    arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
-):
+def test_they_are_the_same_again_once_the_queue_is_gone(arrivals, stops):
     """Once two frames or fewer are left behind when both have looked: from then until the next
     RESUME RED marks."""
     trace = port(arrivals, {DATA: stops})
@@ -110,7 +104,7 @@ def test_they_are_the_same_again_once_the_queue_is_gone(
 
 
 @pytest.mark.parametrize("congested", [False, True])
-def test_a_pause_makes_the_same_states(congested: bool):
+def test_a_pause_makes_the_same_states(congested):
     """Undetermined, draining, and no congestion or congestion, at the same packets."""
     trace = port(
         burst(150, every=FRAME) if congested else burst(60, every=500), {DATA: [(3000, 15_100)]}
@@ -135,7 +129,7 @@ def test_a_pause_makes_the_same_states(congested: bool):
 
 
 @pytest.mark.parametrize(("length", "seen"), [(JUMBO - 400, False), (JUMBO - 300, True)])
-def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool):
+def test_a_pause_shorter_than_the_bound_is_not_seen(length, seen):
     """PFC alone marks UE until max(Ton) has passed, and by time RED decides meanwhile. The latest
     frame had begun 350 ns before the pause."""
     departures = met(port(burst(60, every=100), {DATA: [(3000, length)]}))
@@ -151,7 +145,7 @@ def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool):
 
 
 @pytest.mark.parametrize("late", [0, 2000])
-def test_a_resume_that_no_packet_waited_for_is_not_seen(late: int):
+def test_a_resume_that_no_packet_waited_for_is_not_seen(late):
     """Nothing waited, or only what had come less than the bound before."""
     arrivals = [(30_000 - late, DATA, FRAME), *burst(40, every=100)]
     departures = met(port(arrivals, {DATA: [(0, 29_999)]}))
@@ -173,7 +167,7 @@ def test_higher_classes_without_rest_hide_a_pause():
 
 
 @pytest.mark.parametrize("held", sorted(WATCHED))
-def test_two_lossless_classes_hide_each_other_s_pauses(held: int):
+def test_two_lossless_classes_hide_each_other_s_pauses(held):
     """While the other one keeps the port busy, be it higher or lower. At ease it doesn't."""
     (busy_class,) = WATCHED - {held}
     for every, hidden in ((800, True), (20_000, False)):
@@ -231,9 +225,7 @@ queues = st.one_of(st.sampled_from([0, EMPTY, EMPTY + 1, 5000, 5000, 5001]), st.
     looks=st.integers(1, 4),
     steps=st.lists(st.tuples(times, queues, st.integers(0, 5)), max_size=80),
 )
-def test_tofino_s_registers_are_the_state_machine(
-    start: int, looks: int, steps: list[tuple[int, int, int]]
-):
+def test_tofino_s_registers_are_the_state_machine(start, looks, steps):
     """Each step: time after the last departure, queue left behind, whether it shows a RESUME (one
     in six does)."""
     machine, registers = States(MAX_TON, EMPTY, looks), TofinoStates(MAX_TON, EMPTY, looks)

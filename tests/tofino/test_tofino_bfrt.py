@@ -69,7 +69,7 @@ def held(driver: Driver, table: str) -> list[Any]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_deploy_writes_each_program_and_its_entries(
-    program: str, driver: Driver, address: str, sample: Path, capsys
+    program, driver: Driver, address: str, sample: Path, capsys
 ):
     code, out, err = run(
         capsys, "--bfrt", address, "--ports", sample, "--program", program, "--json"
@@ -166,7 +166,7 @@ def test_deploy_replaces_ports_of_single_lanes(driver: Driver, address: str, sam
 @pytest.mark.parametrize(
     "name", sorted({n for setting in settings(read(SAMPLE)) for n in setting.data} - set(FIXED))
 )
-def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path):
+def test_deploy_refuses_each_setting_that_the_driver_loses(name, sde: Path):
     lab, driver = read(SAMPLE), Driver(loses=name)
     with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address) as switch:
         switch.set_pipeline(Package.compiled("pcn"))
@@ -191,7 +191,7 @@ def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path)
     ],
 )
 def test_deploy_refuses_entries_that_the_driver_loses(
-    program: str, lost: str, message: str, sde: Path, sample: Path, capsys
+    program, lost, message, sde: Path, sample: Path, capsys
 ):
     with serving(Driver(loses=lost)) as address:
         code, _, err = run(capsys, "--bfrt", address, "--ports", sample, "--program", program)
@@ -349,7 +349,7 @@ def test_stream_of_a_lying_server_is_bounded(sde: Path, monkeypatch):
 @pytest.mark.parametrize(
     "document", [b"[" * 100_000, b'{"tables": ' + b"[" * 100_000, b'{"tables": {"a": ']
 )
-def test_description_of_a_lying_server_is_refused(document: bytes):
+def test_description_of_a_lying_server_is_refused(document):
     with pytest.raises(SwitchError, match=r"^tofino: no BF-RT description: "):
         Info("tofino", [document])
 
@@ -372,7 +372,7 @@ def test_description_that_is_too_large_is_not_parsed():
         ("raise TypeError", "TypeError: no details"),
     ],
 )
-def test_messages_that_cannot_be_loaded_are_one_line(file: str | None, message: str, tmp_path):
+def test_messages_that_cannot_be_loaded_are_one_line(file, message, tmp_path):
     folder = tmp_path / "lib/python3.9/site-packages/bfrt_grpc"
     folder.mkdir(parents=True)
     if file is not None:
@@ -409,7 +409,7 @@ def test_what_is_no_description_is_refused():
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_entries_come_back_as_they_were_written(program: str, sde: Path):
+def test_entries_come_back_as_they_were_written(program, sde: Path):
     """Each kind of match, priorities, and actions: P4Runtime's entry, BF Runtime's, and P4Runtime's
     again."""
     package, messages = Package.compiled(program), bfrt_messages.load()
@@ -432,9 +432,7 @@ def qcn_entities() -> Entities:
 
 
 @given(first=st.integers(1, MOST_PRIORITY), second=st.integers(1, MOST_PRIORITY))
-def test_the_higher_priority_becomes_the_lower_number(
-    qcn_entities: Entities, first: int, second: int
-):
+def test_the_higher_priority_becomes_the_lower_number(qcn_entities: Entities, first, second):
     """The driver serves the lowest number first."""
     schema, numbers = Package.compiled("qcn").schema, []
     for priority in (first, second):

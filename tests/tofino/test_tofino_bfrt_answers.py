@@ -51,7 +51,7 @@ _PLACES = places(_DOCUMENT)[1:]
 
 
 @given(place=st.sampled_from(_PLACES), value=_JSON)
-def test_description_with_any_other_node_is_read_or_refused(place: tuple[Any, ...], value: Any):
+def test_description_with_any_other_node_is_read_or_refused(place, value):
     document = copy.deepcopy(_DOCUMENT)
     node: Any = document
     for key in place[:-1]:
@@ -99,9 +99,7 @@ _DATA = st.builds(
     ),
     default=st.booleans(),
 )
-def test_any_entry_is_translated_or_refused(
-    table: int, keys: list[Any], data: list[Any], action: int, default: bool
-):
+def test_any_entry_is_translated_or_refused(table, keys, data, action, default):
     entry = MESSAGES["TableEntry"](table_id=table, is_default_entry=default)
     entry.key.fields.extend(keys)
     entry.data.action_id = action
@@ -122,7 +120,7 @@ def test_data_without_its_action_is_read():
 
 
 @pytest.mark.parametrize("name", ["../pcn", "", "other"])
-def test_unknown_program_of_a_switch_is_one_line(name: str):
+def test_unknown_program_of_a_switch_is_one_line(name):
     switch = BfRuntimeSwitch(
         "tofino", 0, cast(Any, None), SimpleNamespace(**MESSAGES), lambda _text: None
     )

@@ -24,7 +24,7 @@ def header_bytes(name: str) -> int:
 
 
 @pytest.mark.parametrize("program", ["pcn", "tcd", "qcn", "qcn_in"])
-def test_counters_report_frames_without_what_their_path_adds(program: str):
+def test_counters_report_frames_without_what_their_path_adds(program):
     bridged = header_bytes("bridge_t") + (
         header_bytes("origin_t") if program.startswith("qcn") else 0
     )

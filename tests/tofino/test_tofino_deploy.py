@@ -247,9 +247,7 @@ def test_a_check_sends_nothing_and_writes_all(tmp_path, sample: Path, capsys):
         ),
     ],
 )
-def test_command_lines_that_are_wrong(
-    arguments: list[str], code: int, message: str, sample: Path, capsys
-):
+def test_command_lines_that_are_wrong(arguments, code, message, sample: Path, capsys):
     got, _, err = run(capsys, *(str(sample) if word == "PORTS" else word for word in arguments))
     assert got == code
     assert message in err
@@ -263,9 +261,7 @@ def test_the_sample_is_printed(capsys):
     ("host", "reason"),
     [("127.0.0.1", "Connection refused"), ("absent.invalid", "errors resolving absent.invalid")],
 )
-def test_deploy_without_a_server_prints_the_reason(
-    host: str, reason: str, sample: Path, capsys, monkeypatch
-):
+def test_deploy_without_a_server_prints_the_reason(host, reason, sample: Path, capsys, monkeypatch):
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 0.5)
     code, _, err = run(capsys, "--grpc", f"{host}:1", "--ports", sample)
     assert code == 1

@@ -76,7 +76,7 @@ def test_ports_of_tofino_2_begin_at_8_and_have_8_lanes(sample_of_tofino2: Path):
         ("  k_max: 200KB ", "  k_max: 93MB ", "no queue is longer than 92.3 MB"),
     ],
 )
-def test_fault_of_tofino_2_is_reported(old: str, new: str, message: str, sample_of_tofino2: Path):
+def test_fault_of_tofino_2_is_reported(old, new, message, sample_of_tofino2: Path):
     text = sample_of_tofino2.read_text()
     assert old in text
     sample_of_tofino2.write_text(text.replace(old, new, 1))
@@ -221,7 +221,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), FAULTS)
-def test_fault_is_reported_with_line_field_and_way_out(old: str, new: str, message: str, tmp_path):
+def test_fault_is_reported_with_line_field_and_way_out(old, new, message, tmp_path):
     assert old in TEXT
     path = tmp_path / "ports.yaml"
     path.write_text(TEXT.replace(old, new, 1))
@@ -262,7 +262,7 @@ def test_all_faults_are_reported_at_once(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
-def test_empty_file_names_the_command_that_writes_one(text: str, tmp_path):
+def test_empty_file_names_the_command_that_writes_one(text, tmp_path):
     (tmp_path / "ports.yaml").write_text(text)
     with pytest.raises(FileError, match=r"pcn deploy --sample|a mapping is wanted"):
         read(tmp_path / "ports.yaml")
@@ -283,7 +283,7 @@ def test_files_that_are_not_there_or_no_text(tmp_path):
 
 @given(st.data())
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
-def test_a_damaged_file_is_read_or_refused(tmp_path, data: st.DataObject):
+def test_a_damaged_file_is_read_or_refused(tmp_path, data):
     """Cut, swapped and overwritten anywhere: never anything but a lab, or a FileError."""
     text = TEXT
     for _ in range(data.draw(st.integers(1, 4))):
@@ -303,7 +303,7 @@ def test_a_damaged_file_is_read_or_refused(tmp_path, data: st.DataObject):
 @pytest.mark.parametrize(
     "text", ["ports: " + 20_000 * "[", "ports: " + 20_000 * "[" + 20_000 * "]", 5_000 * "{a: "]
 )
-def test_reader_of_yaml_refuses_what_is_nested_too_deeply(tmp_path, text: str):
+def test_reader_of_yaml_refuses_what_is_nested_too_deeply(tmp_path, text):
     path = tmp_path / "ports.yaml"
     path.write_text(text)
     with pytest.raises(FileError, match="nested too deeply") as caught:
@@ -315,7 +315,7 @@ def test_reader_of_yaml_refuses_what_is_nested_too_deeply(tmp_path, text: str):
     ("old", "new"),
     [("mtu: 1514B", "mtu: 1514"), ("delay: 1us", "delay: 1"), ("xoff: 512KB", "xoff: 512")],
 )
-def test_reader_of_yaml_refuses_bare_numbers_of_a_unit(tmp_path, old: str, new: str):
+def test_reader_of_yaml_refuses_bare_numbers_of_a_unit(tmp_path, old, new):
     path = tmp_path / "ports.yaml"
     path.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(FileError, match="has no unit: write "):

@@ -34,9 +34,7 @@ def test_the_package_holds_the_committed_files():
     binary=st.binary(min_size=1, max_size=300),
     pipes=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5),
 )
-def test_the_bytes_are_protobuf_s(
-    name: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: list[int]
-):
+def test_the_bytes_are_protobuf_s(name, bf_rt, context, binary, pipes):
     device = DeviceConfig.FromString(encode(name, bf_rt, context, binary, pipes))
     (pipeline,) = device.pipelines
     assert (device.name, device.bf_rt) == (name, bf_rt)
@@ -141,7 +139,7 @@ def damaged(content: bytes) -> bytes:
         ),
     ],
 )
-def test_files_that_do_not_belong_together(change: Change, message: str, folder: Path):
+def test_files_that_do_not_belong_together(change, message, folder: Path):
     change(folder)
     with pytest.raises(PackageError, match=message):
         Package(folder)

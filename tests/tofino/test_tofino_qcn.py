@@ -20,7 +20,7 @@ from pcn.hosts.algorithms.qcn import QcnParameters
 
 
 @pytest.mark.parametrize("program", qcn.PROGRAMS)
-def test_program_entries_and_sessions_reach_the_switch(program: str, sample: Path, capsys):
+def test_program_entries_and_sessions_reach_the_switch(program, sample: Path, capsys):
     service = Stratum()
     with serving(service) as address:
         code = cli.run(
@@ -74,7 +74,7 @@ def test_tofino_2_has_its_recirculation_ports_and_cells():
 
 
 @given(st.integers(64, 10**9))
-def test_samples_are_as_far_apart_as_wanted(sample_bytes: int):
+def test_samples_are_as_far_apart_as_wanted(sample_bytes):
     """On average; and by a fifth more or less at most, where 802.1Qau has 15%."""
     apart = qcn.sampling(sample_bytes)
     least, most = apart["sample_min_bytes"], apart["sample_min_bytes"] + apart["sample_mask_bytes"]
@@ -84,14 +84,14 @@ def test_samples_are_as_far_apart_as_wanted(sample_bytes: int):
 
 
 @given(st.integers(1, 1 << 31))
-def test_the_dice_has_sides_enough(longest_ns: int):
+def test_the_dice_has_sides_enough(longest_ns):
     sides = qcn.dice_mask(longest_ns) + 1
     assert sides // 2 < longest_ns <= sides
     assert sides & sides - 1 == 0
 
 
 @given(st.integers(1_000, 200_000))
-def test_feedback_is_that_of_802_1qau(q_eq: int):
+def test_feedback_is_that_of_802_1qau(q_eq):
     """63 F_b / ((2 w + 1) Q_eq) in 6 bits, each value where it begins, except for whole steps."""
     steps = qcn.feedback_steps(q_eq)
     assert [value for *_, value in steps] == list(range(1, 64))
@@ -109,7 +109,7 @@ def test_feedback_is_that_of_802_1qau(q_eq: int):
 @given(
     st.integers(1_000, 200_000), st.integers(-(1 << 31), (1 << 31) - 1) | st.integers(-100, 20_000)
 )
-def test_entries_have_the_feedback_of_each_f_b(q_eq: int, f_b: int):
+def test_entries_have_the_feedback_of_each_f_b(q_eq, f_b):
     """Rounded down to a step; none below 0, nor where it is less than one of 63."""
     keys = {"most": f_b >> 20 & 0xFFF, "steps": f_b >> 4 & 0xFFFF}
     hits = [entry for entry in qcn.feedback_entries(q_eq) if matches(entry, keys)]
@@ -136,7 +136,7 @@ def test_the_defaults_are_the_schemes():
 
 
 @given(st.integers(1_000, 200_000), st.integers(0, 4_000), st.integers(0, 4_000))
-def test_feedback_of_tofino_2_is_of_its_cells(q_eq: int, cells: int, old: int):
+def test_feedback_of_tofino_2_is_of_its_cells(q_eq, cells, old):
     """The program takes 80 B for a cell; the set point is 80 B for each 176 of the lab's, so the
     value is the same except the rounding of either: of F_b to 35 B, and of the set point."""
     ours = qcn.set_point(q_eq, "qcn", TOFINO2)

@@ -236,7 +236,7 @@ def written(calls: list[Call], name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("file", ["sample", "sample_of_tofino2"])
-def test_pfc_script_writes_the_sample_s_ports(file: str, request, capsys):
+def test_pfc_script_writes_the_sample_s_ports(file, request, capsys):
     lab = read(request.getfixturevalue(file))
     tables, cell = f"{lab.chip.tables}.tm", lab.chip.cell_bytes
     calls = run(pfc_script(lab), tables=tables)
@@ -279,7 +279,7 @@ def test_pfc_script_reads_back_each_setting():
     "name",
     sorted({name for setting in settings(read(SAMPLE)) for name in setting.data} - set(FIXED)),
 )
-def test_pfc_script_reports_each_field_that_the_driver_loses(name: str, capsys):
+def test_pfc_script_reports_each_field_that_the_driver_loses(name, capsys):
     with pytest.raises(RuntimeError, match=r"\d+ of \d+ fields don't hold what was written"):
         run(pfc_script(read(SAMPLE)), loses=name.lstrip("$"))
     out = capsys.readouterr().out

@@ -37,9 +37,7 @@ def probability(tcd: Tcd, chip: Chip, cells: int) -> float:
 @given(
     thresholds, st.floats(0, 1), st.integers(0, MOST_CELLS), st.sampled_from(list(CHIPS.values()))
 )
-def test_a_step_is_half_a_step_from_the_line_at_most(
-    k: list[int], p_max: float, anywhere: int, chip: Chip
-):
+def test_a_step_is_half_a_step_from_the_line_at_most(k, p_max, anywhere, chip):
     """Nothing up to K_min, all above K_max, as by the bytes that the cells hold at most."""
     tcd = Tcd(*k, p_max)
     span = tcd.k_max_bytes - tcd.k_min_bytes

@@ -41,7 +41,7 @@ def ways(topology: Topology, src: str, dst: str) -> int:
 
 
 @pytest.mark.parametrize("bottlenecks", [1, 2, 4, 10])
-def test_each_link_of_the_parking_lot_has_flow_0_and_one_more(bottlenecks: int):
+def test_each_link_of_the_parking_lot_has_flow_0_and_one_more(bottlenecks):
     topology = parking_lot(bottlenecks)
     assert [flow.id for flow in topology.flows] == list(range(bottlenecks + 1))
     users = Counter(
@@ -62,7 +62,7 @@ def test_each_link_of_the_parking_lot_has_flow_0_and_one_more(bottlenecks: int):
 
 
 @pytest.mark.parametrize("k", [2, 4, 6])
-def test_fat_tree(k: int):
+def test_fat_tree(k):
     topology = fat_tree(k)
     assert len(topology.hosts) == k**3 // 4
     assert len(topology.switches) == 5 * k * k // 4
@@ -91,7 +91,7 @@ def test_a_pod_alone_with_other_links():
 
 
 @pytest.mark.parametrize("options", [{"strands": 0}, {"spines": 0}, {"spines": -1, "pods": 1}])
-def test_a_clos_that_is_not_joined_is_refused(options: dict[str, int]):
+def test_a_clos_that_is_not_joined_is_refused(options):
     with pytest.raises(TopologyError, match=r"links from a ToR to each leaf and .* spines join no"):
         clos(**options)
 
@@ -138,9 +138,7 @@ def test_clos_of_section_7_4():
     ],
     ids=["k=2", "k=4", "k=6", "clos"],
 )
-def test_racks_and_pods_are_subnets(
-    topology: Topology, pods: int, racks: int, rack_bits: int, pod_bits: int
-):
+def test_racks_and_pods_are_subnets(topology, pods, racks, rack_bits, pod_bits):
     """In order, without room for one more bit; a rack's hosts from its first address on."""
     hosts_per_rack = len(topology.hosts) // (pods * racks)
     assert 2 ** (rack_bits - 1) < hosts_per_rack + 2 <= 2**rack_bits
@@ -189,7 +187,7 @@ def test_parallel_links_have_separate_names():
 
 
 @pytest.mark.parametrize("flows", [4, 16, 1024])
-def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int):
+def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows):
     topology = dumbbell(flows=flows)
     assert Counter(flow.src for flow in topology.flows) == {
         "h0": flows // 2,
@@ -213,13 +211,13 @@ def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int):
         ("leaf-spine", {"spines": 0}, "at least 1 of each"),
     ],
 )
-def test_what_can_not_be_built_is_refused(name: str, options: dict[str, int], message: str):
+def test_what_can_not_be_built_is_refused(name, options, message):
     with pytest.raises(TopologyError, match=message):
         find_topology(name).build(options)
 
 
 @pytest.mark.parametrize(("leaves", "spines", "hosts"), [(4, 2, 8), (2, 1, 1), (3, 5, 2)])
-def test_leaf_spine_has_a_way_by_each_spine(leaves: int, spines: int, hosts: int):
+def test_leaf_spine_has_a_way_by_each_spine(leaves, spines, hosts):
     topology = leaf_spine(leaves, spines, hosts)
     assert len(topology.hosts) == leaves * hosts
     assert len(topology.links) == leaves * (hosts + spines)
@@ -270,7 +268,7 @@ def test_head_of_line_is_tcd_s_network():  # 3.4, 3.6, 3.7
     ],
     ids=lambda topology: topology.name,
 )
-def test_trail_has_the_links_of_the_path(topology: Topology):
+def test_trail_has_the_links_of_the_path(topology):
     """The reference follows each route hop by hop."""
     names = [host.name for host in topology.hosts]
     some = [*names[:5], *names[:: max(1, len(names) // 11)], names[-1]]
@@ -284,7 +282,7 @@ def test_trail_has_the_links_of_the_path(topology: Topology):
 
 
 @given(st.integers(2, 7), st.data())
-def test_longest_round_trip_is_that_of_some_pair(switches: int, data: st.DataObject):
+def test_longest_round_trip_is_that_of_some_pair(switches, data):
     """Any network of a few switches, each with two hosts, and links of different lengths."""
     delay = st.sampled_from([0.0, 1e-9, 1e-6, 7e-6])
     tree = [(i, data.draw(st.integers(0, i - 1))) for i in range(1, switches)]

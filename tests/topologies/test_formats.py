@@ -153,9 +153,7 @@ def links(topology: Topology) -> list[str]:
         ),
     ],
 )
-def test_reader_makes_network_of_file(
-    name: str, form: str, hosts: str, switches: str, wiring: list[str]
-):
+def test_reader_makes_network_of_file(name, form, hosts, switches, wiring):
     assert format_of(Source.of(FILES / name)).name == form
     topology = find_topology(str(FILES / name)).build()
     assert [host.name for host in topology.hosts] == hosts.split()
@@ -194,7 +192,7 @@ def test_reader_of_htsim_wires_as_htsim_does():
         min_size=1,
     )
 )
-def test_reader_of_astra_links_npus_that_differ_in_one_dimension(dimensions: list[tuple[str, int]]):
+def test_reader_of_astra_links_npus_that_differ_in_one_dimension(dimensions):
     """By NPUs' places: neighbours of a ring, any two of a mesh, those at one switch; rates name the
     dimension."""
     kinds, sizes = zip(*dimensions, strict=True)
@@ -243,7 +241,7 @@ def test_reader_of_astra_takes_delay_of_links_inside_npus_alone():
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf28", "utf-16", "iso-8859-1", "cp037", "hex", "x" * 100]
 )
-def test_reader_of_graphml_takes_text_whatever_encoding_it_declares(encoding: str):
+def test_reader_of_graphml_takes_text_whatever_encoding_it_declares(encoding):
     text = (FILES / "graph.graphml").read_text().partition("?>")[2]
     declared = f"<?xml version='1.0' encoding='{encoding}'?>{text}"
     assert read("graph.graphml", declared) == read("graph.graphml", text)
@@ -520,7 +518,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "text", "message"), REFUSED)
-def test_reader_refuses_with_file_line_and_way_out(name: str, text: str, message: str):
+def test_reader_refuses_with_file_line_and_way_out(name, text, message):
     with pytest.raises(FormatError) as caught:
         read(name, text)
     assert message in str(caught.value)
@@ -529,7 +527,7 @@ def test_reader_refuses_with_file_line_and_way_out(name: str, text: str, message
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
 @pytest.mark.parametrize("form", ["pcn", "pcn-json"])
-def test_own_format_gives_topology_back(form: str, name: str):
+def test_own_format_gives_topology_back(form, name):
     topology = find_topology(name).build()
     write = FORMATS[form].write
     assert write is not None
@@ -560,7 +558,7 @@ def test_own_format_gives_all_back():
 
 
 @given(connected_topologies())
-def test_writers_give_network_back(topology: Topology):
+def test_writers_give_network_back(topology):
     """Names, addresses and ports where the format has them; HPCC's numbers its nodes, p4lang's has
     no device ids."""
     for form in FORMATS.values():

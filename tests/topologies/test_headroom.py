@@ -37,9 +37,7 @@ def buffered(
 @pytest.mark.parametrize("delay_s", [0.0, 50e-9, 3e-6])
 @pytest.mark.parametrize("response_s", [0.0, 2e-6])
 @pytest.mark.parametrize("latency_s", [0.0, 400e-9])
-def test_headroom_is_what_virtual_time_reckons(
-    rate_bps: float, delay_s: float, response_s: float, latency_s: float
-):
+def test_headroom_is_what_virtual_time_reckons(rate_bps, delay_s, response_s, latency_s):
     topology = star(2, 1, rate_bps, delay_s)
     topology = replace(
         topology,

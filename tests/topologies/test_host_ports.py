@@ -69,7 +69,7 @@ def distances(topology: Topology, host: str) -> dict[str, int]:
 
 
 @given(networks())
-def test_next_hops_are_all_ports_on_a_shortest_path(topology: Topology):
+def test_next_hops_are_all_ports_on_a_shortest_path(topology):
     for host in topology.hosts:
         away = distances(topology, host.name)
         for node in [
@@ -89,7 +89,7 @@ def test_next_hops_are_all_ports_on_a_shortest_path(topology: Topology):
 
 
 @given(networks())
-def test_hosts_apart_are_two_without_a_way(topology: Topology):
+def test_hosts_apart_are_two_without_a_way(topology):
     """In the network, and less any link that leaves each node one."""
     for link in topology.links:
         try:
@@ -104,7 +104,7 @@ def test_hosts_apart_are_two_without_a_way(topology: Topology):
 
 
 @given(networks())
-def test_trail_has_the_links_of_the_path(topology: Topology):
+def test_trail_has_the_links_of_the_path(topology):
     longest = 0.0
     for src in topology.hosts:
         for dst in topology.hosts:
@@ -121,7 +121,7 @@ def test_trail_has_the_links_of_the_path(topology: Topology):
 
 
 @given(networks())
-def test_switch_has_a_route_by_all_next_hops_to_each_host(topology: Topology):
+def test_switch_has_a_route_by_all_next_hops_to_each_host(topology):
     for switch in topology.switches:
         ways, groups = host_ways(topology, switch.name)
         ports = {group.number: group.ports for group in groups}
@@ -141,7 +141,7 @@ def test_switch_has_a_route_by_all_next_hops_to_each_host(topology: Topology):
 
 
 @given(networks())
-def test_picture_has_each_link_of_a_host(topology: Topology):
+def test_picture_has_each_link_of_a_host(topology):
     assume(
         not any(
             topology.is_host(link.a.node) and topology.is_host(link.b.node)
@@ -165,7 +165,7 @@ def test_picture_has_each_link_of_a_host(topology: Topology):
 
 
 @pytest.mark.parametrize("port", [-1, MAX_PORT + 1])
-def test_host_has_ports_that_a_program_can_name(port: int):
+def test_host_has_ports_that_a_program_can_name(port):
     hosts = make_hosts(["h0", "h1"])
     links = (
         Link(Endpoint("h0", port), Endpoint("s0", 1), 1e9, 0),

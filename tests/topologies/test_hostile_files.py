@@ -57,7 +57,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("name", "text", "message"), HOSTILE)
-def test_reader_refuses_hostile_file(name: str, text: str, message: str):
+def test_reader_refuses_hostile_file(name, text, message):
     source = Source(Path(name), text)
     with pytest.raises(FormatError) as caught:
         format_of(source).read(source)
@@ -84,7 +84,7 @@ def test_reader_refuses_file_that_is_too_large_or_no_text(tmp_path):
     ["[" + "1," * 310_000 + "1]", "- 1\n" * 310_000, "<graphml>" + "<a/>" * 310_000],
     ids=["json", "yaml", "graphml"],
 )
-def test_reader_needs_bounded_memory(text: str, tmp_path):
+def test_reader_needs_bounded_memory(text, tmp_path):
     """In a process that has 1 KB a value more than it begins with: a text of too many takes less,
     and is refused. Here a tenth of them are too many."""
     path = tmp_path / "many"
@@ -144,7 +144,7 @@ GROWING = [
 
 
 @pytest.mark.parametrize(("document", "message"), GROWING)
-def test_reader_refuses_document_that_grows(document: object, message: str):
+def test_reader_refuses_document_that_grows(document, message):
     """What a file of a megabyte at most would make of itself has gigabytes."""
     source = Source(Path("t.json"), json.dumps(document))
     with pytest.raises(FormatError) as caught:
@@ -186,7 +186,7 @@ def written(host: dict[str, Any], mac: str) -> dict[str, Any]:
         written(WRITTEN | {"mac": "00:00:00:00:00:01\nid"}, "00:00:00:00:00:02"),
     ],
 )
-def test_addresses_bring_no_command_to_shell(document: dict[str, Any]):
+def test_addresses_bring_no_command_to_shell(document):
     """`pcn p4 run` gives the commands that it makes of addresses to a shell, as root."""
     source = Source(Path("p4app.json"), json.dumps(document))
     with pytest.raises(FormatError, match=r"id' is no MAC|Expected|not permitted|Only decimal"):
@@ -194,7 +194,7 @@ def test_addresses_bring_no_command_to_shell(document: dict[str, Any]):
 
 
 @pytest.mark.parametrize("strategy", ["l2", "mixed", "l3"])
-def test_addresses_of_p4_utils_are_looked_for_once(strategy: str, monkeypatch):
+def test_addresses_of_p4_utils_are_looked_for_once(strategy, monkeypatch):
     tried: list[str] = []
     proposed = p4_utils._proposed
 
@@ -231,7 +231,7 @@ def test_nearest_doesnt_compare_long_names_or_all_of_many(monkeypatch):
 
 
 @given(st.sampled_from(sorted(FORMATS)), st.text(max_size=200))
-def test_reader_refuses_any_text(name: str, text: str):
+def test_reader_refuses_any_text(name, text):
     with pytest.raises(FormatError):
         FORMATS[name].read(Source(Path("t"), text))
 
@@ -273,7 +273,7 @@ def texts(value: object) -> object:
 
 
 @given(VALUES, st.sampled_from([None, 0, 2]), st.booleans())
-def test_tree_of_json_is_what_json_has(value: object, indent: int | None, escaped: bool):
+def test_tree_of_json_is_what_json_has(value, indent, escaped):
     """The standard library's writer is the other side."""
     text = json.dumps(value, indent=indent, ensure_ascii=escaped)
     document = tree.compose(Path("t.json"), text)
@@ -282,7 +282,7 @@ def test_tree_of_json_is_what_json_has(value: object, indent: int | None, escape
 
 
 @given(st.text(alphabet='[]{}:,"\\ \n0123456789.eE+-truefalsn', max_size=40))
-def test_tree_of_json_takes_what_the_standard_library_takes(text: str):
+def test_tree_of_json_takes_what_the_standard_library_takes(text):
     try:
         json.loads(text, parse_constant=lambda word: (_ for _ in ()).throw(ValueError(word)))
         valid = True
@@ -296,7 +296,7 @@ def test_tree_of_json_takes_what_the_standard_library_takes(text: str):
 
 
 @given(VALUES, st.sampled_from([None, True, False]))
-def test_tree_of_yaml_is_what_yaml_has(value: object, flow: bool | None):
+def test_tree_of_yaml_is_what_yaml_has(value, flow):
     """PyYAML's writer is the other side."""
     text = yaml.safe_dump(value, default_flow_style=flow)
     composed = tree.compose(Path("t.yaml"), text)

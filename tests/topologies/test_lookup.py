@@ -63,7 +63,7 @@ def test_find_topology_reads_function_of_python_file(file: Path):
 
 
 @pytest.mark.parametrize("name", sorted(TOPOLOGIES))
-def test_summary_of_a_topology_is_whole_sentences(name: str):
+def test_summary_of_a_topology_is_whole_sentences(name):
     summary = find_topology(name).summary
     assert summary.endswith(".")
     assert "\n" not in summary
@@ -95,7 +95,7 @@ def test_find_topology_reads_relative_path_from_any_folder(file: Path, monkeypat
         ("unknown", "the type of links: NameError"),
     ],
 )
-def test_find_topology_refuses_what_is_no_topology(file: Path, name: str, message: str):
+def test_find_topology_refuses_what_is_no_topology(file: Path, name, message):
     with pytest.raises(TopologyError, match=message):
         find_topology(f"{file}:{name}").build()
 
@@ -108,7 +108,7 @@ def test_find_topology_refuses_what_is_no_topology(file: Path, name: str, messag
         ("/nowhere/star.py:star", "no file /nowhere/star.py"),
     ],
 )
-def test_find_topology_refuses_reference_with_way_out(reference: str, message: str):
+def test_find_topology_refuses_reference_with_way_out(reference, message):
     with pytest.raises(TopologyError, match=message):
         find_topology(reference)
 

@@ -29,7 +29,7 @@ from pcn.topologies.model import (
 
 
 @given(connected_topologies())
-def test_paths_are_loop_free_and_shortest(topology: Topology):
+def test_paths_are_loop_free_and_shortest(topology):
     distances = {host.name: _distances(topology, host.name) for host in topology.hosts}
     for src in topology.hosts:
         for dst in topology.hosts:
@@ -44,7 +44,7 @@ def test_paths_are_loop_free_and_shortest(topology: Topology):
 
 
 @given(connected_topologies())
-def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology):
+def test_ways_to_other_switches_are_those_to_their_hosts(topology):
     distances = {host.name: _distances(topology, host.name) for host in topology.hosts}
     for switch in topology.switches:
         ways = topology.ways(switch.name)
@@ -68,9 +68,7 @@ def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology):
 
 
 @given(connected_topologies(), st.permutations(range(1, 30)))
-def test_blocks_are_the_longest_prefixes_whose_hosts_are_at_one_switch(
-    base: Topology, numbers: list[int]
-):
+def test_blocks_are_the_longest_prefixes_whose_hosts_are_at_one_switch(base, numbers):
     hosts = tuple(
         replace(host, ip=f"10.0.0.{number}")
         for host, number in zip(base.hosts, numbers, strict=False)
@@ -109,7 +107,7 @@ def _distances(topology: Topology, dst: str) -> dict[str, int]:
 
 
 @given(connected_topologies())
-def test_json_gives_the_topology_back(topology: Topology):
+def test_json_gives_the_topology_back(topology):
     assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology
 
 
@@ -123,7 +121,7 @@ def test_json_gives_flows_after_others_back():
 
 
 @pytest.mark.parametrize("pairs", [1, 3, 7])
-def test_dumbbell(pairs: int):
+def test_dumbbell(pairs):
     topology = dumbbell(pairs=pairs, rtt_s=500e-6)
     assert topology.rtt_s("h0", "r0") == pytest.approx(500e-6)
     assert topology.max_rtt_s() == pytest.approx(500e-6)
@@ -266,7 +264,7 @@ def _output(**fields: float) -> Switch:
         ({"switches": (_output(latency_s=float("inf")),)}, "a speed-up above 0, and a latency"),
     ],
 )
-def test_impossible_topologies_are_refused(changes: dict[str, object], message: str):
+def test_impossible_topologies_are_refused(changes, message):
     parts: dict[str, object] = {
         "name": "t",
         "hosts": _HOSTS,
@@ -312,7 +310,7 @@ def test_what_a_topology_is_not_given_has_its_usual_value():
 
 
 @pytest.mark.parametrize("name", sorted(TOPOLOGIES))
-def test_replacing_xoff_moves_the_xon_that_follows_it(name: str):
+def test_replacing_xoff_moves_the_xon_that_follows_it(name):
     topology = find_topology(name).build()
     changed = replace(topology, parameters={**topology.parameters, "xoff_bytes": 300e3})
     assert changed == serialise.from_dict(serialise.to_dict(changed))
@@ -338,7 +336,7 @@ def test_replacing_xoff_moves_the_xon_that_follows_it(name: str):
         unique=True,
     )
 )
-def test_interface_fits_linux_and_stands_for_one_port(nodes: list[str]):
+def test_interface_fits_linux_and_stands_for_one_port(nodes):
     ends = [Endpoint(node, port) for node in nodes for port in (0, 1, 99, 507)]
     interfaces = [end.interface for end in ends]
     assert all(

@@ -61,9 +61,7 @@ def refusal(path: Path, text: str) -> str:
         ("__import__('importlib').import_module('p4src.manifest')", "p4src", "p4src"),
     ],
 )
-def test_file_with_an_old_import_is_refused_with_the_new_name(
-    tmp_path, line: str, old: str, new: str
-):
+def test_file_with_an_old_import_is_refused_with_the_new_name(tmp_path, line, old, new):
     path = tmp_path / "mine.py"
     message = refusal(path, f'"""A star."""\n\n{line}\n')
     number = 4 if line.startswith("if") else 3
@@ -100,7 +98,7 @@ def test_package_of_the_user_s_with_such_a_name_is_imported(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     "line", ["import hosts.nowhere", "import others_entirely", "from lab.nothing import it"]
 )
-def test_name_that_pcn_never_had_is_reported_as_it_is(tmp_path, line: str):
+def test_name_that_pcn_never_had_is_reported_as_it_is(tmp_path, line):
     assert "ModuleNotFoundError: No module named" in refusal(tmp_path / "mine.py", f"{line}\n")
 
 

@@ -61,7 +61,7 @@ def test_files_are_of_each_format_that_has_rates():
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("option", ["rate_bps=7G", "delay_s=7us", "split_hosts=1", "nvlink=0"])
-def test_option_without_effect_is_refused(name: str, option: str, tmp_path):
+def test_option_without_effect_is_refused(name, option, tmp_path):
     path = tmp_path / ("net.json" if name.endswith("json") or name in EXERCISES else "net")
     path.write_text(TEXTS[name])
     topology = find_topology(f"{name}:{path}")
@@ -88,9 +88,7 @@ def test_option_without_effect_is_refused(name: str, option: str, tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_option_fills_what_a_file_leaves_out(
-    name: str, options: dict[str, str], text: str, tmp_path
-):
+def test_option_fills_what_a_file_leaves_out(name, options, text, tmp_path):
     path = tmp_path / (
         "net.json" if name in EXERCISES else "net.yaml" if name == "containerlab" else "net"
     )
@@ -119,7 +117,7 @@ def test_option_fills_what_a_file_leaves_out(
         ),
     ],
 )
-def test_check_notes_units_that_may_be_missing(link: str, notes: list[str], tmp_path, capsys):
+def test_check_notes_units_that_may_be_missing(link, notes, tmp_path, capsys):
     path = tmp_path / "net.txt"
     path.write_text(f"3 1 2\n2\n0 2 {link} 0\n1 2 {link} 0\n")
     assert cli.run(["topology", "check", str(path), "--json"]) == 0

@@ -6,7 +6,6 @@ from dataclasses import replace
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from random import Random
 from xml.etree import ElementTree
 
 import browser
@@ -66,7 +65,7 @@ def check(topology: Topology):
 
 
 @given(connected_topologies(), st.randoms(use_true_random=False))
-def test_picture_has_the_colour_of_the_busiest_way(topology: Topology, random: Random):
+def test_picture_has_the_colour_of_the_busiest_way(topology, random):
     load = {str(end): random.random() for link in topology.links for end in (link.a, link.b)}
     picture = ElementTree.fromstring(svg(topology, load))
     shown = {}
@@ -85,7 +84,7 @@ def test_picture_has_the_colour_of_the_busiest_way(topology: Topology, random: R
 
 
 @given(connected_topologies())
-def test_picture_names_both_ports_of_every_link(topology: Topology):
+def test_picture_names_both_ports_of_every_link(topology):
     """Scripts find them; what a page that refuses inline styles can't apply isn't in the
     drawing."""
     picture = ElementTree.fromstring(svg(topology, styled=False))
@@ -102,7 +101,7 @@ def test_picture_names_both_ports_of_every_link(topology: Topology):
 
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize("name", ["star", "dumbbell", "clos"])
-def test_legend_lies_within_the_picture(name: str, loaded: bool, tmp_path):
+def test_legend_lies_within_the_picture(name, loaded, tmp_path):
     """In Chromium, by the boxes that it draws: nothing sticks out, texts and samples don't touch
     each other."""
     topology = find_topology(name).build({})
@@ -143,12 +142,12 @@ def test_picture_has_no_more_cables_than_it_may():
 
 
 @given(connected_topologies())
-def test_picture_has_all_of_a_network(topology: Topology):
+def test_picture_has_all_of_a_network(topology):
     check(topology)
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_picture_depends_on_no_flow(name: str):
+def test_picture_depends_on_no_flow(name):
     topology = find_topology(name).build()
     check(topology)
     # a .png's places are those of the .svg
@@ -181,7 +180,7 @@ def test_picture_of_unknown_suffix_is_refused():
 
 
 @pytest.mark.parametrize("name", ["fat-tree", "dumbbell"])
-def test_png_has_boxes_and_lines_of_svg(name: str):
+def test_png_has_boxes_and_lines_of_svg(name):
     """By pixels: a box is filled and framed, and a line is there between its ends."""
     topology = find_topology(name).build()
     picture = ElementTree.fromstring(svg(topology))
@@ -212,7 +211,7 @@ LABELS = "[...svg.querySelectorAll('text.port')]"
 
 
 @pytest.mark.parametrize("name", ["parking-lot", "compact", "fat-tree", "dumbbell", "two-pods"])
-def test_drawing_has_each_ports_name_and_rates_and_none_touches(name: str, tmp_path):
+def test_drawing_has_each_ports_name_and_rates_and_none_touches(name, tmp_path):
     topology = find_topology(name).build({})
     picture = tmp_path / "picture.svg"
     picture.write_bytes(drawn(topology, ".svg"))

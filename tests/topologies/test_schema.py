@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 
 from pcn.topologies.formats import FormatError, Source, pcn, pcn_switch
 from pcn.topologies.formats.known import FORMATS
-from pcn.topologies.model import Topology
 from pcn.topologies.tree import Field
 
 SCHEMA = json.loads((Path(pcn.__file__).parent / "topology.schema.json").read_text())
@@ -116,7 +115,7 @@ FORM = re.compile(
 
 
 @given(allowed(SCHEMA))
-def test_reader_takes_the_form_that_the_schema_allows(document: Any):
+def test_reader_takes_the_form_that_the_schema_allows(document):
     """It refuses unknown nodes, and names that stand there twice."""
     assert fits(SCHEMA, document)
     message = ""
@@ -128,7 +127,7 @@ def test_reader_takes_the_form_that_the_schema_allows(document: Any):
 
 
 @given(connected_topologies())
-def test_schema_allows_what_is_written(topology: Topology):
+def test_schema_allows_what_is_written(topology):
     assert fits(SCHEMA, json.loads(pcn.write_json(topology)))
 
 
@@ -149,7 +148,7 @@ def test_schema_allows_the_sample():
         ('"links"', '"link"'),
     ],
 )
-def test_schema_and_reader_refuse_alike(old: str, new: str):
+def test_schema_and_reader_refuse_alike(old, new):
     text = pcn.write_json(FORMATS["pcn"].read(Source.of(SAMPLE)))
     assert old in text
     text = text.replace(old, new)

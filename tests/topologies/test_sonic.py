@@ -171,9 +171,7 @@ def test_written_file_has_rows_that_differ_by_port(tmp_path):
         ("ecn_none", []),
     ],
 )
-def test_switch_has_thresholds_by_colour(
-    tmp_path, ecn: str, expected: list[tuple[float, float, str]]
-):
+def test_switch_has_thresholds_by_colour(tmp_path, ecn, expected):
     """A colour whose packets aren't marked has a threshold that no queue reaches; one without
     thresholds green's."""
     profile = {**CONFIG["WRED_PROFILE"]["AZURE_LOSSLESS"], "ecn": ecn}
@@ -269,9 +267,7 @@ def test_headroom_that_is_too_small_is_refused(tmp_path):
         (("QUEUE", "Ethernet0|3"), {"wred_profile": "LOSSIER"}, "WRED_PROFILE has no 'LOSSIER'"),
     ],
 )  # fmt: skip
-def test_file_that_is_wrong_is_refused_with_its_line(
-    tmp_path, path: tuple[str, ...], value: object, why: str
-):
+def test_file_that_is_wrong_is_refused_with_its_line(tmp_path, path, value, why):
     with pytest.raises(TopologyError, match=rf"config_db.json:\d+: .*{why}"):
         sonic.read(written(tmp_path, changed(*path, value=value)))
 
@@ -307,9 +303,7 @@ def test_file_that_is_wrong_is_refused_with_its_line(
         (("PORT",), {"Ethernet0": {}}, "s0 has the port 5, and its config_db 1 ports"),
     ],
 )
-def test_file_that_does_not_fit_the_switch_is_refused(
-    tmp_path, path: tuple[str, ...], value: object, why: str
-):
+def test_file_that_does_not_fit_the_switch_is_refused(tmp_path, path, value, why):
     with pytest.raises(TopologyError, match=why):
         set_up(tmp_path, changed(*path, value=value))
 
@@ -350,7 +344,7 @@ def test_queues_of_multicast_packets_change_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(("threshold", "resume"), [("30000", 2288), ("5000", 904), ("4000", 0)])
-def test_resume_is_at_the_higher_of_xon_and_its_offset(tmp_path, threshold: str, resume: float):
+def test_resume_is_at_the_higher_of_xon_and_its_offset(tmp_path, threshold, resume):
     profile = {**CONFIG["BUFFER_PROFILE"]["pg_lossless_100000_5m_profile"], "static_th": threshold}
     del profile["dynamic_th"]
     topology = set_up(
@@ -383,9 +377,7 @@ def rows_of_watchdog(*ports: str, classes: str | None = None) -> dict[str, Any]:
         (rows_of_watchdog("Ethernet8", classes="3"), (3,), (3,)),
     ],
 )
-def test_watchdog_is_at_the_ports_and_classes_of_the_file(
-    tmp_path, config: object, ports: tuple[int, ...], classes: tuple[int, ...]
-):
+def test_watchdog_is_at_the_ports_and_classes_of_the_file(tmp_path, config, ports, classes):
     watchdog = set_up(tmp_path, config).switch("s0").watchdog
     assert watchdog == Watchdog("forward", 0.2, 0.3, 0.05, ports, classes)
 
@@ -480,7 +472,7 @@ VALUES = st.recursive(
 
 
 @given(st.data())
-def test_changed_file_is_read_or_refused_in_lines(tmp_path_factory, data: st.DataObject):
+def test_changed_file_is_read_or_refused_in_lines(tmp_path_factory, data):
     """Any value of the sample becomes any other; what is refused names the file."""
     config: Any = copy.deepcopy(CONFIG)
     at = config

@@ -163,7 +163,7 @@ def arrows_of(name: str) -> Arrows:
 
 
 @pytest.mark.parametrize("name", UNITS)
-def test_files_make_no_circle_wider_than_a_folder(name: str):
+def test_files_make_no_circle_wider_than_a_folder(name):
     arrows = arrows_of(name)
     assert len(arrows) > 20
     assert wider_than_a_folder(arrows) == []

@@ -74,7 +74,7 @@ def test_paths_are_logged_and_taken_alike_on_two_threads():
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_given_path_is_taken_instead_of_the_programs(inplace: bool):
+def test_given_path_is_taken_instead_of_the_programs(inplace):
     topology = tree()
     chosen = paths_and_digest()[0][0]
     first = chosen[0]
@@ -139,7 +139,7 @@ def test_file_holds_paths_and_parallel_links(tmp_path):
         ("flow,switch,next\n1,{switch},h0\n1,{switch},h1", ":3: flow 1 leaves {switch} twice"),
     ],
 )
-def test_bad_file_is_refused_with_its_line(tmp_path, text: str, why: str):
+def test_bad_file_is_refused_with_its_line(tmp_path, text, why):
     switch = tree().peer("h0", 0).node
     (tmp_path / "paths.csv").write_text(text.format(switch=switch))
     with pytest.raises(VirtualError, match=why.format(switch=switch)):
@@ -147,7 +147,7 @@ def test_bad_file_is_refused_with_its_line(tmp_path, text: str, why: str):
 
 
 @given(st.binary(max_size=60))
-def test_any_file_is_read_or_refused_in_a_line(tmp_path_factory, text: bytes):
+def test_any_file_is_read_or_refused_in_a_line(tmp_path_factory, text):
     file = tmp_path_factory.mktemp("paths") / "paths.csv"
     file.write_bytes(b"flow,switch,next\n" + text)
     why = ""

@@ -65,7 +65,7 @@ def test_acks_among_data_wait_for_it_and_are_not_marked(tmp_path):
 
 
 @pytest.mark.parametrize("number", [0, 5])
-def test_notifications_have_the_class_that_is_given(number: int, tmp_path):
+def test_notifications_have_the_class_that_is_given(number, tmp_path):
     assert seen(number, tmp_path)[2] == {number}
 
 

@@ -59,7 +59,7 @@ def test_an_engine_without_observer_has_the_code_of_one_without_calls(tmp_path):
 
 
 @pytest.mark.parametrize(("explain", "n"), [(False, 0), (True, 1)])
-def test_engine_of_parts_has_the_observer_that_they_name(explain: bool, n: int):
+def test_engine_of_parts_has_the_observer_that_they_name(explain, n):
     symbols = subprocess.run(
         ["nm", "-D", native.engine_path(parts(explain))], capture_output=True, text=True, check=True
     ).stdout

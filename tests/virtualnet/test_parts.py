@@ -99,12 +99,12 @@ def require_equal(topology: Topology, scheme: str, numbers: Sequence[int]):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_parts_give_the_run_of_one(scheme: str):
+def test_parts_give_the_run_of_one(scheme):
     require_equal(fat_tree(4), scheme, (2, 3, 4))
 
 
 @pytest.mark.parametrize("name", ["odd ring", "groups"])
-def test_parts_of_networks_without_tiers_give_the_run_of_one(name: str):
+def test_parts_of_networks_without_tiers_give_the_run_of_one(name):
     require_equal(NETWORKS[name](), "pcn", (2, 3))
 
 
@@ -219,12 +219,7 @@ FRAMES = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(FRAMES, FRAMES, st.sampled_from([None, 1500]))
-def test_frames_cross_a_cut_as_they_are(
-    through: Any,
-    here: list[tuple[int, bytes, int, int]],
-    there: list[tuple[int, bytes, int, int]],
-    whole_bytes: int | None,
-):
+def test_frames_cross_a_cut_as_they_are(through: Any, here, there, whole_bytes):
     """Bytes, length, class and time, of frames stored whole or in part, on two cuts."""
     topology = lines()
     owners = {"h0": 0, "s0": 0, "s1": 1, "h1": 1, "h2": 1, "s2": 1, "s3": 0, "h3": 0}
@@ -454,7 +449,7 @@ def test_flow_that_waits_for_another_part_s_arrival_is_refused():
     ],
     ids=["one switch", "short links"],
 )
-def test_networks_that_cannot_be_split_are_refused(topology: Topology, n: int, match: str):
+def test_networks_that_cannot_be_split_are_refused(topology, n, match):
     library = rdma.engine()
 
     class Alone:

@@ -60,7 +60,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("scheme", names())
-def test_parts_sum_to_completion_times_of_all_networks(scheme: str):
+def test_parts_sum_to_completion_times_of_all_networks(scheme):
     arrived = {}
     for name, (topology, flows, options) in NETWORKS.items():
         if scheme in REFUSED.get(name, ()):
@@ -299,7 +299,7 @@ def test_a_second_account_finds_the_same_parts():
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn", "hpcc"])
-def test_waits_of_other_schemes_are_those_of_the_lines(scheme: str):
+def test_waits_of_other_schemes_are_those_of_the_lines(scheme):
     topology, flows, _ = NETWORKS["in-cast"]
     account = Account(scheme, topology, flows)
     for flow in flows:
@@ -322,7 +322,7 @@ def test_waits_of_other_schemes_are_those_of_the_lines(scheme: str):
 
 @pytest.mark.parametrize("scheme", ["dctcp", "swift", "hpcc"])
 @pytest.mark.parametrize("name", ["in-cast", "victim"])
-def test_a_second_account_finds_the_same_parts_of_windows(name: str, scheme: str):
+def test_a_second_account_finds_the_same_parts_of_windows(name, scheme):
     topology, flows, _ = NETWORKS[name]
     flows = tuple(replace(flow, id=number) for number, flow in enumerate(flows))
     account = Account(scheme, topology, flows)
@@ -372,7 +372,7 @@ def test_logs_are_those_of_the_chosen_flows_and_ports():
 @pytest.mark.parametrize(
     "fields", [{"arbitration": ROUND_ROBIN}, {"schedules": (Schedule((1,) * 8),)}]
 )
-def test_where_order_is_not_by_coming_waits_are_contention_or_pause(fields: dict[str, Any]):
+def test_where_order_is_not_by_coming_waits_are_contention_or_pause(fields):
     """With round robin or weights, what is ahead of a packet isn't what goes first: nothing is
     known of a port without PAUSE."""
     topology = with_switches(compact(senders=4, **FABRIC), **fields)
@@ -384,7 +384,7 @@ def test_where_order_is_not_by_coming_waits_are_contention_or_pause(fields: dict
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dctcp"])
-def test_parts_sum_where_switches_recirculate_what_is_paused(scheme: str):
+def test_parts_sum_where_switches_recirculate_what_is_paused(scheme):
     topology, flows, _ = NETWORKS["in-cast"]
     options = {"pfc": False, "program": scheme}
     _, totals, _ = run(scheme, topology, flows, options)
@@ -480,7 +480,7 @@ def second_account(topology: Topology, hops: Any, causes: Any, n_ports: int) -> 
 
 
 @pytest.mark.parametrize("name", ["in-cast", "victim"])
-def test_marks_are_counted_as_a_second_account_has_them(name: str):
+def test_marks_are_counted_as_a_second_account_has_them(name):
     topology, flows, options = NETWORKS[name]
     marks, hops, causes, counters = marks_of("pcn", topology, flows, options)
     assert np.array_equal(marks, second_account(topology, hops, causes, len(marks)))
@@ -492,7 +492,7 @@ def test_marks_are_counted_as_a_second_account_has_them(name: str):
 
 
 @pytest.mark.parametrize("name", sorted(NETWORKS))
-def test_every_unmarked_packet_of_np_ecn_has_its_reason(name: str):
+def test_every_unmarked_packet_of_np_ecn_has_its_reason(name):
     topology, flows, options = NETWORKS[name]
     marks, hops, _, _ = marks_of("pcn", topology, flows, options)
     assert marks.sum() == len(hops) > 0

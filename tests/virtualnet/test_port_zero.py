@@ -27,7 +27,7 @@ def counted_from(first: int) -> Topology:
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn", "qcn"])
-def test_run_is_the_same_with_ports_from_0(scheme: str):
+def test_run_is_the_same_with_ports_from_0(scheme):
     seen = []
     for first in (1, 0):
         topology = counted_from(first)

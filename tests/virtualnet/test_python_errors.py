@@ -1,7 +1,7 @@
 """What a program gets from a network in virtual time for an unknown name: a line that names it."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -37,9 +37,7 @@ def network() -> Iterator[VirtualNetwork]:
         (lambda net: net.run(until_s=0.5e-3), "until_s=0.0005: the network is at 0.001 s already"),
     ],
 )
-def test_network_names_what_is_not_there(
-    network: VirtualNetwork, call: Callable[[VirtualNetwork], object], message: str
-):
+def test_network_names_what_is_not_there(network: VirtualNetwork, call, message):
     with pytest.raises(LabError) as caught:
         call(network)
     assert str(caught.value) == message
@@ -64,7 +62,7 @@ def test_network_runs_on_to_the_present_time_and_later(network: VirtualNetwork):
         ({"size_bytes": 1, "duration_s": [2]}, "flow 1: duration_s [2] is no number"),
     ],
 )
-def test_flow_names_the_field_that_is_no_number(fields: dict[str, object], message: str):
+def test_flow_names_the_field_that_is_no_number(fields, message):
     with pytest.raises(LabError) as caught:
         FlowSpec(1, "h0", "r0", **fields)
     assert str(caught.value) == message

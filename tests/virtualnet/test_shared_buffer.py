@@ -55,9 +55,7 @@ def incast(
         (8, 1 / 8, 2 << 20, 1e-2),
     ],
 )
-def test_ports_hold_what_the_closed_form_has(
-    senders: int, alpha: float, size_bytes: int, of_pool: float
-):
+def test_ports_hold_what_the_closed_form_has(senders, alpha, size_bytes, of_pool):
     """n senders into one port: each holds reserve + S a / (1 + n a) when it is paused, and the pool
     n S a / (1 + n a) (Choudhury and Hahne), within two frames."""
     share = Share(alpha, resume_bytes=1)
@@ -249,7 +247,7 @@ def run_incast(topology: Topology):
 @pytest.mark.parametrize(
     ("size_bytes", "why"), [(10_000, "leave nothing"), (30_000, "no room for the headroom")]
 )
-def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str):
+def test_buffer_without_room_for_headroom_is_refused(size_bytes, why):
     topology = with_buffer(star(4), SharedBuffer(size_bytes))
     with pytest.raises(VirtualError, match=why):
         run_incast(topology)
@@ -285,7 +283,7 @@ def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str):
         ),
     ],
 )
-def test_buffer_that_cannot_work_is_refused(build: object, why: str):
+def test_buffer_that_cannot_work_is_refused(build, why):
     assert callable(build)
     with pytest.raises(TopologyError, match=why):
         build()
@@ -336,9 +334,7 @@ SHARES = st.builds(
     lossy=False,
     response_s=0.0,
 )
-def test_accounts_agree_and_nothing_is_lost(
-    shares: list[Share], last: Share, size: int, senders: int, lossy: bool, response_s: float
-):
+def test_accounts_agree_and_nothing_is_lost(shares, last, size, senders, lossy, response_s):
     """Whatever the thresholds: the pool is never more than full, its account is the sum of its
     shares', lossless flows arrive whole, and in the end nothing is inside and no class is
     paused."""

@@ -63,9 +63,7 @@ def switches() -> Iterator[dict[str, NativeSwitch]]:
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_two_programs_carry_plain_frames_at_given_times(
-    switches: dict[str, NativeSwitch], queues: str
-):
+def test_two_programs_carry_plain_frames_at_given_times(switches: dict[str, NativeSwitch], queues):
     with TimedNetwork(line(), switches, queues=queues) as network:
         network.send("h0", 1e-6, FRAME, length=1000)  # s1 has no entry yet
         network.at(

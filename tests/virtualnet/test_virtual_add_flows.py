@@ -35,13 +35,7 @@ macs = st.binary(min_size=5, max_size=5)
     scheme=st.sampled_from(["pcn", "dctcp", "swift", "hpcc"]),
 )
 def test_engine_writes_headers_as_wire_encodes_them(
-    ips: list[tuple[int, ...]],
-    ends: list[bytes],
-    number: int,
-    size_bytes: int,
-    traffic_class: int,
-    payload_bytes: int,
-    scheme: str,
+    ips, ends, number, size_bytes, traffic_class, payload_bytes, scheme
 ):
     """Data there, ACKs and CNPs back: with addresses, lengths, checksum, port and QP."""
     topology = chain(1)
@@ -109,9 +103,7 @@ def flows(draw: st.DrawFn) -> list[FlowSpec]:
 
 @settings(max_examples=25, deadline=None)
 @given(flows(), st.sampled_from(["pcn", "dctcp", "dcqcn", "nscc", "rccc", "timely"]), st.booleans())
-def test_flows_added_together_run_as_ones_added_in_turn(
-    specs: list[FlowSpec], scheme: str, in_c: bool
-):
+def test_flows_added_together_run_as_ones_added_in_turn(specs, scheme, in_c):
     """Schemes of several paths, of grants and without C among them."""
     outcomes = []
     topology = star(4)
@@ -153,7 +145,7 @@ def test_flows_added_together_run_as_ones_added_in_turn(
     ],
     ids=lambda wrong: " ".join(f"{name}={value}" for name, value in wrong.items()),
 )
-def test_flow_is_refused_alike_by_itself_and_among_others(wrong: dict[str, object]):
+def test_flow_is_refused_alike_by_itself_and_among_others(wrong):
     spec = replace(FlowSpec(1, "h0", "r0", size_bytes=10_000, group="a"), **wrong)
     texts = []
     for together in (False, True):

@@ -65,7 +65,7 @@ def end_of_broken(breach: str, assertions: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("breach", BREAKS)
-def test_broken_invariant_ends_the_process_and_names_itself(breach: str):
+def test_broken_invariant_ends_the_process_and_names_itself(breach):
     code, stderr = end_of_broken(breach, "1")
     assert code < 0, stderr
     assert f"virtualnet/csrc/{BREAKS[breach]}:" in stderr

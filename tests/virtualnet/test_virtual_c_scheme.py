@@ -54,7 +54,7 @@ def outcome(scheme: Scheme, **more: Any) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("name", ["dctcp", "swift", "hpcc"])
-def test_c_file_gives_the_run_of_the_scheme_that_is_built_in(name: str, tmp_path):
+def test_c_file_gives_the_run_of_the_scheme_that_is_built_in(name, tmp_path):
     mine = somebody_s(name, tmp_path)
     assert mine.name == f"my_{name}"
     assert outcome(mine) == outcome(find_scheme(name))
@@ -84,7 +84,7 @@ def test_c_file_has_its_parameters(tmp_path):
         (("begin(struct", "begin(strut"), "strut"),
     ],
 )
-def test_c_file_that_is_no_scheme_is_refused(change: tuple[str, str], match: str, tmp_path):
+def test_c_file_that_is_no_scheme_is_refused(change, match, tmp_path):
     file = tmp_path / "wrong.c"
     file.write_text(CONSTANT.replace(*change))
     with pytest.raises(SchemeError, match=match) as raised:

@@ -11,7 +11,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from networks import chain, star
@@ -131,7 +131,7 @@ def test_rp_that_begins_with_a_time_that_is_over_has_its_timer_at_once():
 
 @pytest.mark.parametrize("rate_bps", [0.0, 1.0])
 @pytest.mark.parametrize("needs", [False, True])
-def test_rp_that_needs_a_rate_gets_no_cnp_without(needs: bool, rate_bps: float):
+def test_rp_that_needs_a_rate_gets_no_cnp_without(needs, rate_bps):
     rp = Rp()
     rp.needs_rec_rate = needs
     with network_of(rp, Np(Cnp(Mark.CE, rate_bps))) as network:
@@ -143,7 +143,7 @@ def test_rp_that_needs_a_rate_gets_no_cnp_without(needs: bool, rate_bps: float):
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one"]):
+def test_the_window_of_the_last_packet_is_the_last(queues):
     np = Np()
     with VirtualNetwork(chain(1), scheme_of(lambda: Rp(), lambda: np), queues=queues) as network:
         flow = network.add_flow(FlowSpec(7, "h0", "r0", size_bytes=100_000))
@@ -175,9 +175,7 @@ def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one
         (Rp({"due_bytes": 1.5}), Np(Cnp(Mark.NONE)), "RP of flow 7", TypeError),
     ],
 )
-def test_an_algorithm_that_fails_ends_the_run(
-    rp: Rp, np: Np, algorithm: str, error: type[Exception]
-):
+def test_an_algorithm_that_fails_ends_the_run(rp, np, algorithm, error):
     with network_of(rp, np) as network:
         with pytest.raises(
             CallbackError, match=rf"^{algorithm}, at \d+\.\d{{6}} us of simulated time: "
@@ -204,7 +202,7 @@ class Late(Rp):
 
 
 @pytest.mark.parametrize("ends", ["RP", "NP"])
-def test_network_that_survives_ends_what_raised_alone(ends: str):
+def test_network_that_survives_ends_what_raised_alone(ends):
     """Of three flows at one port: the RP's is stopped; the NP's goes on and gets no CNPs."""
     seen = []
     for options in ({}, {"queues": "one"}, {"threads": 2}):
@@ -241,7 +239,7 @@ def test_rp_that_can_t_decide_so_ends_where_a_network_survives():
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()])
-def test_signal_in_an_algorithm_ends_a_run_that_survives(error: BaseException):
+def test_signal_in_an_algorithm_ends_a_run_that_survives(error):
     scheme = scheme_of(lambda: Late(error), lambda: Np(Cnp(Mark.NONE)))
     with VirtualNetwork(chain(1), scheme) as network:
         network.survive()
@@ -267,7 +265,7 @@ def test_an_algorithms_error_carries_its_traceback():
 
 
 @pytest.mark.parametrize("callback", ["on_rate", "on_window"])
-def test_errors_of_notified_functions_end_the_run(callback: str):
+def test_errors_of_notified_functions_end_the_run(callback):
     def fails(*_: object):
         raise ZeroDivisionError
 
@@ -291,7 +289,7 @@ def test_a_rate_is_at_most_what_limits_the_flow():
     ("scheme", "settings"),
     [("pcn", {}), ("dcqcn", {}), ("qcn", {"timer_s": 1e-3}), ("timely", {"min_rtt_s": 1e-3})],
 )
-def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float]):
+def test_questions_leave_no_object_behind(scheme, settings):
     calls = 0
 
     def count(flow: VirtualFlow, now_s: float, *_: object):
@@ -326,7 +324,7 @@ def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float
 
 
 @pytest.mark.parametrize("rate_bps", [math.nan, math.inf, -1.0, 2.0**32 * 1e6])
-def test_a_rate_that_no_cnp_carries_ends_the_run(rate_bps: float):
+def test_a_rate_that_no_cnp_carries_ends_the_run(rate_bps):
     with network_of(Rp(), Np(Cnp(Mark.CE, rate_bps))) as network:
         with pytest.raises(
             CallbackError,
@@ -351,7 +349,7 @@ def test_an_error_comes_from_another_process_as_its_text():
 
 
 @pytest.mark.parametrize("wrong", ["reaction_point", "notification_point", "period", "rate"])
-def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong: str):
+def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong):
     class Rateless(ReactionPoint):
         def __init__(self):
             pass

@@ -19,7 +19,7 @@ def lossless_in(topology: Topology, names: str) -> Topology:
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_pfc_protects_the_topology_s_classes_each_by_itself(inplace: bool):
+def test_pfc_protects_the_topology_s_classes_each_by_itself(inplace):
     """Two hosts send in class 5, two in class 3; class 4 isn't protected, and loses what goes
     beyond 16 MiB."""
     topology = lossless_in(star(6, xoff_bytes=30e3), "3,5")
@@ -98,7 +98,7 @@ def test_a_class_that_does_not_exist_is_refused():
 
 
 @pytest.mark.parametrize("names", ["", "8", "3,3", "three", "3;4", "-1", "3,"])
-def test_what_names_no_lossless_classes_is_refused(names: str):
+def test_what_names_no_lossless_classes_is_refused(names):
     with pytest.raises(
         TopologyError,
         match=r"star: lossless_classes .*: classes from 0 to 7, each once, as 3 or 3,4",
@@ -119,7 +119,7 @@ def test_the_class_of_cnps_can_be_lossless_by_credits_alone():
 
 
 @given(st.sets(st.integers(0, 6), min_size=1))
-def test_lossless_classes_are_read_as_they_are_written(numbers: set[int]):
+def test_lossless_classes_are_read_as_they_are_written(numbers):
     assert classes(", ".join(map(str, sorted(numbers, reverse=True)))) == tuple(sorted(numbers))
     assert lossless_in(star(1), ",".join(map(str, numbers))).lossless_classes == tuple(
         sorted(numbers)

@@ -89,7 +89,7 @@ def data_frame(network: VirtualNetwork, to: str = "r0", payload_bytes: int = 8) 
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_digests_have_the_simulated_time_of_their_packets(learning: Program, queues: Any):
+def test_digests_have_the_simulated_time_of_their_packets(learning: Program, queues):
     with VirtualNetwork(
         star(2), PFC_ONLY, program=load(learning, inplace=True), queues=queues
     ) as network:
@@ -126,7 +126,7 @@ def test_digest_list_is_sent_when_it_is_due(learning: Program):
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_program_sends_whole_packets_to_the_cpu_port(queues: Any, tmp_path):
+def test_program_sends_whole_packets_to_the_cpu_port(queues, tmp_path):
     with network_with_cpu(queues) as network:
         route(network, "r0", CPU_PORT)
         network.capture("h0", 0, tmp_path / "sent.pcap")
@@ -146,7 +146,7 @@ def test_program_sends_whole_packets_to_the_cpu_port(queues: Any, tmp_path):
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_packet_out_goes_through_the_program_at_the_callers_time(queues: Any, tmp_path):
+def test_packet_out_goes_through_the_program_at_the_callers_time(queues, tmp_path):
     at_s = 10e-6
     with network_with_cpu(queues) as network:
         frame = data_frame(network)
@@ -197,9 +197,7 @@ def test_controller_that_learns_a_route_gets_every_packet_through():
     qp=st.sampled_from([1, 2, 77]),
     rest=st.binary(max_size=40),
 )
-def test_host_takes_any_frame_of_a_controller(
-    scheme: str, to: str, port: int, opcode: int, qp: int, rest: bytes
-):
+def test_host_takes_any_frame_of_a_controller(scheme, to, port, opcode, qp, rest):
     """Notifications of flows that don't use them, too: the flows still arrive whole."""
     with network_with_cpu(scheme=scheme) as network:
         with_flows(network, [FlowSpec(n, "h0", "r0", size_bytes=1000 * N_PACKETS) for n in (1, 2)])

@@ -26,7 +26,7 @@ from pcn.topologies.model import FlowSpec
 
 
 @pytest.mark.parametrize("response_s", [0.0, 3e-6])
-def test_senders_keep_to_the_limits_that_flow_control_packets_give(response_s: float, tmp_path):
+def test_senders_keep_to_the_limits_that_flow_control_packets_give(response_s, tmp_path):
     """A slow link behind s0. FCTBS is what we count, modulo 4096, twelve times over; h0 starts no
     frame that the latest FCCL forbids; lanes get a packet at least once in each period, and at most
     once an interval."""
@@ -131,7 +131,7 @@ def test_lost_flow_control_packets_stop_nothing_for_longer_than_a_period():
 
 
 @pytest.mark.parametrize("which", [1, 5, 20])
-def test_one_lost_flow_control_packet_changes_little(which: int):
+def test_one_lost_flow_control_packet_changes_little(which):
     """The next one has all of its content."""
     ended = []
     for lost in (0, which):

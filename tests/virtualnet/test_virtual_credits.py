@@ -56,9 +56,7 @@ from pcn.virtualnet import VirtualError
 @pytest.mark.parametrize(
     ("buffer_bytes", "delay_s"), [(BUFFER, 1e-6), (BUFFER, 50e-6), (20_000, 1e-6), (1088, 0.0)]
 )
-def test_an_incast_fills_its_buffers_and_no_more(
-    buffer_bytes: int, delay_s: float, response_s: float
-):
+def test_an_incast_fills_its_buffers_and_no_more(buffer_bytes, delay_s, response_s):
     topology = by_credits(star(4, delay_s=delay_s), buffer_bytes=buffer_bytes)
     with VirtualNetwork(topology, PFC_ONLY, response_s=response_s) as network:
         with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=500_000) for i in range(4)])
@@ -141,7 +139,7 @@ def trees(draw: st.DrawFn) -> Topology:
 
 @given(st.data())
 @settings(max_examples=20)
-def test_in_any_network_all_arrives_and_all_credits_come_back(data: st.DataObject):
+def test_in_any_network_all_arrives_and_all_credits_come_back(data):
     topology = data.draw(trees())
     names = [host.name for host in topology.hosts]
     pairs = [(a, b) for a in names for b in names if a != b]
@@ -290,9 +288,7 @@ def test_network_that_survives_loses_what_fills_another_lane():
     "output", [None, OutputBuffer(20_000), OutputBuffer(20_000, reliable=True)]
 )
 @pytest.mark.parametrize("scheme", ["dcqcn", "timely", "qcn", "ibcc-tcd"])
-def test_both_orders_of_events_and_both_forms_of_a_program_agree(
-    scheme: str, output: OutputBuffer | None
-):
+def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme, output):
     """CNPs, ACKs and, with QCN, messages that switches make by cloning: those use no credits."""
     topology = by_credits(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer_bytes=30_000)
     switches = tuple(

@@ -29,7 +29,7 @@ def dctcp_network(senders: int, settings: dict[str, float], **more: Any) -> Virt
 
 @pytest.mark.parametrize("settings", [EACH_PACKET, SECOND], ids=["ack each", "ack each second"])
 @pytest.mark.parametrize("flows", [2, 10])
-def test_queue_has_the_height_and_amplitude_of_the_model(flows: int, settings: dict[str, float]):
+def test_queue_has_the_height_and_amplitude_of_the_model(flows, settings):
     """Q_max = K + N, A = sqrt(2 N (C RTT + K)) / 2, T = sqrt(2 (C RTT + K) / N) / 2 round trips;
     extremes are means over one and a half periods each."""
     amplitude, period_s = (

@@ -36,5 +36,5 @@ def result_of(more: int) -> str:
         (1, "s0: cannot set up the switch: Too many open files; raise the limit (ulimit -n)"),
     ],
 )
-def test_network_raises_the_limit_of_descriptors_or_names_it(more: int, becomes: str):
+def test_network_raises_the_limit_of_descriptors_or_names_it(more, becomes):
     assert in_child(lambda: result_of(more)) == becomes

@@ -59,7 +59,7 @@ def test_programs_in_place_do_what_their_general_form_does(reference: Totals):
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn", "dcqcn"])
-def test_both_forms_agree_under_pauses_and_random_marks(scheme: str):
+def test_both_forms_agree_under_pauses_and_random_marks(scheme):
     """Two switches, the first one paused by the second; DCQCN's RED draws random numbers."""
     seen = []
     for inplace in (True, False):
@@ -97,7 +97,7 @@ def test_a_second_run_is_equal(reference: Totals):
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_the_result_changes_with_each_parameter(change: dict[str, float], reference: Totals):
+def test_the_result_changes_with_each_parameter(change, reference: Totals):
     assert digest(**change).digest != reference.digest
 
 
@@ -186,7 +186,7 @@ def test_routes_that_come_and_go_under_many_packets():
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 1e-6])
-def test_calls_and_samples_find_all_nodes_at_their_time(delay_s: float):
+def test_calls_and_samples_find_all_nodes_at_their_time(delay_s):
     """Without delay there is no stretch of time in which nodes could go by themselves."""
     seen = []
     for queues in ("nodes", "one"):
@@ -247,9 +247,7 @@ def meshes(
     st.booleans(),
     st.integers(10, 400),
 )
-def test_any_network_in_both_queues(
-    case: tuple[Topology, list[FlowSpec]], scheme: str, finish: bool, chunk: int
-):
+def test_any_network_in_both_queues(case, scheme, finish, chunk):
     """Nodes ahead of others come back to one time wherever a run is left: here, after every few
     events."""
     topology, flows = case
@@ -266,7 +264,7 @@ def test_any_network_in_both_queues(
 
 @pytest.mark.parametrize("finish", [True, False])
 @pytest.mark.parametrize("short", ["h0", "all hosts"])
-def test_short_links_cost_no_more_rounds(short: str, finish: bool):
+def test_short_links_cost_no_more_rounds(short, finish):
     """Nodes that links of 1 ns join have turns together, as long as those of the others."""
     rounds = []
     for short_s in (1e-6, 1e-9):
@@ -297,7 +295,7 @@ def test_short_links_cost_no_more_rounds(short: str, finish: bool):
     ],
     ids=["to one receiver", "one after the other"],
 )
-def test_short_flows_leave_nodes_their_turns(flows: list[FlowSpec]):
+def test_short_flows_leave_nodes_their_turns(flows):
     """Each flow alone could complete within the shortest link's delay; all of them take far
     longer, so a run up to their end has turns as another run has."""
     delay_s, seen = 5e-6, []

@@ -17,7 +17,7 @@ PORT = ("s0", 4)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_convergence_and_steady_state(seed: int):
+def test_convergence_and_steady_state(seed):
     """docs/choices.md: capacity after 0.85 to 1.1 ms, queue drained after 2.6 to 5.2 ms, Jain 0.98
     to 1.00."""
     with dumbbell_network(seed) as network:

@@ -66,7 +66,7 @@ def test_a_fabric_of_any_speed_takes_no_time(speed_up: float) -> None:
 
 
 @pytest.mark.parametrize("reliable", [False, True])
-def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool):
+def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable):
     """Two inputs into a tenth of their rate: the buffer fills up to less than two frames; the
     ingress occupancy has it with reliable delivery alone. Without, its sum is what waits at the
     inputs."""
@@ -125,9 +125,7 @@ def ports(topology: Topology) -> list[Endpoint]:
 @pytest.mark.parametrize(
     ("reliable", "arbitration"), [(False, ROUND_ROBIN), (True, ROUND_ROBIN), (False, FIFO)]
 )
-def test_both_orders_of_events_and_both_forms_of_a_program_agree(
-    scheme: str, reliable: bool, arbitration: str
-):
+def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme, reliable, arbitration):
     buffer = replace(BUFFER, reliable=reliable)
     topology = buffered(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer, arbitration)
     totals = []

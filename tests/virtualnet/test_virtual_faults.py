@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
 
 import pytest
 from networks import MTU, PFC_ONLY, chain, read_pcap, star, with_flows
@@ -31,7 +30,7 @@ def accounted(network: VirtualNetwork) -> bool:
 
 
 @pytest.mark.parametrize("every", [1, 2, 7])
-def test_every_nth_data_packet_is_lost(every: int):
+def test_every_nth_data_packet_is_lost(every):
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=100_000))
         network.disturb("h0", 0, "data", lose=every)
@@ -71,7 +70,7 @@ def lost_at_random(p_lose: float, seed: int = 1, port: int = 0, packets: int = 2
 
 
 @pytest.mark.parametrize("p_lose", [0.001, 0.01, 0.3])
-def test_random_faults_take_each_packet_with_their_probability(p_lose: float):
+def test_random_faults_take_each_packet_with_their_probability(p_lose):
     """Within four standard deviations; and as often right after a loss as otherwise, which no
     period does."""
     packets = 20_000
@@ -195,7 +194,7 @@ def test_pfc_frames_that_come_twice_change_nothing_for_data():
 
 
 @pytest.mark.parametrize("how", ["lose", "repeat"])
-def test_cnps_are_lost_and_come_twice(how: Literal["lose", "repeat"]):
+def test_cnps_are_lost_and_come_twice(how):
     """On h0's own link: counted where they are sent, and where they come."""
     received = []
     for every in (0, 2):
@@ -239,7 +238,7 @@ def test_late_cnps_come_in_order_and_all():
 
 
 @pytest.mark.parametrize("how", [{"repeat": 2}, {"late": 3, "late_s": 30e-6}, {"lose": 3}])
-def test_credits_lost_late_or_twice_lose_nothing(how: dict[str, float]):
+def test_credits_lost_late_or_twice_lose_nothing(how):
     topology = replace(chain(2), flow_control="credits", parameters={"buffer_bytes": 20_000})
     ended = []
     for disturbed in (False, True):

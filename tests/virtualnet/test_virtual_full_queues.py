@@ -57,7 +57,7 @@ def repeating_network(
 
 @pytest.mark.parametrize("name", ["constant", "dctcp", "swift", "nscc"])
 @pytest.mark.parametrize("kind", [Repeats.GO_BACK_N, Repeats.SELECTIVE])
-def test_everything_arrives_that_full_queues_drop(kind: Repeats, name: str):
+def test_everything_arrives_that_full_queues_drop(kind, name):
     settings = {"nscc": {"paths": 1}, "swift": {"base_target_s": 20e-6}}.get(name, {})
     scheme = windowed() if name == "constant" else find_scheme(name).configure(settings)
     with repeating_network(kind, scheme) as network:
@@ -79,7 +79,7 @@ def test_everything_arrives_that_full_queues_drop(kind: Repeats, name: str):
 
 @pytest.mark.parametrize("trim", [False, True])
 @pytest.mark.parametrize("kind", [Repeats.GO_BACK_N, Repeats.SELECTIVE])
-def test_group_s_sums_are_those_of_its_flows_while_packets_are_repeated(kind: Repeats, trim: bool):
+def test_group_s_sums_are_those_of_its_flows_while_packets_are_repeated(kind, trim):
     """At each time, when some flows have ended and others haven't, to the end."""
     with repeating_network(kind) as network:
         if trim:
@@ -115,7 +115,7 @@ def test_run_is_the_same_with_paths_of_one_port():
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_refused_packets_leave_what_the_program_counts(inplace: bool):
+def test_refused_packets_leave_what_the_program_counts(inplace):
     """So its marks go by the queue, as those of a queue that refuses none."""
     with repeating_network(Repeats.SELECTIVE, inplace=inplace) as network:
         cell = index(END[1], CLASS)
@@ -130,7 +130,7 @@ def test_refused_packets_leave_what_the_program_counts(inplace: bool):
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_refused_trimmed_packets_leave_what_the_program_counts(inplace: bool):
+def test_refused_trimmed_packets_leave_what_the_program_counts(inplace):
     with repeating_network(Repeats.SELECTIVE, inplace=inplace) as network:
         network.set_trimming(*END, [CLASS], depth=2)
         assert network.run(until_s=0.5, finish=True)
@@ -141,7 +141,7 @@ def test_refused_trimmed_packets_leave_what_the_program_counts(inplace: bool):
 
 
 @pytest.mark.parametrize("name", ["dctcp", "hpcc", "pcn", "dcqcn-ns3"])
-def test_schemes_fill_a_line_whose_queue_has_refused_packets(name: str):
+def test_schemes_fill_a_line_whose_queue_has_refused_packets(name):
     """With refused packets among those that wait, DCTCP's and HPCC's windows fell to a frame, and
     stayed there."""
     topology = shared_star(4, 1, 40e9, 5e-6, lossless_classes="0")
@@ -198,7 +198,7 @@ def test_each_scheme_signals_on_a_lossy_class_or_is_refused():
 
 
 @pytest.mark.parametrize("name", ["pcn-time", "qcn-in", "qcn-os", "qcn-os-sojourn", "qcn-both"])
-def test_scheme_without_a_signal_in_a_lossy_class_is_refused(name: str):
+def test_scheme_without_a_signal_in_a_lossy_class_is_refused(name):
     with VirtualNetwork(shared_star(1), find_scheme(name).configure()) as network:
         network.add_flow(FlowSpec(1, "h0", "r0"))
         why = (

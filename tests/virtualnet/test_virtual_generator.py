@@ -35,7 +35,7 @@ def dropped(network: VirtualNetwork, switch: str = "s0") -> int:
 
 @pytest.mark.parametrize("inplace", [True, False])
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_a_batch_each_period(inplace: bool, queues: Any):
+def test_a_batch_each_period(inplace, queues):
     with generating(VirtualNetwork(star(1), PFC_ONLY, inplace=inplace, queues=queues)) as network:
         counts = []
         for us in (6.999, 7.0, 13.999, 14.0, 70.0):
@@ -113,7 +113,7 @@ def stopped(
     [{}, {"arbitration": ROUND_ROBIN}, {"program": "qcn_in", "pfc": False}],
     ids=["native", "round robin", "emulated"],
 )
-def test_a_stopped_output_s_input_is_sampled_each_period(scheme: str, variant: dict[str, Any]):
+def test_a_stopped_output_s_input_is_sampled_each_period(scheme, variant):
     reference = stopped(2, scheme, **variant)
     _, counts, received = reference
     assert [after - before for before, after in pairwise(counts)] == [1] * 19
@@ -122,13 +122,13 @@ def test_a_stopped_output_s_input_is_sampled_each_period(scheme: str, variant: d
 
 
 @pytest.mark.parametrize("keep_alive", [0, 1])
-def test_sender_gets_no_message_without_keep_alive(keep_alive: int):
+def test_sender_gets_no_message_without_keep_alive(keep_alive):
     _, counts, _ = stopped(keep_alive)
     assert len(set(counts)) == 1
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_a_batch_comes_first(queues: Any):
+def test_a_batch_comes_first(queues):
     """A frame departs each 120 us, from 120 us on: at 240 us the batch's sample still finds it
     inside, and it, with an age of 0, makes none."""
     frame_bytes, line_bps = 1050, 10e9

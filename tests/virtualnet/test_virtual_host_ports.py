@@ -92,7 +92,7 @@ def run(topology: Topology, scheme: Configured, **options: object) -> tuple[int,
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])
 @pytest.mark.parametrize("credits_", [False, True])
-def test_run_is_equal_in_any_order_of_events(name: str, credits_: bool):
+def test_run_is_equal_in_any_order_of_events(name, credits_):
     """Also with threads, and in the program's general form."""
     topology, scheme = racks(credits_=credits_), find_scheme(name).configure()
     outcomes = [
@@ -174,7 +174,7 @@ def test_two_ports_carry_twice_the_rate_and_are_paused_alone(topology: Topology)
 
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])
-def test_flow_changes_its_port_and_loses_nothing(topology: Topology, name: str):
+def test_flow_changes_its_port_and_loses_nothing(topology: Topology, name):
     """Again and again, while it sends, before it starts, and when it has ended."""
     with VirtualNetwork(topology, find_scheme(name).configure()) as network:
         for number in range(8):

@@ -41,7 +41,7 @@ def hpcc_network(
 
 @pytest.mark.parametrize("flows", [1, 2, 4, 8, 11, 16, 17])
 @pytest.mark.parametrize(("line_bps", "delay_s"), [(10e9, 30e-6), (LINE, DELAY)])
-def test_bottleneck_carries_eta(line_bps: float, delay_s: float, flows: int):
+def test_bottleneck_carries_eta(line_bps, delay_s, flows):
     """Whatever the number of flows, and without a queue: U = eta, from which W_AI takes little
     (3.3)."""
     with hpcc_network(flows, line_bps, delay_s) as network:
@@ -74,7 +74,7 @@ def fairness(flows: int, line_bps: float, delay_s: float, round_trips: int, **mo
 
 @pytest.mark.parametrize("flows", range(3, 9))
 @pytest.mark.parametrize(("line_bps", "delay_s"), [(LINE, DELAY), (400e9, DELAY / 4)])
-def test_few_long_flows_share_a_bottleneck_equally(line_bps: float, delay_s: float, flows: int):
+def test_few_long_flows_share_a_bottleneck_equally(line_bps, delay_s, flows):
     assert fairness(flows, line_bps, delay_s, 10_000) >= 0.98
 
 
@@ -88,7 +88,7 @@ def test_clock_of_few_ticks_a_round_trip_makes_shares_unequal():
     [(1e9, 100e-6, 5, 3e3), (LINE, DELAY, 8, 2e3)],
 )
 def test_first_windows_of_an_incast_drain_in_the_time_they_take(
-    line_bps: float, delay_s: float, round_trips: float, mean_bytes: float
+    line_bps, delay_s, round_trips, mean_bytes
 ):
     """16 windows of a BDP meet, and the queue is gone 5 or 8 round trips after it could have been:
     the reference window is the first one until all of it is acknowledged, so that windows rise
@@ -109,7 +109,7 @@ def test_first_windows_of_an_incast_drain_in_the_time_they_take(
 @pytest.mark.parametrize(
     "settings", [{}, {"frame_per_payload": 1.102, "min_rate_bps": 1e9, "first_rtt": 1}]
 )
-def test_run_is_the_same_with_either_queue_and_form_and_in_c(settings: dict[str, float]):
+def test_run_is_the_same_with_either_queue_and_form_and_in_c(settings):
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"prefetch": False}):
         with hpcc_network(4, settings=settings, **more) as network:
@@ -136,7 +136,7 @@ class Recording(HpccReactionPoint):
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path, inplace: bool):
+def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path, inplace):
     """Frames on either side of the switch fit their ICRC; the one that leaves has the record that
     its ACK brings."""
     scheme = replace(HPCC, reaction_point=Recording)
@@ -197,7 +197,7 @@ def test_program_without_telemetry_brings_back_none():
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_switch_clock_ticks_as_the_network_has_it(inplace: bool):
+def test_switch_clock_ticks_as_the_network_has_it(inplace):
     """Two packets' records are as far apart as the packets, in whole ticks."""
     frame_s = FRAME * 8 / LINE
     for tick_s in (1e-9, 16e-9, 1e-6):
@@ -214,7 +214,7 @@ def test_switch_clock_ticks_as_the_network_has_it(inplace: bool):
 
 
 @pytest.mark.parametrize("tick_s", [0.0, 0.4e-9, 2e-6])
-def test_switch_clock_refuses_other_ticks(tick_s: float):
+def test_switch_clock_refuses_other_ticks(tick_s):
     with pytest.raises(VirtualError, match="a tick of"):
         hpcc_network(1, switch_tick_s=tick_s)
 
@@ -231,7 +231,7 @@ def test_switch_clock_refuses_other_ticks(tick_s: float):
     ],
 )
 def test_remark_states_where_telemetry_is_too_coarse_or_its_range_too_short(
-    delay_s: float, tick_s: float, rate_bps: float, words: str
+    delay_s, tick_s, rate_bps, words
 ):
     topology = star(1, rate_bps=rate_bps, delay_s=delay_s)
     remark = unfit(topology, HPCC.configure(), tick_s)

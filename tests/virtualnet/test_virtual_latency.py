@@ -82,9 +82,7 @@ def last_bit_s(topology: Topology, frame: int) -> float:
     st.sampled_from([4, 40, 1000]),
 )
 @settings(max_examples=40)
-def test_frame_takes_the_time_of_its_bits(
-    rates_bps: list[float], latency_s: float, cut_through: bool, payload: int
-):
+def test_frame_takes_the_time_of_its_bits(rates_bps, latency_s, cut_through, payload):
     topology = chain(rates_bps, latency_s, cut_through)
     with VirtualNetwork(topology, PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "h1", size_bytes=payload))
@@ -95,7 +93,7 @@ def test_frame_takes_the_time_of_its_bits(
 
 @given(st.lists(st.sampled_from([10e9, 40e9, 100e9]), min_size=2, max_size=4), st.booleans())
 @settings(max_examples=20)
-def test_long_flow_has_the_slowest_link_and_keeps_order(rates_bps: list[float], cut_through: bool):
+def test_long_flow_has_the_slowest_link_and_keeps_order(rates_bps, cut_through):
     with VirtualNetwork(chain(rates_bps, 700e-9, cut_through), PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "h1", size_bytes=400_000))
         assert network.run(until_s=5e-3, finish=True)
@@ -116,7 +114,7 @@ def test_base_rtt_and_trail_have_the_latency():
 
 @pytest.mark.parametrize("cut_through", [False, True])
 @pytest.mark.parametrize("name", ["pcn", "swift", "hpcc"])
-def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool):
+def test_run_is_equal_in_any_order_of_events(name, cut_through):
     """With PAUSE: headroom has room for what is in pipelines, or the run would end with an
     error."""
     topology = with_time(fat_tree(k=4), 500e-9, cut_through)

@@ -4,7 +4,7 @@ that all arrives."""
 import math
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from networks import ConstantWindow, read_pcap, star, with_flows
@@ -74,7 +74,7 @@ def run(kind: Repeats, p_lose: float, seed: int, **more: Any) -> tuple[float, Vi
 
 
 @pytest.mark.parametrize(("p_lose", "least_bps"), [(1e-4, 94e9), (1e-3, 94e9), (1e-2, 93e9)])
-def test_selective_repeat_costs_a_packet_a_loss(p_lose: float, least_bps: float):
+def test_selective_repeat_costs_a_packet_a_loss(p_lose, least_bps):
     for seed in (1, 2):
         goodput_bps, network = run(Repeats.SELECTIVE, p_lose, seed)
         with network:
@@ -86,7 +86,7 @@ def test_selective_repeat_costs_a_packet_a_loss(p_lose: float, least_bps: float)
 
 
 @pytest.mark.parametrize(("p_lose", "least_bps"), [(1e-4, 93e9), (1e-3, 85e9)])
-def test_go_back_n_costs_a_bdp_a_loss(p_lose: float, least_bps: float):
+def test_go_back_n_costs_a_bdp_a_loss(p_lose, least_bps):
     for seed in (1, 2):
         goodput_bps, network = run(Repeats.GO_BACK_N, p_lose, seed)
         with network:
@@ -101,7 +101,7 @@ def test_go_back_n_costs_a_bdp_a_loss(p_lose: float, least_bps: float):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_lossy_run_is_the_same_with_either_queue(kind: Repeats):
+def test_lossy_run_is_the_same_with_either_queue(kind):
     digests = set()
     for queues in ("nodes", "one"):
         with with_flows(
@@ -120,7 +120,7 @@ def test_lossy_run_is_the_same_with_either_queue(kind: Repeats):
 @pytest.mark.parametrize(
     ("window", "segment"), [(1.0, 1), (1.2 * BDP, 8000), (math.inf, None), (20 * DATA, None)]
 )
-def test_everything_arrives_whatever_is_lost(kind: Repeats, window: float, segment: int | None):
+def test_everything_arrives_whatever_is_lost(kind, window, segment):
     """Data, acknowledgements and NAKs, the last packet among them, by either transport and every
     kind of window."""
     flows = [FlowSpec(number, "h0", "r0", size_bytes=300_000 + number) for number in range(1, 5)]
@@ -136,7 +136,7 @@ def test_everything_arrives_whatever_is_lost(kind: Repeats, window: float, segme
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_last_packet_is_repeated_after_the_timer(kind: Repeats):
+def test_last_packet_is_repeated_after_the_timer(kind):
     timeout_s, frame_s = 300e-6, DATA * 8 / LINE
     with with_flows(
         lossy_network(kind, timeout_s=timeout_s), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]
@@ -205,9 +205,7 @@ def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path):
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("kind", [Repeats.NOTHING, Repeats.SELECTIVE])
-def test_acknowledgement_goes_at_each_change_of_the_mark(
-    exact: bool, kind: Literal[0, 2], tmp_path
-):
+def test_acknowledgement_goes_at_each_change_of_the_mark(exact, kind, tmp_path):
     """Four packets to an acknowledgement: with exact marks the bytes acknowledged as marked are
     those marked."""
 

@@ -82,7 +82,5 @@ def test_flows_share_the_cores_and_stay_in_order(reference: tuple[Totals, list[i
 
 
 @pytest.mark.parametrize("options", [{"queues": "one"}, {"inplace": False}])
-def test_it_is_the_same_run_in_each_design(
-    options: dict[str, object], reference: tuple[Totals, list[int]]
-):
+def test_it_is_the_same_run_in_each_design(options, reference: tuple[Totals, list[int]]):
     assert permutation(**options) == reference

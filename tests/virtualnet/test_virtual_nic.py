@@ -38,7 +38,7 @@ def nanoseconds(time_s: float) -> int:
 
 
 @pytest.mark.parametrize("seed", [*range(6), 60])
-def test_the_nic_of_the_agents(seed: int, tmp_path):
+def test_the_nic_of_the_agents(seed, tmp_path):
     """Flows of h0 share the bottleneck with h1, so that PAUSE comes; h0's NIC is followed frame by
     frame."""
     random_ = random.Random(seed)

@@ -125,7 +125,7 @@ def paused_tree(
 
 @pytest.mark.parametrize("xoff_bytes", [20e3, 50e3])
 @pytest.mark.parametrize("out_bps", [1e9, 5e9, 9e9])
-def test_many_pauses(out_bps: float, xoff_bytes: float):
+def test_many_pauses(out_bps, xoff_bytes):
     """No packet that a pause held up is marked. What comes in the same microsecond as the RESUME
     isn't either."""
     seen = paused_tree(out_bps, xoff_bytes)
@@ -137,7 +137,7 @@ def test_many_pauses(out_bps: float, xoff_bytes: float):
 
 @pytest.mark.parametrize("xoff_bytes", [20e3, 50e3])
 @pytest.mark.parametrize("out_bps", [5e9, 9e9])
-def test_many_pauses_by_recirculation(out_bps: float, xoff_bytes: float):
+def test_many_pauses_by_recirculation(out_bps, xoff_bytes):
     """The first departure is up to a frame's time later than the RESUME, and may be one of those
     that came last: then it shows nothing, and the next one does."""
     frame_s = MTU * 8 / 10e9

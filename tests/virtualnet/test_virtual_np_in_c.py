@@ -128,7 +128,7 @@ def test_np_in_c_and_its_python_text_decide_the_same_at_each_event(both: Scheme)
 
 
 @pytest.mark.parametrize("name", ["pcn", "pcn-w", "dcqcn", "both"])
-def test_np_in_c_gives_the_same_run_to_the_bit(name: str, both: Scheme):
+def test_np_in_c_gives_the_same_run_to_the_bit(name, both: Scheme):
     """With a watcher, whose calls are of Python, and without; on one thread and on two."""
     scheme = both if name == "both" else find_scheme(name)
     for watched in (False, True):
@@ -162,7 +162,7 @@ def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_pa
         ("cnp->mark = 256 + 2", "a Cnp's mark is one of Mark"),
     ],
 )
-def test_impossible_cnp_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path, set_: str, message: str):
+def test_impossible_cnp_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path, set_, message):
     changed = with_c(
         both,
         tmp_path,
@@ -192,7 +192,7 @@ def test_impossible_time_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path):
         ("int none;", "both: its NP in C, .*other.c: .*notification_point"),
     ],
 )
-def test_file_without_an_np_is_refused(both: Scheme, tmp_path, text: str, message: str):
+def test_file_without_an_np_is_refused(both: Scheme, tmp_path, text, message):
     with pytest.raises(SchemeError, match=message):
         Ends(with_c(both, tmp_path, text).configure()).new_np()
 

@@ -33,7 +33,7 @@ def nscc_network(
 
 
 @pytest.mark.parametrize("senders", [2, 8])
-def test_nscc_holds_the_queue_between_its_marks_at_full_utilisation(senders: int):
+def test_nscc_holds_the_queue_between_its_marks_at_full_utilisation(senders):
     with nscc_network(senders) as network:
         end = ("s0", senders + 1)
         seen = network.sample(

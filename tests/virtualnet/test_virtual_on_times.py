@@ -57,7 +57,7 @@ def on_times_s(topology: Topology, excess: float, from_s: float, until_s: float)
 
 
 @pytest.mark.parametrize("excess", [0.05, 0.2])
-def test_with_pfc_a_port_is_on_for_max_ton(excess: float):
+def test_with_pfc_a_port_is_on_for_max_ton(excess):
     """Without the two frames that can't be stopped at the least."""
     on_times = on_times_s(senders(4e-6, "r0", "r1"), excess, 2e-3, 4e-3)
     least, most = (
@@ -70,7 +70,7 @@ def test_with_pfc_a_port_is_on_for_max_ton(excess: float):
 
 @pytest.mark.parametrize("excess", [0.05, 0.2])
 @pytest.mark.parametrize("interval_s", [2e-6, 8e-6])
-def test_with_credits_a_port_is_on_for_what_one_packet_gives(excess: float, interval_s: float):
+def test_with_credits_a_port_is_on_for_what_one_packet_gives(excess, interval_s):
     """That is sent before the next one comes, however long the link is. Frames are whole, here and
     where they leave."""
     near, far = (
@@ -85,7 +85,7 @@ def test_with_credits_a_port_is_on_for_what_one_packet_gives(excess: float, inte
 @pytest.mark.parametrize("delay_s", [1e-6, 4e-6])
 @pytest.mark.parametrize("interval_s", [0.5e-6, 2e-6, 8e-6])
 def test_max_ton_with_credits_is_how_long_epsilon_takes_to_outweigh_a_round_trip(
-    delay_s: float, interval_s: float
+    delay_s, interval_s
 ):
     """P2 lacks credits until all is in its queue. Then it sends at line rate, and gets as much: the
     queue falls by what is on its way now, and no further."""

@@ -68,7 +68,7 @@ NETWORKS: Sequence[Callable[[], VirtualNetwork]] = (
 
 @pytest.mark.parametrize("make", NETWORKS, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("k", [1e-300, 0.01, 1.0, 20.0])
-def test_paced_run_has_the_digest_of_virtual_time(make: Callable[[], VirtualNetwork], k: float):
+def test_paced_run_has_the_digest_of_virtual_time(make, k):
     """However late it is: at k = 0.01 all of it is due at the first look, at 1e-300 all
     that ever will be."""
     with make() as network:
@@ -93,7 +93,7 @@ FEATURES = {**by_feature(), **of_switches_alone()}
 
 
 @pytest.mark.parametrize("name", sorted(FEATURES))
-def test_paced_run_has_what_virtual_time_has(name: str):
+def test_paced_run_has_what_virtual_time_has(name):
     """Whatever the network's switches and flows have; at k = 2 it takes 2 ms."""
     topology, flows, options = FEATURES[name]
     results = []
@@ -244,7 +244,7 @@ def test_ctrl_c_ends_a_paced_run_that_goes_on_afterwards():
 @pytest.mark.parametrize(
     ("k", "slack_s"), [(0.0, 1e-3), (-1.0, 1e-3), (float("nan"), 1e-3), (1.0, 0.0), (1.0, 2.0)]
 )
-def test_impossible_pace_is_refused(k: float, slack_s: float):
+def test_impossible_pace_is_refused(k, slack_s):
     with dumbbell_network() as network:
         with pytest.raises(VirtualError, match="a pace of k="):
             network.pace(k, slack_s)
@@ -258,7 +258,7 @@ def test_impossible_pace_is_refused(k: float, slack_s: float):
     st.floats(0, 100),
 )
 @settings(deadline=None)
-def test_bounds_of_lateness_ascend_to_the_worst(counts: list[int], low: float, high: float):
+def test_bounds_of_lateness_ascend_to_the_worst(counts, low, high):
     lateness = Lateness(tuple(counts), 0.07, 3)
     low, high = sorted((low, high))
     least, most = lateness.bound_s(low), lateness.bound_s(high)

@@ -166,7 +166,7 @@ def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps():
 @pytest.mark.parametrize(
     ("settings", "ports"), [({}, 1), ({"paths": 8}, 8), ({"paths": 8, "flowlet_gap_s": 1e-3}, 1)]
 )
-def test_scheme_s_parameters_have_its_flows_spray(settings: dict[str, float], ports: int, tmp_path):
+def test_scheme_s_parameters_have_its_flows_spray(settings, ports, tmp_path):
     """With the selective repeat that it needs, which the network needn't set."""
     with VirtualNetwork(
         TREE, find_scheme("dctcp").configure({"init_window_bytes": 40e3, **settings})

@@ -57,7 +57,7 @@ def test_pcn_w_keeps_the_rules_in_python_and_in_c():
 
 
 @pytest.mark.parametrize("rtts", [1, 2])
-def test_first_burst_is_the_flows_windows(rtts: float):
+def test_first_burst_is_the_flows_windows(rtts):
     """Of N windows one BDP is on its way; PCN's is what comes in before CNPs do, here more than
     twice as much."""
     windowed = queue(configured("pcn-w", window_rtts=rtts))

@@ -22,7 +22,7 @@ def incast(network: VirtualNetwork, senders: int, size_bytes: int = 500_000) -> 
 
 @pytest.mark.parametrize("delay_s", [0.0, 1e-6, 50e-6])
 @pytest.mark.parametrize("response_s", [0.0, 3e-6])
-def test_an_incast_loses_nothing_and_stays_within_the_headroom(delay_s: float, response_s: float):
+def test_an_incast_loses_nothing_and_stays_within_the_headroom(delay_s, response_s):
     with VirtualNetwork(
         star(4, delay_s=delay_s, xoff_bytes=50e3), PFC_ONLY, response_s=response_s
     ) as network:
@@ -91,7 +91,7 @@ def test_pauses_are_refreshed_before_they_run_out():
 
 @pytest.mark.parametrize("factor", [0.2, 1.5, 2.5, 8])
 @pytest.mark.parametrize("at_s", [0.0, 300e-6, 302.5e-6])
-def test_pauses_are_refreshed_by_the_rate_that_the_link_has(factor: float, at_s: float):
+def test_pauses_are_refreshed_by_the_rate_that_the_link_has(factor, at_s):
     """A quantum is 512 bit times: the refresh has to follow a rate that changes, while h0 is paused
     or before."""
     with VirtualNetwork(
@@ -131,7 +131,7 @@ def test_a_pause_that_isn_t_refreshed_expires():
 
 @pytest.mark.parametrize("xoff_bytes", [1e9, 50e3])
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
-def test_both_variants_mark_the_same_packets(scheme: str, xoff_bytes: float):
+def test_both_variants_mark_the_same_packets(scheme, xoff_bytes):
     """One switch: the program that emulates PFC by recirculation and clones, and the one with PFC
     below it, give the same frames at the same times, hence equal digests, with PAUSE frames and
     without."""

@@ -31,7 +31,7 @@ def incast(scheme: str) -> VirtualNetwork:
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn", "timely"])
-def test_log_and_latency_change_no_event(scheme: str):
+def test_log_and_latency_change_no_event(scheme):
     totals = []
     for recorded in (False, True):
         with incast(scheme) as network:

@@ -2,7 +2,6 @@
 form."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,7 @@ def run(program: Program, *, inplace: bool, route: TableAction | None = None) ->
     "fields", [["egress_spec"], ["ingress_port", "egress_spec", "mcast_grp"]], ids=len
 )
 @pytest.mark.parametrize("inplace", [True, False])
-def test_what_a_copy_of_standard_metadata_drops(tmp_path, fields: list[str], inplace: bool):
+def test_what_a_copy_of_standard_metadata_drops(tmp_path, fields, inplace):
     """Copied back without `mcast_grp`, the program has a form in place; with it, the general form
     alone."""
     compiled = Program.compiled("pcn_native")
@@ -111,7 +110,7 @@ def test_packets_to_a_port_without_a_link_are_dropped_in_both_forms():
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_what_the_parser_writes(tmp_path, inplace: bool):
+def test_what_the_parser_writes(tmp_path, inplace):
     """A parser that marks each packet, as `hdr.ipv4.ecn = 3` in a state."""
     source = source_of(Program.compiled("pcn_native"))
     state = next(s for s in source["parsers"][0]["parse_states"] if s["name"] == "parse_ipv4")
@@ -190,9 +189,7 @@ def test_virtual_time_refuses_headers_beyond_the_bytes_that_it_stores(tmp_path):
 
 
 @pytest.mark.parametrize("source", [resubmitting, lambda: taking(80)], ids=["resubmit", "parse"])
-def test_network_that_survives_loses_and_counts_what_would_end_its_run(
-    source: Callable[[], Json], tmp_path
-):
+def test_network_that_survives_loses_and_counts_what_would_end_its_run(source, tmp_path):
     with VirtualNetwork(
         star(1), PFC_ONLY, program=load(changed(tmp_path, source()), False)
     ) as network:

@@ -49,7 +49,7 @@ def rccc_network(
 
 @pytest.mark.parametrize("pull_rate", [0.99, 0.5])
 @pytest.mark.parametrize("senders", [1, 8])
-def test_line_carries_what_is_granted_and_nothing_waits(senders: int, pull_rate: float):
+def test_line_carries_what_is_granted_and_nothing_waits(senders, pull_rate):
     end = ("s0", senders + 1)
     with rccc_network(senders, pull_rate=pull_rate) as network:
         seen = network.sample(
@@ -66,7 +66,7 @@ def test_line_carries_what_is_granted_and_nothing_waits(senders: int, pull_rate:
 
 
 @pytest.mark.parametrize("senders", [2, 32])
-def test_incast_takes_the_line_s_time_and_no_timeout(senders: int):
+def test_incast_takes_the_line_s_time_and_no_timeout(senders):
     with rccc_network(senders, SIZE) as network:
         assert network.run(until_s=0.1, finish=True)
         bound_s = senders * SIZE / 1000 * DATA * 8 / LINE
@@ -89,7 +89,7 @@ def test_flow_that_misses_grants_goes_on_by_timers():
 
 
 @pytest.mark.parametrize("in_c", [True, False])
-def test_grants_end_with_a_flow_whatever_maxwnd_is(in_c: bool):
+def test_grants_end_with_a_flow_whatever_maxwnd_is(in_c):
     """Flow 1 is stopped, of flow 2 all has come, flow 3 has lost its last packets, which
     nothing repeats; each may have 10^12 bytes unasked, 25 s of grants."""
     parameters = {"network_rtt_s": RTT, "maxwnd_bytes": 1e12, "rto_s": 1e-4, "paths": 1}
@@ -155,7 +155,7 @@ class LineRate(ReactionPoint):
 @pytest.mark.parametrize(
     ("np", "text"), [(OnePacket, "as much as a grant can carry"), (NoPace, "pace_bytes: from 1")]
 )
-def test_grant_that_can_t_be_is_refused(np: type[Granting], text: str):
+def test_grant_that_can_t_be_is_refused(np, text):
     scheme = Scheme("own", "", "plain", Parameters, LineRate, np).configure()
     network = with_flows(VirtualNetwork(star(1, LINE), scheme), [FlowSpec(1, "h0", "r0")])
     with network, pytest.raises((VirtualError, ValueError), match=text):
@@ -188,7 +188,7 @@ class Demanding(LineRate):
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_np_that_fails_in_its_turn_leaves_it_to_others(queues: Any):
+def test_np_that_fails_in_its_turn_leaves_it_to_others(queues):
     Raising.begun = 0
     scheme = Scheme("own", "", "plain", Parameters, Demanding, Raising).configure()
     with VirtualNetwork(star(3, LINE), scheme, queues=queues) as network:

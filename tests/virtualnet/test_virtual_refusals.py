@@ -58,9 +58,7 @@ FABRIC = native.FabricConfig(10**6, 10**6, 2.0, False)
         ),
     ],
 )
-def test_each_wrong_argument_alone_is_refused(
-    function: str, arguments: Sequence[Any], message: str
-):
+def test_each_wrong_argument_alone_is_refused(function, arguments, message):
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         code = getattr(network._library, function)(network._handle, *arguments)
         assert code < 0
@@ -68,7 +66,7 @@ def test_each_wrong_argument_alone_is_refused(
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_unknown_value_can_t_be_sampled(place: int):
+def test_unknown_value_can_t_be_sampled(place):
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         sources = [network.queue_bytes("s0", 1)] * 2
         sources[place] = Source("of no link", native.QUEUE_BYTES, LINKS)

@@ -103,7 +103,7 @@ def test_flows_of_a_nic_go_by_the_other_and_come_back():
 
 @pytest.mark.parametrize("name", ["pfc", "swift", "dctcp"])
 @pytest.mark.parametrize("end", [("h2", 0), ("h0", 1)])
-def test_all_arrives_after_a_link_has_failed_for_good(name: str, end: tuple[str, int]):
+def test_all_arrives_after_a_link_has_failed_for_good(name, end):
     """At the receiver or a sender, with what repeats lost packets; without a reroute it doesn't."""
     scheme = find_scheme(name).configure()
     for reroute_s in (20e-6, None):
@@ -146,9 +146,7 @@ def test_packets_for_a_link_that_is_down_stop_no_other_flow():
 @given(
     st.lists(st.tuples(st.integers(0, 200), st.booleans()), min_size=1, max_size=8), st.booleans()
 )
-def test_switches_have_the_routes_of_all_links_that_are_up(
-    changes: list[tuple[int, bool]], dual_homed: bool
-):
+def test_switches_have_the_routes_of_all_links_that_are_up(changes, dual_homed):
     """After each failure and repair, in the switches' own tables; hosts that can't be reached have
     none."""
     topology = dual(4) if dual_homed else fat_tree(k=4)
@@ -190,7 +188,7 @@ def test_packets_to_a_host_that_is_cut_off_are_lost_and_counted():
 
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])
-def test_run_with_failures_is_equal_in_any_order_of_events(name: str):
+def test_run_with_failures_is_equal_in_any_order_of_events(name):
     def run(**options: object) -> object:
         scheme = find_scheme(name).configure()
         with VirtualNetwork(fat_tree(k=4), scheme, reroute_s=30e-6, **options) as network:
@@ -238,7 +236,7 @@ def test_reroute_refuses_what_it_cannot_have():
 
 @settings(max_examples=12)
 @given(st.data())
-def test_switch_has_the_routes_that_were_written(data: st.DataObject):
+def test_switch_has_the_routes_that_were_written(data):
     """As they are read, after failures and repairs at random: those of a switch that is programmed
     anew."""
     topology = fat_tree(4)

@@ -22,7 +22,7 @@ def arbitrated(topology: Topology, arbitration: str) -> Topology:
 
 
 @pytest.mark.parametrize(("arbitration", "slow_bps"), [(FIFO, 2.5e9), (ROUND_ROBIN, 3e9)])
-def test_what_a_slow_input_gets_of_a_full_output(arbitration: str, slow_bps: float):
+def test_what_a_slow_input_gets_of_a_full_output(arbitration, slow_bps):
     """9 and 3 Gbit/s into 10: a FIFO serves in proportion to arrivals, round robin gives max-min
     shares."""
     flows = [FlowSpec(1, "h0", "r0", rate_bps=9e9), FlowSpec(2, "h1", "r0", rate_bps=3e9)]
@@ -77,7 +77,7 @@ def test_one_input_is_served_as_by_a_fifo():
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn"])
 @pytest.mark.parametrize("pfc", [True, False])
-def test_both_orders_of_events_agree(scheme: str, pfc: bool):
+def test_both_orders_of_events_agree(scheme, pfc):
     """Switches in a line, three flows to each host; PFC under the program and in it."""
     topology = arbitrated(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), ROUND_ROBIN)
     totals = []

@@ -200,7 +200,7 @@ def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: 
 
 
 @pytest.mark.parametrize("program", ["pcn", "qcn"])
-def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program: str):
+def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program):
     """CNPs, or a switch's messages; windows, timers, byte counters."""
     marking = () if program == "pcn" else find_scheme(program).marking
     parameters: Any = (
@@ -254,7 +254,7 @@ def test_check_names_the_event_at_which_the_rp_in_c_differs(every_event: Scheme,
         (C.replace("40e3;", "rp->parameters->nosuch;"), "nosuch"),
     ],
 )
-def test_file_without_an_rp_is_refused(every_event: Scheme, tmp_path, text: str, message: str):
+def test_file_without_an_rp_is_refused(every_event: Scheme, tmp_path, text, message):
     configured = with_c(every_event, tmp_path, text).configure()
     with pytest.raises(SchemeError, match=message):
         Ends(configured).new_rp(10e9)
@@ -283,7 +283,7 @@ def test_file_that_is_not_there_is_refused(every_event: Scheme, tmp_path):
     ],
 )
 def test_impossible_decision_of_an_rp_in_c_ends_the_run(
-    every_event: Scheme, tmp_path, set_: str, message: str
+    every_event: Scheme, tmp_path, set_, message
 ):
     changed = with_c(
         every_event,

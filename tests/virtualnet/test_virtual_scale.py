@@ -100,7 +100,7 @@ def times(name: str, network: str, factor: int) -> list[float]:
         if (name, network) != (TELEMETRY, "clos")  # telemetry has no links of 80 Gbit/s
     ],
 )
-def test_scheme_does_the_same_in_half_the_time(name: str, network: str, monkeypatch):
+def test_scheme_does_the_same_in_half_the_time(name, network, monkeypatch):
     usual = times(name, network, 1)
     for (module, constant), power in UNITS_OF_TIME.items():
         monkeypatch.setattr(module, constant, power * getattr(module, constant))
@@ -108,5 +108,5 @@ def test_scheme_does_the_same_in_half_the_time(name: str, network: str, monkeypa
 
 
 @pytest.mark.parametrize("name", ["nscc", "pcn"])
-def test_unit_of_time_of_a_scheme_keeps_it_from_scaling(name: str):
+def test_unit_of_time_of_a_scheme_keeps_it_from_scaling(name):
     assert times(name, "star", 2) != pytest.approx(times(name, "star", 1), rel=1e-3)

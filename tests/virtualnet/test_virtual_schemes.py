@@ -72,7 +72,7 @@ def seconds(frame_bytes: int) -> float:
 
 
 @pytest.mark.parametrize("inplace", [True, False])
-def test_a_round_trip_is_that_of_the_path_to_the_picosecond(inplace: bool):
+def test_a_round_trip_is_that_of_the_path_to_the_picosecond(inplace):
     """Six links' delays; the packet is sent on by two switches, its acknowledgement by the host and
     two switches."""
     topology = dumbbell(rate_bps=RATE)
@@ -188,7 +188,7 @@ def test_a_message_is_for_the_flow_that_its_bth_names(tmp_path):
 
 
 @pytest.mark.parametrize("mark", list(Mark))
-def test_marks_reach_the_rp_in_notifications(mark: Mark):
+def test_marks_reach_the_rp_in_notifications(mark):
     """What the NP makes of a window, over a network whose switches leave CNPs alone."""
     cnps: list[Cnp] = []
 

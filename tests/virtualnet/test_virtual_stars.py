@@ -18,7 +18,7 @@ SHORT = Star(25e9, 20e-6)
 @pytest.mark.parametrize(
     "scheme", ["pcn", "pcn-x", "pcn-w", "dctcp", "hpcc", "swift", "nscc", "rccc"]
 )
-def test_two_flows_share_a_star_as_the_scheme_s_rule_holds(scheme: str):
+def test_two_flows_share_a_star_as_the_scheme_s_rule_holds(scheme):
     """PCN's mean queue is up to twice what its bound, of flows in step, allows."""
     measured = shared(find_scheme(scheme), SHORT, 2)
     assert measured.rule_utilisation is not None
@@ -28,7 +28,7 @@ def test_two_flows_share_a_star_as_the_scheme_s_rule_holds(scheme: str):
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "pcn-w"])
-def test_sixteen_flows_of_pcn_share_a_star_equally(scheme: str):
+def test_sixteen_flows_of_pcn_share_a_star_equally(scheme):
     """A T of the round trip alone leaves Jain's index at 0.7 and less there, and so does a window
     of two of them."""
     assert shared(find_scheme(scheme), SHORT, 16).jain >= 0.98

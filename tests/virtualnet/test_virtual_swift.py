@@ -29,7 +29,7 @@ def swift_network(senders: int, ai: float = 1, **more: Any) -> VirtualNetwork:
 @pytest.mark.parametrize(
     ("flows", "ai", "within"), [(4, 1, 0.005), (16, 1, 0.02), (64, 1, 0.06), (64, 0.25, 0.01)]
 )
-def test_round_trip_is_the_target_of_the_mean_window(flows: int, ai: float, within: float):
+def test_round_trip_is_the_target_of_the_mean_window(flows, ai, within):
     """64 flows add 64 frames a round trip, a sixth of what it carries, before any decreases: above
     the target."""
     end = ("s0", flows + 1)

@@ -144,7 +144,7 @@ def the_same(seen: Compared) -> bool:
 
 @pytest.mark.parametrize("emulated", [False, True])
 @pytest.mark.parametrize("out_bps", [1e9, 5e9, 9e9])
-def test_many_pauses_make_the_same_states(out_bps: float, emulated: bool):
+def test_many_pauses_make_the_same_states(out_bps, emulated):
     """Each RESUME comes before max(Ton) has passed since the one before: undetermined to the
     end."""
     seen = paused_tree(out_bps, emulated)
@@ -161,7 +161,7 @@ def test_a_port_that_another_s_congestion_pauses_is_undetermined_in_both():
 
 
 @pytest.mark.parametrize("at", [P1, P2], ids=str)
-def test_what_pauses_left_drains_in_both(at: Endpoint):
+def test_what_pauses_left_drains_in_both(at):
     """Though RED would mark it: the threshold is far below."""
     seen = head_of_line_port(at)
     assert seen.by_time.resumes >= 5
@@ -179,7 +179,7 @@ def test_pauses_shorter_than_the_largest_frame_are_not_seen():
 
 
 @pytest.mark.parametrize(("rate_bps", "hidden"), [(3.9e9, False), (4.3e9, True)])
-def test_a_class_that_goes_before_hides_pauses_if_it_leaves_no_rest(rate_bps: float, hidden: bool):
+def test_a_class_that_goes_before_hides_pauses_if_it_leaves_no_rest(rate_bps, hidden):
     """Its frames leave each 2.2 us, or each 2.0; the bound is 2 us."""
     seen = class_7_goes_before(rate_bps)
     assert seen.by_pfc.ue > 800

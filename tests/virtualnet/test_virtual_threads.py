@@ -112,7 +112,7 @@ def everything(topology: Topology, scheme: str, number: int, folder: Path) -> di
 @pytest.mark.parametrize(
     ("name", "scheme"), [*((name, "pcn") for name in NETWORKS), ("fat tree", "dcqcn")]
 )
-def test_threads_give_the_run_of_one(name: str, scheme: str, tmp_path):
+def test_threads_give_the_run_of_one(name, scheme, tmp_path):
     topology = NETWORKS[name]()
     reference = everything(topology, scheme, 1, tmp_path)
     assert reference["calls"]
@@ -165,7 +165,7 @@ def test_threads_report_the_error_of_one():
 
 
 @pytest.mark.parametrize("number", [1, *THREADS])
-def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number: int):
+def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number):
     """Ctrl-C comes in a callback, while the other threads wait."""
 
     def outcome(interrupted: bool) -> tuple[object, ...]:
@@ -296,7 +296,7 @@ def test_auto_takes_one_thread_for_sixteen_hosts(monkeypatch):
 @pytest.mark.parametrize(
     "text", ["0", "65", "many", "-1", "", "auto:", "auto:x", "auto:0", "5:3", "9" * 5000]
 )
-def test_environment_of_no_number_is_refused(text: str, monkeypatch):
+def test_environment_of_no_number_is_refused(text, monkeypatch):
     monkeypatch.setenv(threads.VARIABLE, text)
     with pytest.raises(VirtualError, match="a number from 1 to 64, auto, or auto:N"):
         threads.threads_for(fat_tree(4))

@@ -5,7 +5,6 @@ import signal
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ FRAME_S = MTU * 8 / 10e9
 
 
 @pytest.mark.parametrize("switches", [1, 2, 5])
-def test_store_and_forward_latency_is_exact(switches: int):
+def test_store_and_forward_latency_is_exact(switches):
     with VirtualNetwork(chain(switches), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3000))
         assert network.run(finish=True)
@@ -102,9 +101,7 @@ def test_a_rate_that_picoseconds_don_t_divide():
     ("tick_ns", "frame_ns", "gap_ns", "ack_ns"),
     [(1, 84, 169, 4), (5, 80, 165, 5), (0, 84.64, 169.28, 4.96)],
 )
-def test_times_are_whole_ticks_cut_off(
-    queues: Literal["nodes", "one"], tick_ns: float, frame_ns: float, gap_ns: float, ack_ns: float
-):
+def test_times_are_whole_ticks_cut_off(queues, tick_ns, frame_ns, gap_ns, ack_ns):
     """A frame takes 84.64 ns at 100 Gbit/s, its ACK 4.96, and one of a flow of 50 Gbit/s starts
     each 169.28. A time below a tick is one."""
     reliability = {3: Reliability(Repeats.GO_BACK_N, timeout_s=1)}
@@ -159,7 +156,7 @@ def test_ticks_are_there_with_queues_of_a_depth() -> None:
 
 
 @pytest.mark.parametrize("tick_s", [-1e-9, 1e-3, float("nan")])
-def test_tick_that_is_no_time_is_refused(tick_s: float):
+def test_tick_that_is_no_time_is_refused(tick_s):
     with pytest.raises(
         VirtualError, match=r"a tick of .* s: more than 0 and less than 1 ms is possible"
     ):
@@ -183,7 +180,7 @@ def test_pacing_follows_the_application_s_limit():
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_a_host_s_flows_start_when_they_should(queues: str):
+def test_a_host_s_flows_start_when_they_should(queues):
     """A frame each, in any order of numbers, two at once now and then; some are added before others
     have started."""
     draw = random.Random(7)
@@ -220,7 +217,7 @@ def test_a_flow_ends_after_its_time():
 
 
 @pytest.mark.parametrize(("node", "port"), [("s0", 2), ("h0", 0)])
-def test_a_slower_link_and_one_that_is_down(node: str, port: int):
+def test_a_slower_link_and_one_that_is_down(node, port):
     """Rates in four intervals: 10 Gbit/s, 1 Gbit/s, down, 10 Gbit/s. Nothing is lost."""
     with VirtualNetwork(chain(2), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
@@ -253,7 +250,7 @@ def test_classes_are_strict_and_notifications_come_first():
 
 
 @pytest.mark.parametrize("sources", [1, 2])
-def test_columns_of_samples_are_copies(sources: int):
+def test_columns_of_samples_are_copies(sources):
     with VirtualNetwork(chain(1), PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=30_000))
         seen = network.sample(
@@ -360,7 +357,7 @@ def test_an_error_in_a_callback_carries_its_traceback_and_the_time():
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_run_reports_progress_with_an_estimate(queues: Literal["nodes", "one"], monkeypatch):
+def test_run_reports_progress_with_an_estimate(queues, monkeypatch):
     clock = iter(range(10**6))
     monkeypatch.setattr("pcn.virtualnet.progress.time.monotonic", lambda: float(next(clock)))
     reports: list[tuple[float, float]] = []
@@ -375,7 +372,7 @@ def test_run_reports_progress_with_an_estimate(queues: Literal["nodes", "one"], 
 
 
 @pytest.mark.parametrize("window", [1, 40, 90])
-def test_ctrl_c_leaves_a_run_that_goes_on_as_if_it_had_not_come(window: int):
+def test_ctrl_c_leaves_a_run_that_goes_on_as_if_it_had_not_come(window):
     """It comes during an NP's callback: neither the result nor anything that follows from it is
     lost."""
 
@@ -436,9 +433,7 @@ def test_run_reports_progress_during_callbacks(monkeypatch):
     ],
     ids=["at", "set_link", "add_flow", "stop_flow", "sample"],
 )
-def test_callback_of_one_host_can_t_change_the_past(
-    change: Callable[[VirtualNetwork], object], queues: str
-):
+def test_callback_of_one_host_can_t_change_the_past(change, queues):
     """Others are ahead by then: its effects at a later time would come too late for them."""
     for callback in ("on_rate", "on_window"):
         with dumbbell_network(queues=queues) as network:

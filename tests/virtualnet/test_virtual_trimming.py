@@ -156,7 +156,7 @@ def test_go_back_n_goes_back_to_what_was_trimmed():
 
 
 @pytest.mark.parametrize("size", [64, 128])
-def test_trimmed_frame_is_a_valid_packet_of_its_class(tmp_path, size: int):
+def test_trimmed_frame_is_a_valid_packet_of_its_class(tmp_path, size):
     with trimming_network(trimming=Trimming(size=size, dscp_value=50, queue_index=5)) as network:
         network.capture("s0", SENDERS + 1, tmp_path / "out")
         network.run(until_s=100e-6)
@@ -214,7 +214,7 @@ def test_lossless_class_is_not_trimmed():
 
 
 @pytest.mark.parametrize("kind", [Repeats.SELECTIVE, Repeats.GO_BACK_N])
-def test_run_is_the_same_with_either_queue_and_form(kind: Repeats):
+def test_run_is_the_same_with_either_queue_and_form(kind):
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"threads": 2}):
         with trimming_network(kind, **more) as network:
@@ -277,9 +277,7 @@ def test_trimming_refuses_what_cannot_be():
         ("rccc", 10, 64),
     ],
 )
-def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(
-    name: str, payload: int, size: int
-):
+def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(name, payload, size):
     """What is cut may be padding and ICRC alone, or telemetry with the payload behind it."""
     senders = 64
     reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=2e-3, reordering_s=1.0)}

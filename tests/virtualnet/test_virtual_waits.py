@@ -87,9 +87,7 @@ def near(links_s: float) -> Topology:
 
 @settings(max_examples=20)
 @given(waiting(), st.sampled_from([1e-9, 2e-6]), st.sampled_from(["pcn", "dcqcn", "timely"]))
-def test_flow_starts_at_the_last_arrival_in_every_order_of_events(
-    flows: list[FlowSpec], links_s: float, scheme: str
-):
+def test_flow_starts_at_the_last_arrival_in_every_order_of_events(flows, links_s, scheme):
     outcome = play(near(links_s), flows, scheme)
     stats = outcome[1]
     for flow in flows:
@@ -141,9 +139,7 @@ def after_the_sender(
         ("pcn", None),
     ],
 )
-def test_flow_starts_when_the_sender_has_the_last_acknowledgement(
-    scheme: str, reliability: Reliability | None, src: str, finish: bool
-):
+def test_flow_starts_when_the_sender_has_the_last_acknowledgement(scheme, reliability, src, finish):
     """On an idle star the last ACK takes two links from the last arrival on; so it does where the
     scheme has no acknowledgements."""
     before, after = after_the_sender(scheme, src, reliability, finish=finish)
@@ -153,7 +149,7 @@ def test_flow_starts_when_the_sender_has_the_last_acknowledgement(
 
 
 @pytest.mark.parametrize("src", ["h0", "h3"])
-def test_flow_waits_for_an_acknowledgement_that_is_delayed(src: str):
+def test_flow_waits_for_an_acknowledgement_that_is_delayed(src):
     """The ACK of the last packet waits behind data that its receiver sends."""
     busy = FlowSpec(2, "h1", "h3", 0.0, 200_000, traffic_class=6)
     reliability = Reliability(Repeats.SELECTIVE, 1e-3)
@@ -167,9 +163,7 @@ def test_flow_waits_for_an_acknowledgement_that_is_delayed(src: str):
 
 @settings(max_examples=20)
 @given(waiting(), st.data(), st.sampled_from([1e-9, 2e-6]))
-def test_flow_starts_at_the_last_end_in_every_order_of_events(
-    flows: list[FlowSpec], data: st.DataObject, links_s: float
-):
+def test_flow_starts_at_the_last_end_in_every_order_of_events(flows, data, links_s):
     """Of those that it waits for, some end with their last acknowledgement."""
     flows = [
         replace(
@@ -257,7 +251,7 @@ def test_ring_of_flows_over_racks_takes_its_turns():
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "timely", "pcn", "qcn"])
-def test_flow_that_waits_begins_as_one_with_a_start(scheme: str):
+def test_flow_that_waits_begins_as_one_with_a_start(scheme):
     """Its RP's clock, rate and timers are those of a flow that was given the time; two of them
     share a link, and slow down."""
     first = FlowSpec(0, "h0", "h1", 0.0, 1000)
@@ -315,7 +309,7 @@ def test_group_s_samples_are_the_sums_of_its_flows():
         ((0,), "flow 1 waits for flow 0, which has arrived, or never does whole"),
     ],
 )
-def test_flow_can_t_wait_for_what_isn_t_coming(after: tuple[int, ...], message: str):
+def test_flow_can_t_wait_for_what_isn_t_coming(after, message):
     with VirtualNetwork(star(HOSTS), find_scheme("pcn").configure()) as network:
         network.add_flow(FlowSpec(0, "h0", "h1", 0.0, 1000))
         network.run(until_s=1e-3)
@@ -343,7 +337,7 @@ def test_stopped_flow_that_waits_never_starts():
         ({2: (3,)}, "flow 2 waits for flow 3, which has no size"),
     ],
 )
-def test_topology_refuses_flows_that_never_start(after: dict[int, tuple[int, ...]], message: str):
+def test_topology_refuses_flows_that_never_start(after, message):
     flows = [FlowSpec(i, "h0", "h1", 0.0, 5, after=after.get(i, ())) for i in range(3)] + [
         FlowSpec(3, "h1", "h0")
     ]
@@ -352,7 +346,7 @@ def test_topology_refuses_flows_that_never_start(after: dict[int, tuple[int, ...
 
 
 @given(st.data(), st.integers(1, 30))
-def test_order_has_each_flow_behind_those_that_it_waits_for(data: st.DataObject, count: int):
+def test_order_has_each_flow_behind_those_that_it_waits_for(data, count):
     places = data.draw(st.permutations(range(count)))
     edges = {
         i: tuple(data.draw(st.sets(st.integers(0, i - 1), max_size=3))) if i else ()

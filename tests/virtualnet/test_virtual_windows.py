@@ -3,7 +3,7 @@ RP gets of it."""
 
 import math
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from networks import PFC_ONLY, star, with_flows
@@ -69,7 +69,7 @@ def throughput_bps(network: VirtualNetwork, over_s: float) -> float:
 
 
 @pytest.mark.parametrize("packets", [1, 10, 25, 26, 100])
-def test_window_limits_throughput_to_itself_a_round_trip(packets: int):
+def test_window_limits_throughput_to_itself_a_round_trip(packets):
     digests = set()
     for queues in ("nodes", "one"):
         with with_flows(
@@ -83,9 +83,7 @@ def test_window_limits_throughput_to_itself_a_round_trip(packets: int):
 
 @pytest.mark.parametrize("every", [2, 4, 8])
 @pytest.mark.parametrize("packets", [8, 16])
-def test_acknowledgement_each_n_packets_adds_n_minus_1_frames_to_the_round_trip(
-    every: int, packets: int
-):
+def test_acknowledgement_each_n_packets_adds_n_minus_1_frames_to_the_round_trip(every, packets):
     round_trip = RTT + (every - 1) * FRAME_S
     with with_flows(
         windowed_network(scheme(packets * DATA, every * 1000)), [FlowSpec(1, "h0", "r0")]
@@ -111,7 +109,7 @@ def test_window_below_a_packet_lets_one_out_at_a_time():
 
 
 @pytest.mark.parametrize(("rate_bps", "packets"), [(1e9, 100), (5e9, 5)])
-def test_the_smaller_of_window_and_rate_holds(rate_bps: float, packets: int):
+def test_the_smaller_of_window_and_rate_holds(rate_bps, packets):
     with with_flows(
         windowed_network(scheme(packets * DATA, rate_bps=rate_bps)), [FlowSpec(1, "h0", "r0")]
     ) as network:
@@ -183,7 +181,7 @@ def test_window_that_widens_lets_packets_go_at_once():
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 def test_lost_packets_are_acknowledged_with_the_next_and_repeated_acknowledgements_of_nothing(
-    queues: Any,
+    queues,
 ):
     with with_flows(
         windowed_network(scheme(16 * DATA), queues=queues), [FlowSpec(1, "h0", "r0")]
@@ -229,7 +227,7 @@ def test_samples_have_window_and_bytes_in_flight():
 
 @pytest.mark.parametrize("window", [0.0, -1.0, math.nan])
 @pytest.mark.parametrize("when", ["start", "later"])
-def test_impossible_window_is_named(window: float, when: Literal["start", "later"]):
+def test_impossible_window_is_named(window, when):
     def wants(rp: Rp):
         rp.window_bytes = window
 

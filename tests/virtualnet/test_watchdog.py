@@ -92,7 +92,7 @@ def ring() -> Topology:
 
 
 @pytest.mark.parametrize(("queues", "inplace"), [("nodes", True), ("one", True), ("nodes", False)])
-def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inplace: bool):
+def test_deadlock_dissolves_with_a_watchdog(queues, inplace):
     def play(watchdog: Watchdog | None) -> tuple[bool, int, int, int]:
         with VirtualNetwork(
             guarded(ring(), watchdog), PFC_ONLY, queues=queues, inplace=inplace
@@ -142,9 +142,7 @@ def test_run_with_storms_depends_on_neither_queues_nor_form():
     up_us=st.integers(100, 2500),
     lossy=st.booleans(),
 )
-def test_every_packet_is_accounted_for(
-    poll_us: int, detection_us: int, restoration_us: int, up_us: int, lossy: bool
-):
+def test_every_packet_is_accounted_for(poll_us, detection_us, restoration_us, up_us, lossy):
     watchdog = Watchdog(DROP, detection_us * 1e-6, restoration_us * 1e-6, poll_us * 1e-6)
     with VirtualNetwork(guarded(chain(xoff_bytes=20e3), watchdog), PFC_ONLY) as network:
         network.set_link("s1", 2, up=False)
@@ -213,7 +211,7 @@ def choppy(begin_us: float, end_us: float) -> list[tuple[float, bytes]]:
 
 
 @pytest.mark.parametrize("action", [DROP, FORWARD])
-def test_pause_that_lets_go_only_at_each_look_keeps_the_storm(monkeypatch, action: str):
+def test_pause_that_lets_go_only_at_each_look_keeps_the_storm(monkeypatch, action):
     """By the time at which the watchdog looks the class is free, and it was held 88% of the
     time."""
     with paused_by(

@@ -52,7 +52,7 @@ def received(
 
 
 @pytest.mark.parametrize("weights", [(0, 0), (1, 1)])
-def test_capped_class_leaves_the_rest_to_others(weights: tuple[int, int]):
+def test_capped_class_leaves_the_rest_to_others(weights):
     """By strict priority or by equal weights: the capped class gets its 2 Gbit/s, the other 8."""
     schedule = Schedule((0, *weights, 0, 0, 0, 0, 0), caps_bps=(0, 0, 2e9, 0, 0, 0, 0, 0))
     (first, capped), _ = received(weighted(star(2), schedule, lossless="1,2"), (1, 2))
@@ -113,7 +113,7 @@ def test_caps_are_kept_in_files_and_refused_live(tmp_path: Path) -> None:
 @given(weights=st.tuples(*[st.integers(1, 100)] * 3))
 @example(weights=(1, 1, 1))
 @example(weights=(1, 100, 50))
-def test_classes_share_in_proportion_to_their_weights(weights: tuple[int, int, int]):
+def test_classes_share_in_proportion_to_their_weights(weights):
     topology = weighted(star(3), Schedule((0, *weights, 0, 0, 0, 0)))
     got, _ = received(topology, (1, 2, 3))
     whole = 2e-3 * LINE / 8
@@ -173,7 +173,7 @@ def test_weights_that_cannot_work_are_refused():
 
 
 @pytest.mark.parametrize("form", ["pcn", "pcn-json"])
-def test_file_holds_weights(form: str, tmp_path):
+def test_file_holds_weights(form, tmp_path):
     topology = weighted(star(1), Schedule((1,) * 8, port=2), Schedule((0,) * 8))
     file = tmp_path / f"made{FORMATS[form].suffix}"
     file.write_text(FORMATS[form].write(topology))

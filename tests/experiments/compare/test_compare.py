@@ -159,7 +159,7 @@ def test_comparison_reads_a_sweep(tmp_path, capsys, monkeypatch):
         ),
     ],
 )
-def test_what_holds_no_result_is_one_line(name: str, text: str, message: str, tmp_path):
+def test_what_holds_no_result_is_one_line(name, text, message, tmp_path):
     if name:
         (tmp_path / name).write_text(text)
     with pytest.raises(ExperimentError) as caught:
@@ -202,7 +202,7 @@ def whole(results: Path) -> dict[str, Any]:
 @settings(settings.get_profile("few"))
 @given(data=st.data())
 def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
-    data: st.DataObject, whole: dict[str, Any], tmp_path_factory
+    data, whole: dict[str, Any], tmp_path_factory
 ):
     place = tmp_path_factory.mktemp("damaged")
     (place / "a").mkdir()

@@ -79,9 +79,7 @@ def test_one_seed_marks_nothing_and_a_note_names_it():
         ("pause_frames class 3", 2.5, "PAUSE frames, class 3", "2.5"),
     ],
 )
-def test_numbers_are_called_in_words_with_their_unit(
-    number: str, value: float, label: str, text: str
-):
+def test_numbers_are_called_in_words_with_their_unit(number, value, label, text):
     table = tables.numbers(
         [group("a", value, number=number), group("b", 0.9 * value, number=number)]
     )

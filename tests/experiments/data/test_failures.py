@@ -43,7 +43,7 @@ def stranger(monkeypatch) -> str:
 
 
 @pytest.mark.parametrize("scenario", ["dumbbell", "victim"])
-def test_report_describes_a_program_without_a_text(stranger: str, scenario: str, tmp_path):
+def test_report_describes_a_program_without_a_text(stranger: str, scenario, tmp_path):
     assert (
         pcn(["run", scenario, *SHORT, "--scheme", stranger, "--out", str(tmp_path / "mine")]) == 0
     )
@@ -123,7 +123,7 @@ def test_data_of_a_picture_that_fail_cost_no_other(monkeypatch, capsys, tmp_path
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_charts_have_the_names_of_what_draws_them(scenario: str):
+def test_charts_have_the_names_of_what_draws_them(scenario):
     """By which their failures are identified."""
     experiment = SCENARIOS[scenario]
     plan = experiment.plan(experiment.schemes[0], 1, {})
@@ -137,7 +137,7 @@ def test_charts_have_the_names_of_what_draws_them(scenario: str):
     ("scheme", "variable"),
     [("pcn", "w"), ("dcqcn", "alpha"), ("timely", "rtt_s"), ("ibcc", "ccti")],
 )
-def test_charts_of_single_flows_have_the_names_of_what_draws_them(scheme: str, variable: str):
+def test_charts_of_single_flows_have_the_names_of_what_draws_them(scheme, variable):
     traffic = SCENARIOS["traffic"]
     plan = dataclasses.replace(
         traffic.plan(scheme, 1, {"count": 20}), records=Records(flows=FlowChoice(every=True))

@@ -35,9 +35,7 @@ def capture_of(folder: Path, out: bytes, come_in: bytes) -> Capture:
 
 
 @given(out=TIMES, come_in=TIMES)
-def test_capture_merges_both_ways_by_the_port_s_time(
-    out: list[int], come_in: list[int], tmp_path_factory
-):
+def test_capture_merges_both_ways_by_the_port_s_time(out, come_in, tmp_path_factory):
     folder = tmp_path_factory.mktemp("capture")
     capture = capture_of(folder, pcap(out, 60), pcap(come_in, 100))
     with (folder / capture.name).open("wb") as file:
@@ -53,7 +51,7 @@ def test_capture_merges_both_ways_by_the_port_s_time(
 
 
 @given(data=st.data())
-def test_capture_that_the_engine_had_no_room_for_is_an_error(data: st.DataObject, tmp_path_factory):
+def test_capture_that_the_engine_had_no_room_for_is_an_error(data, tmp_path_factory):
     folder, record = tmp_path_factory.mktemp("capture"), 16 + 60
     whole = pcap([1, 2, 3], 60)
     cut = data.draw(st.integers(24, len(whole) - 1).filter(lambda size: (size - 24) % record))

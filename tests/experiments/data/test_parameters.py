@@ -38,7 +38,7 @@ PARAMETERS = DUMBBELL.parameters("pcn")
         ("w_min=auto", None),
     ],
 )
-def test_values_have_units(text: str, value: float | None):
+def test_values_have_units(text, value):
     by_scheme = scheme_parameters.settings(DUMBBELL, ["pcn", "dcqcn"], [text])
     (parsed,) = {value for values in by_scheme.values() for value in values.values()}
     assert parsed == (value if value is None else pytest.approx(value))
@@ -66,7 +66,7 @@ def test_values_have_units(text: str, value: float | None):
         ("rate=auto", "is no rate"),
     ],
 )
-def test_mistakes_are_named(text: str, message: str):
+def test_mistakes_are_named(text, message):
     with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
         scheme_parameters.settings(DUMBBELL, ["pcn"], [text])
     assert "\n" not in str(caught.value)
@@ -110,7 +110,7 @@ def test_complete_takes_defaults_and_checks_what_is_given():
         ("number", None, "auto"),
     ],
 )
-def test_values_are_written_with_units(kind: str, value: float | None, text: str):
+def test_values_are_written_with_units(kind, value, text):
     assert format_value(kind, value) == text
 
 
@@ -145,7 +145,7 @@ def test_schemes_parameters_are_their_fields_with_the_papers_names():
 
 
 @pytest.mark.parametrize("scheme", sorted(schemes))
-def test_every_field_of_a_scheme_is_described(scheme: str):
+def test_every_field_of_a_scheme_is_described(scheme):
     for parameter in describe(schemes[scheme].parameters):
         assert parameter.meaning
         parameter.check(parameter.default)

@@ -24,9 +24,7 @@ PIECES = st.lists(
 
 
 @given(PIECES, st.lists(st.booleans(), min_size=12, max_size=12))
-def test_series_has_values_in_order_of_time_and_arrival(
-    pieces: list[tuple[str, str, list[float]]], many: list[bool]
-):
+def test_series_has_values_in_order_of_time_and_arrival(pieces, many):
     series, expected, number = Series(), dict[tuple[str, str], list[tuple[float, float]]](), 0
     for (entity, metric, times), at_once in zip(pieces, many, strict=False):
         values = [float(number + i) for i in range(len(times))]
@@ -56,7 +54,7 @@ def test_series_has_values_in_order_of_time_and_arrival(
 
 
 @pytest.mark.parametrize("group_rows", [1, 4, 7, 2**20])
-def test_series_of_several_groups_of_rows_reads_as_of_one(group_rows: int, tmp_path, monkeypatch):
+def test_series_of_several_groups_of_rows_reads_as_of_one(group_rows, tmp_path, monkeypatch):
     """Of a large network a million rows are made in memory at a time."""
     monkeypatch.setattr(series_module, "_GROUP_ROWS", group_rows)
     sizes: list[int] = []

@@ -16,7 +16,7 @@ def array(*values: float) -> series_math.Array:
     st.lists(st.floats(-1e12, 1e12) | st.integers(0, 9).map(float), min_size=1, max_size=60),
     st.sampled_from([0, 5, 50, 95, 99, 99.9, 100]),
 )
-def test_percentiles_and_distinct_values_are_numpy_s(values: list[float], q: float):
+def test_percentiles_and_distinct_values_are_numpy_s(values, q):
     assert series_math.percentile(array(*values), q) == np.percentile(values, q)
     assert series_math.distinct(array(*values)).tolist() == np.unique(values).tolist()
 
@@ -32,9 +32,7 @@ def test_jain_of_equal_shares_is_one_and_of_one_taker_is_one_nth():
     st.lists(st.tuples(st.integers(0, 40), st.integers(1, 30)), min_size=1, max_size=30),
     st.integers(1, 20),
 )
-def test_link_carries_no_more_than_its_rate_to_the_last_bit(
-    gaps: list[tuple[int, int]], every: int
-):
+def test_link_carries_no_more_than_its_rate_to_the_last_bit(gaps, every):
     """One byte a second. Frames wait for each other; the counter has a frame whole as it starts."""
     starts, sizes, free = [], [], 0
     for gap, size in gaps:
@@ -66,7 +64,7 @@ def test_jain_needs_a_flow():
 
 
 @given(st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=50), st.floats(1e-3, 1e3))
-def test_jain_does_not_depend_on_the_unit_and_has_its_bounds(shares: list[float], unit: float):
+def test_jain_does_not_depend_on_the_unit_and_has_its_bounds(shares, unit):
     index = series_math.jain(shares)
     assert 1 / len(shares) - 1e-9 <= index <= 1 + 1e-9
     assert series_math.jain([share * unit for share in shares]) == pytest.approx(index)
@@ -109,7 +107,7 @@ def test_sum_of_steps_counts_each_from_its_start():
         ((5, 30, 25, 11, 9), 4.0),
     ],
 )
-def test_first_fall(values: tuple[float, ...], fall: float | None):
+def test_first_fall(values, fall):
     assert series_math.first_fall(array(0, 1, 2, 3, 4), array(*values), 10) == fall
 
 
@@ -143,9 +141,7 @@ def test_binned_share_is_at_most_one_though_the_two_are_read_one_after_the_other
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), max_size=20),
     st.integers(1, 40),
 )
-def test_binned_max_holds_the_last_sample_where_a_bin_has_none(
-    samples: list[tuple[int, int]], bins: int
-):
+def test_binned_max_holds_the_last_sample_where_a_bin_has_none(samples, bins):
     samples.sort()
     times, values = array(*(time for time, _ in samples)), array(*(value for _, value in samples))
     edges = np.linspace(5, 35, bins + 1)

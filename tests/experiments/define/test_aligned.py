@@ -14,7 +14,7 @@ CELLS = st.one_of(
 
 
 @given(st.lists(CELLS, max_size=8))
-def test_points_stand_below_each_other_and_texts_stay(cells: list[str]):
+def test_points_stand_below_each_other_and_texts_stay(cells):
     shown = aligned(cells)
     assert [cell.rstrip() for cell in shown] == [cell.rstrip() for cell in cells]
     numbers = [cell for cell in shown if re.fullmatch(r"[0-9][0-9,.]*\s*", cell)]
@@ -35,7 +35,7 @@ def test_points_stand_below_each_other_and_texts_stay(cells: list[str]):
         (["0 of 9", "3 of 9"], "mean, of 9", ["0", "3"]),
     ],
 )
-def test_unit_of_all_cells_stands_in_the_heading(cells: list[str], heading: str, shown: list[str]):
+def test_unit_of_all_cells_stands_in_the_heading(cells, heading, shown):
     name, texts = with_unit("mean", cells)
     assert (name, [text.rstrip() for text in texts]) == (heading, shown)
 

@@ -35,7 +35,7 @@ PROCESSES: list[tuple[Arrivals, float]] = [
 @pytest.mark.parametrize(("arrivals", "variance"), PROCESSES)
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=5)
-def test_source_has_its_rate_from_the_first_moment(arrivals: Arrivals, variance: float, seed: int):
+def test_source_has_its_rate_from_the_first_moment(arrivals, variance, seed):
     """Many sources over a short time, in which a process that began with a gap, or switched on,
     would be wrong."""
     random, per_s, end_s, sources = np.random.default_rng(seed), 5000.0, 1e-3, 1000
@@ -46,7 +46,7 @@ def test_source_has_its_rate_from_the_first_moment(arrivals: Arrivals, variance:
 
 
 @pytest.mark.parametrize(("arrivals", "variance"), PROCESSES[:3])
-def test_gaps_have_the_variance_of_their_sigma(arrivals: Arrivals, variance: float):
+def test_gaps_have_the_variance_of_their_sigma(arrivals, variance):
     times = arrivals.times(np.random.default_rng(4), 1000.0, 200.0)
     gaps = np.diff(times)
     assert gaps.mean() == pytest.approx(1e-3, rel=0.02)
@@ -66,9 +66,7 @@ def test_source_that_is_off_starts_nothing():
     st.integers(1, 300),
 )
 @settings(max_examples=30)
-def test_first_arrivals_don_t_depend_on_how_many_are_wanted(
-    seed: int, arrivals: Arrivals, count: int
-):
+def test_first_arrivals_don_t_depend_on_how_many_are_wanted(seed, arrivals, count):
     few = arrivals_at(np.random.default_rng(seed), arrivals, 1000.0, 7, count)
     many = arrivals_at(np.random.default_rng(seed), arrivals, 1000.0, 7, 2 * count)
     assert few[0].size == count
@@ -82,7 +80,7 @@ def test_first_arrivals_don_t_depend_on_how_many_are_wanted(
     ("arrivals", "more"),
     [("", {}), ("lognormal", {"sigma": 1.0}), ("onoff", {"on": 1e-3, "off": 2e-3})],
 )
-def test_background_has_its_load(pattern: str, arrivals: str, more: dict[str, float]):
+def test_background_has_its_load(pattern, arrivals, more):
     spec = TrafficSpec("star", "AliStorage", pattern, arrivals=arrivals)
     assert draw(spec, TOPOLOGY, 1, 0.4, 500, 1000, more) == draw(
         spec, TOPOLOGY, 1, 0.4, 500, 1000, more
@@ -156,7 +154,7 @@ def test_in_casts_alone_need_an_end():
 
 
 @given(st.integers(1, len(HOSTS) - 1), st.integers(0, 2**32))
-def test_each_in_cast_has_different_senders(senders: int, seed: int):
+def test_each_in_cast_has_different_senders(senders, seed):
     flows = fan_in_flows(np.random.default_rng(seed), [0.0, 1.0], senders, 5, HOSTS, "g", 7)
     assert [flow.id for flow in flows] == list(range(7, 7 + 2 * senders))
     for part in (flows[:senders], flows[senders:]):
@@ -165,7 +163,7 @@ def test_each_in_cast_has_different_senders(senders: int, seed: int):
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_sizes_have_the_mean_that_they_state(name: str):
+def test_published_sizes_have_the_mean_that_they_state(name):
     sizes = published(name.upper())
     assert sizes is PUBLISHED[name].sizes
     drawn = np.array(sample(sizes, np.random.default_rng(1), 400_000))

@@ -55,7 +55,7 @@ def test_lines_without_values_or_of_another_stroke_stay_apart():
 
 
 @pytest.mark.parametrize("read_at", [0.95, 1.0, 1.05])
-def test_one_event_is_one_event_wherever_readings_fall(read_at: float):
+def test_one_event_is_one_event_wherever_readings_fall(read_at):
     """As a rate it would be 0.95 in one bin and 0.05 in the next."""
     times = np.array([0.0, read_at, read_at + 1, read_at + 2])
     starts, rates = series_math.binned_events(times, np.array([0.0, 1.0, 1.0, 3.0]), 1.0, 4.0)
@@ -83,7 +83,7 @@ def test_nothing_but_zeros_has_no_logarithm_and_is_drawn_all_the_same():
 
 
 @pytest.mark.parametrize("values", [(46.0, 405.0), (4.0, 90.0), (1.0, 1e5)])
-def test_logarithmic_axis_has_plain_numbers(values: tuple[float, float]):
+def test_logarithmic_axis_has_plain_numbers(values):
     """Of less than a decade, too, where ticks between decades have labels."""
     figure = draw(
         [Chart("slowdown", "", "Slowdown", [curve("PCN", [0, 1], list(values))], log_y=True)]

@@ -44,9 +44,7 @@ def _reached(schedule: list[Message], ranks: int) -> list[set[int]]:
 
 
 @given(st.sampled_from(names()), RANKS, st.integers(1, 5), st.integers(100, 10_000))
-def test_every_rank_receives_from_all_whose_data_it_ends_with(
-    name: str, ranks: int, chunks: int, size: int
-):
+def test_every_rank_receives_from_all_whose_data_it_ends_with(name, ranks, chunks, size):
     ranks = _ranks(name, ranks)
     schedule = messages(name, ranks, size, chunks if name in CHUNKED else 1)
     has = _reached(schedule, ranks)
@@ -57,9 +55,7 @@ def test_every_rank_receives_from_all_whose_data_it_ends_with(
 
 
 @given(st.sampled_from(names()), RANKS, st.integers(1, 5), st.integers(100, 10_000))
-def test_messages_carry_the_bytes_that_the_operation_needs(
-    name: str, ranks: int, chunks: int, size: int
-):
+def test_messages_carry_the_bytes_that_the_operation_needs(name, ranks, chunks, size):
     ranks = _ranks(name, ranks)
     schedule = messages(name, ranks, size, chunks if name in CHUNKED else 1)
     total = sum(message.size for message in schedule)
@@ -82,9 +78,7 @@ def test_messages_carry_the_bytes_that_the_operation_needs(
 
 
 @given(st.sampled_from(names()), RANKS, st.integers(1, 4))
-def test_repetition_waits_for_all_that_its_rank_sends_and_receives(
-    name: str, ranks: int, times: int
-):
+def test_repetition_waits_for_all_that_its_rank_sends_and_receives(name, ranks, times):
     once = messages(name, _ranks(name, ranks), 1000)
     schedule = repeated(once, times)
     assert len(schedule) == times * len(once)
@@ -114,7 +108,7 @@ def test_repetition_waits_for_all_that_its_rank_sends_and_receives(
         (":ring", ""),
     ],
 )
-def test_collective_has_one_full_name(name: str, full: str):
+def test_collective_has_one_full_name(name, full):
     assert collective(name) == full
 
 
@@ -128,9 +122,7 @@ def test_collective_has_one_full_name(name: str, full: str):
         ("allreduce:ring", 8, 100, 2, "allreduce:ring has no chunks; allreduce:tree"),
     ],
 )
-def test_collective_that_is_impossible_is_refused(
-    name: str, ranks: int, size: int, chunks: int, reason: str
-):
+def test_collective_that_is_impossible_is_refused(name, ranks, size, chunks, reason):
     with pytest.raises(ValueError, match=reason):
         messages(name, ranks, size, chunks)
 

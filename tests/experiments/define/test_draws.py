@@ -41,7 +41,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
-def test_declaration_of_draws_agrees_with_the_plans(name: str):
+def test_declaration_of_draws_agrees_with_the_plans(name):
     experiment = EXPERIMENTS[name]
     runs = {run.scheme: run for run in experiment.runs(experiment.schemes) if not run.variant}
     drawn = any(operator.ne(*plans(experiment, run)) for run in runs.values())

@@ -27,7 +27,7 @@ def steady_cycle(flows: int, w_min: float, capacity: float = C, period: float = 
 
 
 @given(st.lists(st.floats(1e9, C), min_size=3, max_size=20), st.floats(1e-4, 0.2))
-def test_one_loop_brings_any_overload_to_just_below_the_capacity(rates: list[float], w_min: float):
+def test_one_loop_brings_any_overload_to_just_below_the_capacity(rates, w_min):
     if sum(rates) <= 1.01 * C:
         rates = [3 * C / len(rates)] * len(rates)
     loops = Fluid(C, T, w_min).run(rates, 2)
@@ -40,9 +40,7 @@ def test_one_loop_brings_any_overload_to_just_below_the_capacity(rates: list[flo
     ("overload", "w_min", "loops"),
     [(3, 1 / 128, 257), (3, 1 / 30, 61), (2, 1 / 128, 129), (16, 1 / 128, 1921), (3, 0.025, 81)],
 )
-def test_queue_of_an_overload_is_gone_after_the_loops_of_a_2_1(
-    overload: int, w_min: float, loops: int
-):
+def test_queue_of_an_overload_is_gone_after_the_loops_of_a_2_1(overload, w_min, loops):
     simulated = Fluid(10e9, 500e-6, w_min).run([10e9] * overload, loops + 1)
     assert int(np.flatnonzero(simulated.queue[1:] == 0)[0]) + 1 == loops  # 0.29, 0.30
     assert theory.loops_to_drain(overload * 10e9, 10e9, w_min) == loops
@@ -60,9 +58,7 @@ def test_queue_of_an_overload_is_gone_after_the_loops_of_a_2_1(
         (16, 0.00625, 0.90805, 115),
     ],
 )
-def test_distance_from_the_fair_share_shrinks_by_a_in_each_cycle(
-    flows: int, w_min: float, factor: float, half_life: float
-):
+def test_distance_from_the_fair_share_shrinks_by_a_in_each_cycle(flows, w_min, factor, half_life):
     start = np.linspace(0.5, 1.5, flows) * 1.5 * C / flows
     loops = Fluid(C, T, w_min).run(start, 80 * flows)
     increases = np.flatnonzero(~loops.congested)
@@ -76,7 +72,7 @@ def test_distance_from_the_fair_share_shrinks_by_a_in_each_cycle(
 
 
 @given(st.lists(st.floats(1e6, C), min_size=2, max_size=8))
-def test_any_start_ends_in_equal_shares(rates: list[float]):
+def test_any_start_ends_in_equal_shares(rates):
     flows = len(rates)
     loops = Fluid(C, T, 0.1 / flows).run(
         rates, round(30 * theory.fairness_half_life_loops(flows, 0.1 / flows))
@@ -95,7 +91,7 @@ def test_any_start_ends_in_equal_shares(rates: list[float]):
         (64, 0.1 / 64, 10e9, 500e-6, 60.55e3),
     ],
 )
-def test_swing_of_the_queue(flows: int, w_min: float, capacity: float, period: float, queue: float):
+def test_swing_of_the_queue(flows, w_min, capacity, period, queue):
     cycle = steady_cycle(flows, w_min, capacity, period)
     closed = theory.queue_oscillation(flows, w_min, capacity, period)
     assert cycle.queue.max() - cycle.queue.min() == pytest.approx(closed, abs=1)  # 0.32, to a byte
@@ -103,7 +99,7 @@ def test_swing_of_the_queue(flows: int, w_min: float, capacity: float, period: f
 
 
 @pytest.mark.parametrize(("flows", "swing"), [(2, 0.1575e9), (16, 0.2931e9)])
-def test_swing_of_a_rate_is_equation_16_with_the_factor_that_a_2_3_drops(flows: int, swing: float):
+def test_swing_of_a_rate_is_equation_16_with_the_factor_that_a_2_3_drops(flows, swing):
     cycle = steady_cycle(flows, 1 / 128)
     measured = float(np.ptp(cycle.rates[:, 0]))
     assert measured == pytest.approx(theory.rate_oscillation(flows, 1 / 128, C), rel=1e-6)  # 0.33
@@ -118,7 +114,7 @@ def aggregate_peak(flows: int, w_min: float, capacity_bps: float) -> float:
 
 
 @pytest.mark.parametrize("flows", [2, 4, 16])
-def test_a_cycle_is_one_increase_and_n_minus_1_decreases(flows: int):
+def test_a_cycle_is_one_increase_and_n_minus_1_decreases(flows):
     cycle = steady_cycle(flows, 1 / 128)
     assert cycle.congested.tolist() == [True] * (flows - 1) + [False]  # 0.34
     assert cycle.aggregate[0] == pytest.approx(aggregate_peak(flows, 1 / 128, C))
@@ -130,7 +126,7 @@ def test_sum_of_four_flows_exceeds_the_capacity_as_printed():
 
 
 @pytest.mark.parametrize("flows", [2, 4, 64, 512])
-def test_the_recommended_w_min_bounds_both_swings(flows: int):
+def test_the_recommended_w_min_bounds_both_swings(flows):
     w_min = 0.1 / flows
     # 0.35
     assert aggregate_peak(flows, w_min, 1.0) - theory.aggregate_after_decrease(1.0, w_min) <= 0.1
@@ -150,7 +146,7 @@ def test_idle_link_is_filled_as_in_figure_10():
 
 
 @pytest.mark.parametrize("flows", [2, 4, 16])
-def test_from_zero_the_sum_is_over_the_capacity_within_ten_loops(flows: int):
+def test_from_zero_the_sum_is_over_the_capacity_within_ten_loops(flows):
     loops = Fluid(C, T, 1 / 128).run([0.0] * flows, 12)
     assert 0 < int(np.argmax(loops.aggregate > C)) <= 10  # 0.11
 

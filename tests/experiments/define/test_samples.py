@@ -164,7 +164,7 @@ def test_draws_are_of_seeds_with_replacement_and_always_the_same():
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_interval_of_a_mean_and_tests_agree_with_scipy(number: int):
+def test_interval_of_a_mean_and_tests_agree_with_scipy(number):
     stats = importlib.import_module("scipy.stats")
     random = np.random.default_rng(number)
     first = random.lognormal(0, 0.5, 5 + 3 * number)
@@ -193,13 +193,13 @@ def test_interval_of_a_mean_and_tests_agree_with_scipy(number: int):
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 5, 10, 30])
-def test_quantiles_are_those_of_student(freedom: int):
+def test_quantiles_are_those_of_student(freedom):
     stats = importlib.import_module("scipy.stats")
     assert intervals._T[freedom - 1] == pytest.approx(stats.t.ppf(0.975, freedom), abs=6e-4)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 10, 31, 200])
-def test_chance_is_that_of_student(freedom: int):
+def test_chance_is_that_of_student(freedom):
     stats = importlib.import_module("scipy.stats")
     for t in (0.0, 0.1, -0.7, 2.0, 4.604, -13.0, 200.0):
         exact = 2 * stats.t.sf(abs(t), freedom)
@@ -207,7 +207,7 @@ def test_chance_is_that_of_student(freedom: int):
 
 
 @given(chances=st.lists(st.floats(0, 0.2), max_size=6))
-def test_holm_rejects_what_closed_testing_rejects(chances: list[float]):
+def test_holm_rejects_what_closed_testing_rejects(chances):
     """A hypothesis falls where each set of hypotheses with it does, by Bonferroni's test."""
     numbers = range(len(chances))
     sets = [set(chosen) for n in numbers for chosen in itertools.combinations(numbers, n + 1)]
@@ -232,7 +232,7 @@ def test_pairs_show_what_spread_of_seeds_hides():
 
 
 @given(st.integers(1, 5_000), st.integers(0, 9))
-def test_many_flows_keep_their_mean_and_nearly_their_percentiles(n: int, seed: int):
+def test_many_flows_keep_their_mean_and_nearly_their_percentiles(n, seed):
     values = 1 + np.random.default_rng(seed).pareto(1.5, n)
     flow_samples = Samples.of((10.0,), np.full(n, 5.0), dict.fromkeys(UNITS, values))
     assert flow_samples.values["ms"][0].size == min(n, MOST)
@@ -307,7 +307,7 @@ def test_limits_are_few_sizes_or_shares_of_many():
     ],
     ids=str,
 )
-def test_other_content_than_a_run_s_is_refused(change: dict[str, object]):
+def test_other_content_than_a_run_s_is_refused(change):
     flow_samples = Samples.of(
         (1.0, 2.0), np.array([1.0, 2.0, 1.0]), dict.fromkeys(UNITS, np.ones(3))
     )

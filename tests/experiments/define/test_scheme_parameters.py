@@ -19,7 +19,7 @@ TRAFFIC = Traffic(parse_spec("star"))
 
 @pytest.mark.parametrize("scenario", [Dumbbell(), Victim()], ids=lambda scenario: scenario.name)
 @pytest.mark.parametrize("scheme", ["swift", "hpcc", "nscc", "pcn-w", "dctcp", "timely-hpcc"])
-def test_parameters_of_a_run_follow_from_its_network(scheme: str, scenario: Dumbbell | Victim):
+def test_parameters_of_a_run_follow_from_its_network(scheme, scenario):
     """In the RPs' parameters, and in what the run records."""
     plan = scenario.plan(scheme, 1, {})
     definition = find_scheme(scheme)
@@ -52,7 +52,7 @@ def test_value_that_is_set_holds():
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dctcp", "dcqcn", "timely", "nscc"])
-def test_every_command_gives_a_scheme_the_same(scheme: str):
+def test_every_command_gives_a_scheme_the_same(scheme):
     """A scenario, traffic, a figure's plan and `pcn up`, on one network."""
     plan = Dumbbell().plan(scheme, 1, {"pairs": 2})
     bare = replace(plan, values={}, scheme_parameters={}, derived=(), port_parameters={})
@@ -159,7 +159,7 @@ def test_scheme_before_a_name_chooses_among_different_meanings():
         ("dcqcn.R_AI=1M,dcqcn.R_AI=2M", "no rate"),
     ],
 )
-def test_name_that_no_scheme_of_the_run_has_is_refused(setting: str, message: str):
+def test_name_that_no_scheme_of_the_run_has_is_refused(setting, message):
     with pytest.raises(ExperimentError) as caught:
         scheme_parameters.settings(Dumbbell(), ["dcqcn"], [setting])
     assert message in str(caught.value)

@@ -40,7 +40,7 @@ def test_increase_is_figure_10():
     ("overload", "w_min", "loops"),
     [(3, 1 / 128, 257), (3, 1 / 30, 61), (2, 1 / 128, 129), (16, 1 / 128, 1921), (3, 0.025, 81)],
 )
-def test_loops_to_drain(overload: float, w_min: float, loops: int):
+def test_loops_to_drain(overload, w_min, loops):
     assert theory.loops_to_drain(overload * 10e9, 10e9, w_min) == loops
 
 
@@ -60,7 +60,7 @@ def test_one_loop_brings_the_sum_below_the_capacity():
         (1024, 0.1 / 1024, 10e9, 500e-6, 62.38e3),
     ],
 )
-def test_queue_oscillation(flows: int, w_min: float, capacity: float, period: float, queue: float):
+def test_queue_oscillation(flows, w_min, capacity, period, queue):
     assert theory.queue_oscillation(flows, w_min, capacity, period) == pytest.approx(
         queue, rel=2e-3
     )
@@ -80,6 +80,6 @@ def test_rate_oscillation_is_equation_16_without_its_dropped_factor():
         (4, 0.025, 0.90482, 27.7),
     ],
 )
-def test_fairness(flows: int, w_min: float, factor: float, half_life: float):
+def test_fairness(flows, w_min, factor, half_life):
     assert theory.fairness_factor(flows, w_min) == pytest.approx(factor, abs=1e-5)
     assert theory.fairness_half_life_loops(flows, w_min) == pytest.approx(half_life, rel=2e-3)

@@ -14,7 +14,6 @@ from pcn.experiments.define.flow_sizes import (
     WEB_SEARCH,
     CdfSizes,
     FixedSizes,
-    FlowSizes,
     SizeClass,
     from_table,
     read_cdf,
@@ -41,7 +40,7 @@ def rng(seed: int = 1) -> np.random.Generator:
 
 
 @given(seed=st.integers(0, 2**32), counts=st.lists(st.integers(1, 40), min_size=1, max_size=5))
-def test_sizes_follow_draws_of_generator_choice(seed: int, counts: list[int]):
+def test_sizes_follow_draws_of_generator_choice(seed, counts):
     """Runs of earlier versions drew by it, so equal seeds give the flows of theirs."""
     fixed = FixedSizes("fixed", ((1000, 0.7), (30_000, 0.2), (5, 0.1)))
     ours, theirs = rng(seed), rng(seed)
@@ -57,9 +56,7 @@ def test_sizes_follow_draws_of_generator_choice(seed: int, counts: list[int]):
 
 
 @pytest.mark.parametrize(("sizes", "number", "traffic"), TABLE_1)
-def test_samples_have_table_1_s_shares(
-    sizes: FlowSizes, number: tuple[float, ...], traffic: tuple[float, ...]
-):
+def test_samples_have_table_1_s_shares(sizes, number, traffic):
     drawn = np.array(sample(sizes, rng(), 1_000_000))
     for low, high, share, part in zip(ENDS, ENDS[1:], number, traffic, strict=False):
         inside = drawn[(drawn > low) & (drawn <= high)]
@@ -69,7 +66,7 @@ def test_samples_have_table_1_s_shares(
 
 
 @given(st.floats(100, 1e6), st.floats(1.01, 1000), st.floats(0.02, 0.98))
-def test_a_class_has_the_mean_it_was_given(low: float, span: float, where: float):
+def test_a_class_has_the_mean_it_was_given(low, span, where):
     size_class = SizeClass(low, low * span, low + (low * span - low) * where)
     u = (np.arange(200_000) + 0.5) / 200_000
     sizes = size_class.quantile(u)
@@ -100,7 +97,7 @@ def test_poisson_gaps_are_exponential():
 
 
 @pytest.mark.parametrize("sizes", [W1, W2])
-def test_flows_load_the_link_as_requested(sizes: FlowSizes):
+def test_flows_load_the_link_as_requested(sizes):
     per_s = arrivals_per_s(0.6, 40e9, sizes, 1000, 1058)
     flows = poisson_flows(rng(), sizes, per_s, 4.0, ["h0"], "r0")
     frames = sum(flow.size_bytes or 0 for flow in flows) * 1.058
@@ -160,7 +157,7 @@ def test_the_seed_decides():
 @pytest.mark.parametrize(
     ("sizes", "at", "share"), [(HADOOP, 120e3, 0.9), (WEB_SEARCH, 5e6, 0.9)]
 )  # 3.9, 3.10
-def test_percentiles_are_those_that_are_given(sizes: CdfSizes, at: float, share: float):
+def test_percentiles_are_those_that_are_given(sizes, at, share):
     drawn = np.array(sample(sizes, np.random.default_rng(1), 100_000))
     assert np.mean(drawn <= at) == pytest.approx(share, abs=0.005)
     assert drawn.mean() == pytest.approx(sizes.mean_bytes, rel=0.03)
@@ -186,7 +183,7 @@ def test_a_file_of_percentiles_is_a_distribution(tmp_path):
         "Size Percent\n0 0%\n1000 50%\n1000 75%\n3KB 100%\n",
     ],
 )
-def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path):
+def test_file_of_shares_has_any_scale_and_a_header_or_none(text, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text(text)
     sizes = read_cdf(path)
@@ -210,7 +207,7 @@ def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path):
         ("0 0\n500 60\n1000 50\n2000 100\n", "neither sizes nor shares may fall"),
     ],
 )
-def test_invalid_file_is_refused_with_its_line(text: str, message: str, tmp_path):
+def test_invalid_file_is_refused_with_its_line(text, message, tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as error:

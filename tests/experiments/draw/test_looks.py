@@ -7,7 +7,7 @@ import pytest
 from pcn.experiments.define.charts import curve
 from pcn.experiments.define.looks import LOOKS, MARKS, flow_colours
 from pcn.experiments.draw.line_looks import looks
-from pcn.experiments.draw.palette import DARK, LIGHT, Theme, stroke_of
+from pcn.experiments.draw.palette import DARK, LIGHT, stroke_of
 from pcn.hosts.algorithms import schemes
 
 LEAST_APART = 20.0
@@ -42,7 +42,7 @@ def apart(first: str, second: str) -> float:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
-def test_all_schemes_differ(theme: Theme):
+def test_all_schemes_differ(theme):
     """In colour and stroke, and, without colours, in mark and stroke."""
     assert set(LOOKS) == set(schemes), "each scheme of `pcn scheme list` has a look"
     for (name, look), (rival, rival_look) in itertools.combinations(LOOKS.items(), 2):
@@ -54,7 +54,7 @@ def test_all_schemes_differ(theme: Theme):
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
-def test_colours_stand_out_from_the_page(theme: Theme):
+def test_colours_stand_out_from_the_page(theme):
     for colour in (*theme.flows, *theme.others):
         dark, light = sorted((luminance(colour), luminance(theme.background)))
         assert (light + 0.05) / (dark + 0.05) > LEAST_CONTRAST, colour

@@ -46,7 +46,7 @@ def test_equal_lines_stand_side_by_side():
     "below", ["x", "Flows up to\n5 seeds, 40,025 flows each\n95% intervals by bootstrap"]
 )
 @pytest.mark.parametrize("same", [True, False])
-def test_legends_lie_on_no_curve_and_no_text(same: bool, below: str):
+def test_legends_lie_on_no_curve_and_no_text(same, below):
     names = itertools.count()
     lines = [
         [curve("one" if same else f"line {next(names)}", X, X) for _ in range(1 if same else 4)]
@@ -71,7 +71,7 @@ def test_legends_lie_on_no_curve_and_no_text(same: bool, below: str):
     ],
 )
 @pytest.mark.parametrize("panels", [1, 3])
-def test_legend_above_all_charts_is_as_wide_as_the_picture_at_most(names: list[str], panels: int):
+def test_legend_above_all_charts_is_as_wide_as_the_picture_at_most(names, panels):
     lines = [curve(f"{name}{number}", [1, 2], [1, 2]) for number, name in enumerate(names)]
     figure = draw([Chart(str(number), "x", "y", lines) for number in range(panels)])
     figure.draw_without_rendering()

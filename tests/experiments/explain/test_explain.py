@@ -18,7 +18,7 @@ from pcn.topologies.model import Endpoint
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "dcqcn"])
-def test_the_victim_is_one_of_the_port_to_r1(victim: Path, scheme: str):
+def test_the_victim_is_one_of_the_port_to_r1(victim: Path, scheme):
     """docs/victim.md's tree: F0 shares s0:3 with F1, whose receiver the bursts overwhelm."""
     first, second = explained(victim / scheme, 0, 1, span_s=BURSTS)
     assert sum(first.parts_ps.values()) == first.time_ps
@@ -76,7 +76,7 @@ def test_with_pcn_the_victim_was_not_slow(victim: Path):
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
-def test_explanations_add_up(mixed: Path, scheme: str):
+def test_explanations_add_up(mixed: Path, scheme):
     kept_result = KeptResult(mixed / scheme)
     numbers = kept_result.slowest(6, Silent())
     table = {row["id"]: row for row in pq.read_table(mixed / scheme / "flows.parquet").to_pylist()}
@@ -101,7 +101,7 @@ def test_explanations_add_up(mixed: Path, scheme: str):
 
 
 @pytest.mark.parametrize("scheme", ["dctcp", "swift", "hpcc"])
-def test_windows_of_schemes_whose_rules_follow_the_network_add_up(scheme: str, tmp_path):
+def test_windows_of_schemes_whose_rules_follow_the_network_add_up(scheme, tmp_path):
     """Their parameters follow from the network, and aren't all whole numbers where those of a user
     have to be."""
     command = ["--topology", "fat-tree", "--load", "0.8", "--set", "count=30", "--scheme", scheme]
@@ -192,7 +192,7 @@ def test_several_flows_are_counted_by_reason_and_port(mixed: Path):
         (["--flow", "0", "--from", "8ms"], "flow 0 sent nothing in that time"),
     ],
 )
-def test_what_is_not_there_is_one_line(victim: Path, capsys, arguments: list[str], line: str):
+def test_what_is_not_there_is_one_line(victim: Path, capsys, arguments, line):
     assert pcn(["explain", str(victim / "pfc"), *arguments, "-q"]) == 1
     (error,) = capsys.readouterr().err.strip().splitlines()
     assert line in error

@@ -37,7 +37,7 @@ def test_folder_of_a_single_run_stands_for_it(mixed: Path, tmp_path):
 
 
 @pytest.mark.parametrize("scenario", sorted(SHORT))
-def test_every_scenario_is_run_again_with_its_digest(scenario: str, tmp_path):
+def test_every_scenario_is_run_again_with_its_digest(scenario, tmp_path):
     out = kept_run(
         tmp_path / "out",
         scenario,
@@ -152,7 +152,7 @@ def test_result_runs_no_code_that_it_names(tmp_path, capsys):
     "files",
     [{"x.py": "0" * 12}, {"/dev/zero": ""}, {"/proc/self/mem": "x"}, {"a\0": "x"}, [[1, 2]], 1],
 )
-def test_result_names_no_file_that_ends_with_traceback(files: object, tmp_path, capsys):
+def test_result_names_no_file_that_ends_with_traceback(files, tmp_path, capsys):
     assert NAMES[0] == "reference"
     summary = dict.fromkeys(NAMES) | {"clock": "virtual", "provenance": {}, "files": files}
     (tmp_path / "summary.json").write_text(json.dumps(summary))

@@ -97,9 +97,7 @@ def test_another_scheme_gives_the_times_of_its_run(mixed: Path, capsys):
         ),
     ],
 )
-def test_changes_that_cannot_be_are_one_line(
-    victim: Path, capsys, arguments: list[str], code: int, line: str
-):
+def test_changes_that_cannot_be_are_one_line(victim: Path, capsys, arguments, code, line):
     assert pcn(["explain", str(victim / "pfc"), *arguments, "-q"]) == code
     assert line in capsys.readouterr().err
 
@@ -112,5 +110,5 @@ def test_changes_that_cannot_be_are_one_line(
         ["--at", "s0:3", "--from", "5ms", "--to", "1ms"],
     ],
 )
-def test_options_that_exclude_each_other_are_refused(victim: Path, arguments: list[str]):
+def test_options_that_exclude_each_other_are_refused(victim: Path, arguments):
     assert pcn(["explain", str(victim / "pfc"), *arguments]) == 2

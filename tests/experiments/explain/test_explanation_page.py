@@ -53,7 +53,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.mark.parametrize("width", [390, 1400])
 def test_page_has_widths_rings_and_bars_of_the_explanation(
-    run_folder: Path, chromium: Browser, width: int
+    run_folder: Path, chromium: Browser, width
 ):
     explained = json.loads((run_folder / keep.FOLDER / keep.JSON).read_text())["flows"]
     chromium.open(run_folder / keep.FOLDER / keep.PAGE, width)
@@ -109,7 +109,7 @@ COLOURS = """(name => {
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_phases_have_the_colours_of_the_bar(run_folder: Path, chromium: Browser, dark: bool):
+def test_phases_have_the_colours_of_the_bar(run_folder: Path, chromium: Browser, dark):
     chromium.open(run_folder / keep.FOLDER / keep.PAGE, 1400, dark=dark)
     pairs = {name: chromium.ask(COLOURS % name) for name in PARTS}
     assert all(bar and bar == phase for bar, phase in pairs.values()), pairs

@@ -30,7 +30,7 @@ def job_of(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
-def test_chain_of_a_collective_sums_to_its_makespan(scheme: str, tmp_path, capsys):
+def test_chain_of_a_collective_sums_to_its_makespan(scheme, tmp_path, capsys):
     """Two repetitions of a ring, with other work of 3 us behind each arrival."""
     words = [
         "--topology",

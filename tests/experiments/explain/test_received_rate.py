@@ -230,9 +230,7 @@ def test_rates_that_pause_changed_are_printed(result: KeptResult):
     st.integers(-(10**6), 10**6),
     st.lists(st.integers(-(10**6), 3 * 10**6), min_size=1, max_size=5),
 )
-def test_spans_that_follow_each_other_have_all_of_a_gap(
-    begin: int, length: int, longer: int, cuts: list[int]
-):
+def test_spans_that_follow_each_other_have_all_of_a_gap(begin, length, longer, cuts):
     gap = Gap(begin, begin + length, (Held(0, (0, 1), longer),))
     edges = [-(10**7), *sorted(cuts), 10**7]
     parts = [gap.within(a, b) for a, b in pairwise(edges)]

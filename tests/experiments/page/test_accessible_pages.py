@@ -87,9 +87,7 @@ def shown(chromium: Browser, kind: str, place: Path, width: int, dark: bool = Fa
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_page_has_no_violation_of_axe(
-    chromium: Browser, pages: dict[str, Path], kind: str, width: int, dark: bool
-):
+def test_page_has_no_violation_of_axe(chromium: Browser, pages: dict[str, Path], kind, width, dark):
     shown(chromium, kind, pages[kind], width, dark)
     assert chromium.ask("document.documentElement.scrollWidth") <= width
     assert violations(chromium) == []
@@ -102,9 +100,7 @@ def test_axe_finds_what_is_wrong(chromium: Browser, pages: dict[str, Path]):
 
 
 @pytest.mark.parametrize("kind", ["several", "compared", "figures"])
-def test_tab_reaches_all_in_the_order_of_the_page(
-    chromium: Browser, pages: dict[str, Path], kind: str
-):
+def test_tab_reaches_all_in_the_order_of_the_page(chromium: Browser, pages: dict[str, Path], kind):
     shown(chromium, kind, pages[kind], 1280)
     chromium.ask(f"window.all = [...document.querySelectorAll('*')].filter({TABBED})")
     count = chromium.ask("all.length")
@@ -128,7 +124,7 @@ def picture(chromium: Browser, box: list[float]) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("eyes", EYES)
 def test_names_in_a_legend_look_different_in_grey(
-    chromium: Browser, pages: dict[str, Path], eyes: str, dark: bool
+    chromium: Browser, pages: dict[str, Path], eyes, dark
 ):
     """By dash and mark: of any two samples a part of the pixels differs clearly, without colour."""
     shown(chromium, "figures", pages["figures"], 1280, dark)
@@ -158,7 +154,7 @@ HELD = {
 @pytest.mark.parametrize("eyes", ["achromatopsia", "deuteranopia"])
 @pytest.mark.parametrize("kind", HELD)
 def test_held_links_are_seen_without_colour(
-    chromium: Browser, pages: dict[str, Path], kind: str, eyes: str, dark: bool
+    chromium: Browser, pages: dict[str, Path], kind, eyes, dark
 ):
     """In grey, too, each page's drawing of a moment with PAUSE differs from that of one without, by
     more than the shade of a line: a part of the pixels goes from background to line."""

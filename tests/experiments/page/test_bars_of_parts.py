@@ -88,9 +88,7 @@ def test_bars_have_the_parts_that_their_headings_have(chromium: Browser, explain
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_key_names_and_defines_the_parts_of_the_bars(
-    chromium: Browser, explained: Path, width: int
-):
+def test_key_names_and_defines_the_parts_of_the_bars(chromium: Browser, explained: Path, width):
     """On a phone it is in sight without scrolling sideways; at 1280 pixels the table is, too."""
     chromium.open(explained / "pcn" / "report.html", width)
     of_section = "document.querySelector('#parts .parts-key')"

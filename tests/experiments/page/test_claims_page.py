@@ -98,7 +98,7 @@ def test_paper_s_numbers_belong_to_existing_claims():
 
 
 @pytest.mark.parametrize(("change", "code"), [("", 0), ("0.5", 1)])
-def test_pages_are_compared_number_by_number(change: str, code: int, tmp_path):
+def test_pages_are_compared_number_by_number(change, code, tmp_path):
     page = "".join(map(figure_page, SECTIONS))
     before, after = tmp_path / "before.md", tmp_path / "after.md"
     before.write_text(page, encoding="utf-8")

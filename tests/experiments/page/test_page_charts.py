@@ -296,13 +296,13 @@ COLOURS = st.one_of(
 
 
 @given(st.lists(SCHEME_NAMES, unique=True, max_size=9))
-def test_schemes_of_a_chart_differ_for_any_eyes(names: list[str]):
+def test_schemes_of_a_chart_differ_for_any_eyes(names):
     chosen = looks([curve(name, [0.0], [0.0], name) for name in names])
     assert len({(look.mark, look.stroke) for look in chosen}) == len(chosen)
 
 
 @given(st.lists(COLOURS, unique=True, max_size=9))
-def test_flows_and_links_of_a_chart_differ_for_any_eyes(names: list[str]):
+def test_flows_and_links_of_a_chart_differ_for_any_eyes(names):
     chosen = looks([Line(name, np.zeros(1), np.zeros(1), colour=name) for name in names])
     assert len({(look.mark, look.stroke) for look in chosen}) == len(chosen)
 
@@ -311,7 +311,7 @@ def test_flows_and_links_of_a_chart_differ_for_any_eyes(names: list[str]):
     st.lists(st.lists(st.floats(0, 1e4), min_size=2, max_size=20), min_size=1, max_size=4),
     st.floats(-50, 0),
 )
-def test_part_over_time_has_all_that_is_high(values: list[list[float]], start: float):
+def test_part_over_time_has_all_that_is_high(values, start):
     lines = [
         Line("", start * place + np.arange(len(some)), np.array(some))
         for place, some in enumerate(values)

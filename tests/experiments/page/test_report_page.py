@@ -61,7 +61,7 @@ def test_the_page_of_figures_has_the_same_look_and_cards(chromium: Browser, tmp_
 @pytest.mark.parametrize(("page", "panels"), [("one", 1), ("both", 2), ("over", 1)])
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (1400, False)])
 def test_it_opens_offline_without_complaint_at_every_size(
-    chromium: Browser, pages: dict[str, Path], page: str, panels: int, width: int, dark: bool
+    chromium: Browser, pages: dict[str, Path], page, panels, width, dark
 ):
     open_report(chromium, pages[page], width, dark=dark)
     assert chromium.complaints == []

@@ -60,7 +60,7 @@ def sheets(chromium: Browser) -> int:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_sheet_of_paper_has_all_of_the_page(
-    chromium: Browser, pages: dict[str, Path], tmp_path, dark: bool
+    chromium: Browser, pages: dict[str, Path], tmp_path, dark
 ):
     """Tables keep their columns, in black on white; plots are drawn for the sheet; then the screen
     is as before. What folds isn't printed: four sheets at most. Opened, all parts of four schemes

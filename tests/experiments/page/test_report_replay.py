@@ -95,7 +95,7 @@ ROOTS = {"dumbbell": "s0:4", "victim": "s1:2"}
     [("dumbbell", ["duration=20ms"]), ("victim", ["duration=4ms", "before=500us"])],
 )
 def test_replay_shows_one_moment_of_what_was_recorded(
-    chromium: Browser, tmp_path, scenario: str, settings: list[str]
+    chromium: Browser, tmp_path, scenario, settings
 ):
     """By series.parquet alone: links, queues, rates and the plots' lines are of the time that the
     page names."""

@@ -58,14 +58,12 @@ def test_span_names_hosts_so_that_from_and_to_are_clear():
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn-tcd", "ibcc", "aimd"])
-def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str):
+def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme):
     assert scheme_title(scheme).partition(":")[0] == label(scheme)
 
 
 @pytest.mark.parametrize(("name", "scenario"), [("many", "dumbbell"), ("over", "victim")])
-def test_page_of_single_runs_names_the_way_to_an_interval(
-    pages: dict[str, Path], name: str, scenario: str
-):
+def test_page_of_single_runs_names_the_way_to_an_interval(pages: dict[str, Path], name, scenario):
     """Of runs that have chance in them, as one on the machine's clock has."""
     text = pages[name].read_text(encoding="utf-8")
     named = f"one run has no interval. <code>pcn sweep {scenario} --seeds 1:5</code>"
@@ -75,7 +73,7 @@ def test_page_of_single_runs_names_the_way_to_an_interval(
 
 @pytest.mark.parametrize(("name", "subject"), [("one", "The run has"), ("both", "The runs have")])
 def test_page_of_runs_whose_seed_decides_nothing_advises_no_sweep(
-    pages: dict[str, Path], name: str, subject: str
+    pages: dict[str, Path], name, subject
 ):
     text = pages[name].read_text(encoding="utf-8")
     assert text.count(f"{subject} no chance in ") == 1

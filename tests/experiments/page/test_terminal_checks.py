@@ -28,7 +28,7 @@ def summary(names: list[str], compared: str = "packets lost") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("width", [200, 80, 40])
-def test_checks_of_runs_are_one_table_at_any_width(width: int, monkeypatch, capsys, tmp_path):
+def test_checks_of_runs_are_one_table_at_any_width(width, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("COLUMNS", str(width))
     names = ["a_long_name_of_a_run", "another_long_name_of_a_run", "third"]
     show(tmp_path, summary(names), stdout())
@@ -48,7 +48,7 @@ def test_checks_of_runs_are_one_table_at_any_width(width: int, monkeypatch, caps
 
 
 @pytest.mark.parametrize("width", [200, 70])
-def test_runs_with_other_checks_share_the_table(width: int, monkeypatch, capsys, tmp_path):
+def test_runs_with_other_checks_share_the_table(width, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("COLUMNS", str(width))
     both = summary(["a", "b"])
     both["runs"]["b"]["checks"] = summary(["b"], "flows lost")["runs"]["b"]["checks"]

@@ -70,7 +70,7 @@ def test_derived_parameters_follow_those_they_come_from():
         ),
     ],
 )
-def test_parameters_that_do_not_go_together(settings: tuple[str, ...], message: str):
+def test_parameters_that_do_not_go_together(settings, message):
     with pytest.raises(ExperimentError, match=message):
         plan(*settings)
 
@@ -130,7 +130,7 @@ def test_flows_of_one_host_count_up_to_its_nic():
 
 
 @pytest.mark.parametrize("scheme", sorted(schemes))
-def test_story_names_every_figure(scheme: str):
+def test_story_names_every_figure(scheme):
     recording = fluid(plan())
     run_plan = plan(scheme=scheme)
     steady = steady_state(

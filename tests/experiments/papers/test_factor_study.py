@@ -64,7 +64,7 @@ def test_the_published_values_make_a_gradient_of_many_rtts():
         (4.1, "trend"),
     ],
 )
-def test_a_factor_is_met_from_four_fifths_to_twice(measured: float | None, verdict: str):
+def test_a_factor_is_met_from_four_fifths_to_twice(measured, verdict):
     assert factor_row(H0_MEAN, "timely", "", measured).verdict == verdict
 
 

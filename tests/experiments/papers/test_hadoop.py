@@ -11,7 +11,7 @@ from pcn.experiments.papers.pcn.figures import hadoop
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("bursts_load", [0.3, 0.5])
-def test_each_group_brings_its_load(seed: int, bursts_load: float):
+def test_each_group_brings_its_load(seed, bursts_load):
     flows = hadoop.hadoop_plan("pcn", seed, bursts_load=bursts_load).topology.flows
     assert [flow.id for flow in flows] == list(range(len(flows)))
     for group, load in (("h0", 0.3), ("h1", 0.3), ("bursts", bursts_load)):
@@ -45,15 +45,13 @@ def shared(h1_bps: float, bursts_bps: float) -> Recording:
 @pytest.mark.parametrize(
     ("h1_bps", "bursts_bps", "share"), [(10e9, 30e9, 1.0), (5e9, 35e9, 0.5), (20e9, 20e9, 2.0)]
 )
-def test_a_fair_share_counts_flows_while_there_are_both(
-    h1_bps: float, bursts_bps: float, share: float
-):
+def test_a_fair_share_counts_flows_while_there_are_both(h1_bps, bursts_bps, share):
     # a bin at an end
     assert hadoop.h1_of_fair_share(shared(h1_bps, bursts_bps)) == pytest.approx(share, rel=0.05)
 
 
 @pytest.mark.parametrize(("bursts_bps", "share"), [(2.9e9, 1.0), (3.1e9, 0.0)])
-def test_slow_is_the_share_of_flows_time_below_a_gigabit_each(bursts_bps: float, share: float):
+def test_slow_is_the_share_of_flows_time_below_a_gigabit_each(bursts_bps, share):
     assert hadoop.slow_share(shared(30e9, bursts_bps), "bursts") == pytest.approx(share, abs=0.01)
 
 

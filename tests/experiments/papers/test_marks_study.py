@@ -36,7 +36,7 @@ def test_study_runs_each_scheme_in_each_setting_with_all_seeds():
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_np_ecn_leaves_no_packet_unmarked_without_its_reason(setting: str):
+def test_np_ecn_leaves_no_packet_unmarked_without_its_reason(setting):
     for scheme in ("pfc", "pcn"):
         assert number("other", setting, scheme) == 0
         assert number("decisions", setting, scheme) > 0

@@ -66,7 +66,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_runs_differ_by_their_keys_and_are_the_same_each_time(name: str):
+def test_runs_differ_by_their_keys_and_are_the_same_each_time(name):
     figure = FIGURES[name]
     runs, again = (list(figure.runs(figure.schemes)) for _ in range(2))
     assert len({run.label for run in runs}) == len(runs)
@@ -86,7 +86,7 @@ def test_runs_differ_by_their_keys_and_are_the_same_each_time(name: str):
 
 
 @pytest.mark.parametrize("name", ["fig11", "fig12", "fig17", "fig18", "fig19"])
-def test_scheme_outside_the_paper_runs_without_claims(name: str):
+def test_scheme_outside_the_paper_runs_without_claims(name):
     figure = FIGURES[name]
     runs = list(figure.runs(("pcn", "pcn-time")))
     strangers = [run for run in runs if run.scheme == "pcn-time"]
@@ -98,7 +98,7 @@ def test_scheme_outside_the_paper_runs_without_claims(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
-def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str):
+def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name):
     figure = FIGURES[name]
     # On its lossy class PCN has no signal, and is refused.
     run = next(figure.runs(("dctcp" if name == "dctcp-fig18" else "pcn",)))
@@ -122,7 +122,7 @@ def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
-def test_without_runs_nothing_is_claimed(name: str):
+def test_without_runs_nothing_is_claimed(name):
     assert {check.verdict for check in FIGURES[name].checks(Outcomes([]))} <= {"not comparable"}
     assert FIGURES[name].story(Outcomes([])) == []
 
@@ -241,7 +241,7 @@ def test_outcomes_take_seeds_together():
 
 
 @pytest.mark.parametrize("flows", [4, 16])
-def test_the_models_swing_in_a_cycle_is_the_theorys(flows: int):
+def test_the_models_swing_in_a_cycle_is_the_theorys(flows):
     model = Fluid(10e9, PERIOD_S, 0.1 / flows).run([10e9 / flows] * flows, 2000)
     times = np.arange(2000) * PERIOD_S
     swing = cycle_swing(times, model.rates[:, 0], flows, 0.5, 1.0)
@@ -325,9 +325,7 @@ def test_pages_have_the_values_of_the_summaries(tmp_path):
 @pytest.mark.parametrize(
     ("number", "moment"), [(signal.SIGINT, "its start"), (signal.SIGTERM, "a run")]
 )
-def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
-    number: signal.Signals, moment: str, tmp_path
-):
+def test_an_interrupted_figure_ends_at_once_and_goes_on_later(number, moment, tmp_path):
     place = tmp_path / "figures"
     done = place / "unbiased-fig5.runs" / "done.jsonl"
     command = (

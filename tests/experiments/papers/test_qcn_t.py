@@ -57,20 +57,20 @@ def test_verdicts_follow_the_numbers():
 
 
 @pytest.mark.parametrize("by", [BYTES, TIME])
-def test_shares_stay_shares_and_fairness_stays(by: str):
+def test_shares_stay_shares_and_fairness_stays(by):
     assert np.allclose(slope(np.full(4, 0.25), 1.0, by), 0)
     assert math.isclose(slope(np.array([0.7, 0.2, 0.1]), 1.0, by).sum(), 0, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize(("by", "times"), [(BYTES, 1), (TIME, 2)])
-def test_small_differences_fall_twice_as_fast_by_time(by: str, times: int):
+def test_small_differences_fall_twice_as_fast_by_time(by, times):
     """As exp(-g N t), and exp(-2 g N t)."""
     difference = np.array([1e-6, -1e-6, 0, 0])
     assert np.allclose(slope(0.25 + difference, 0.3, by), -times * 0.3 * 4 * difference, atol=1e-11)
 
 
 @pytest.mark.parametrize(("by", "gain"), [(BYTES, 4.0), (TIME, 1 / 1e-3)])
-def test_a_flow_with_little_grows_in_proportion_to_it_by_bytes_alone(by: str, gain: float):
+def test_a_flow_with_little_grows_in_proportion_to_it_by_bytes_alone(by, gain):
     """At g N of itself a second; and at g / s_i by time, 250 times as much here."""
     shares = np.array([0.333, 0.333, 0.333, 1e-3])
     assert slope(shares, 1.0, by)[-1] / shares[-1] == pytest.approx(gain, rel=0.02)
@@ -124,7 +124,7 @@ def time_to_jain(start: Sequence[float], index: float, gain: float, by: str) -> 
 
 
 @pytest.mark.parametrize("start", [[0.9, 0.1], [0.55, 0.15, 0.15, 0.15]])
-def test_packets_even_out_faster_by_time_as_in_the_model(start: list[float]):
+def test_packets_even_out_faster_by_time_as_in_the_model(start):
     """Within a factor of 1.8: seeds differ by as much. All steps are of 0.5 Mbit/s, as the model
     has equal and small ones; the timer is as long as the byte counter's cycle at the fair share, so
     that g is the same."""

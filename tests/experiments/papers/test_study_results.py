@@ -10,7 +10,7 @@ from pcn.experiments.papers.pcn.studies.fairness import FairnessRules, FairnessS
 
 
 @pytest.mark.parametrize("program", MarkingPoint.readings)
-def test_where_the_queue_is_measured_does_not_decide_about_fairness(program: str):
+def test_where_the_queue_is_measured_does_not_decide_about_fairness(program):
     few, many = (outcome(MarkingPoint, reading=program, flows=flows, seed=1) for flows in (4, 64))
     assert number(few, "jain") > 0.95
     assert number(many, "jain") < 0.8

@@ -5,7 +5,7 @@ import pytest
 from short_plans import until
 
 from pcn.experiments.define import recording_numbers
-from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.experiment import Run
 from pcn.experiments.define.flows_by_size import FLOWS
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.define.samples import RunSamples, Samples
@@ -34,7 +34,7 @@ from pcn.topologies.model import EVEN, POLARISED, FlowSpec
 
 
 @pytest.mark.parametrize("experiment", [Fig11(), Fig12()])
-def test_states_and_marks_are_the_paper_s(experiment: Experiment):
+def test_states_and_marks_are_the_paper_s(experiment):
     """Whole figures, which are short: every row is met."""
     outcomes = Outcomes([outcome_of(experiment, run) for run in experiment.runs((TCD, RED))])
     checks = experiment.checks(outcomes)
@@ -43,7 +43,7 @@ def test_states_and_marks_are_the_paper_s(experiment: Experiment):
 
 
 @pytest.mark.parametrize(("rate", "verdict"), [(10e9, "met"), (1e9, "not comparable")])
-def test_a_run_too_short_for_its_links_settles_nothing(rate: float, verdict: str):
+def test_a_run_too_short_for_its_links_settles_nothing(rate, verdict):
     """Queues of 320 KB take ten times as long to fill."""
     plan = Undetermined().plan(TCD, 1, {"rate": rate})
     checks = Undetermined().settled(plan, run_virtual(plan, Silent()))
@@ -51,7 +51,7 @@ def test_a_run_too_short_for_its_links_settles_nothing(rate: float, verdict: str
 
 
 @pytest.mark.parametrize("points", [SINGLE, SEVERAL])
-def test_with_more_looks_than_there_is_time_for_nothing_is_congested(points: str):
+def test_with_more_looks_than_there_is_time_for_nothing_is_congested(points):
     """Not even where it is to be."""
     arguments = {"several": points == SEVERAL, "looks": 255}
     numbers = outcome_of(Fig12(), Run({"points": points}, TCD, arguments=arguments)).numbers
@@ -73,7 +73,7 @@ def test_victims_aren_t_taken_for_congested():
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("load", [0.3, 0.65])
-def test_what_is_offered_is_the_load(seed: int, load: float):
+def test_what_is_offered_is_the_load(seed, load):
     plan = victims_plan("x", DCQCN, seed, {"bursts_load": load})
     for hosts, offered in (
         (("s0",), 0.6 * SENDER_BPS),
@@ -109,7 +109,7 @@ def test_table_3_follows_its_numbers():
 
 @pytest.mark.parametrize("size_bytes", [1, 999, 1000, 1001, 2500, 40_000])
 @pytest.mark.parametrize(("src", "dst"), [("h0", "h1"), ("h0", "h2"), ("h0", "h15")])
-def test_in_the_empty_network_slowdown_is_1(src: str, dst: str, size_bytes: int):
+def test_in_the_empty_network_slowdown_is_1(src, dst, size_bytes):
     topology = fat_tree(4, 40e9, 4e-6)
     with VirtualNetwork(topology, find_scheme("pfc").configure(), payload_bytes=1000) as network:
         flow = network.add_flow(FlowSpec(1, src, dst, size_bytes=size_bytes), 0.0)

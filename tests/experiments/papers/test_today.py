@@ -79,7 +79,7 @@ def test_study_runs_each_scheme_once_in_each_setting():
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_study_gives_every_scheme_the_same_flows(setting: str):
+def test_study_gives_every_scheme_the_same_flows(setting):
     flows = plan(setting, "pcn").topology.flows
     assert flows
     for scheme in ("dctcp", "hpcc", "nscc"):
@@ -87,7 +87,7 @@ def test_study_gives_every_scheme_the_same_flows(setting: str):
 
 
 @pytest.mark.parametrize("setting", ["W1", "WebSearch"])
-def test_flows_begin_with_a_bandwidth_delay_product(setting: str):
+def test_flows_begin_with_a_bandwidth_delay_product(setting):
     for scheme in ("dctcp", "swift", "hpcc"):
         run_plan = plan(setting, scheme)
         line_bps, rtt_s = (

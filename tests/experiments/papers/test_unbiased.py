@@ -56,7 +56,7 @@ def test_buffers_and_congestion_points_are_table_i():
     ],
     ids=["10 Gbit/s", "100 Gbit/s"],
 )
-def test_rate_limiters_are_those_of_the_line(figure: Experiment, limiter: dict[str, float]):
+def test_rate_limiters_are_those_of_the_line(figure, limiter):
     plan = figure.plan(OUTPUTS, 1, {})
     assert plan.capacity_bps == (10e9 if isinstance(figure, Fig2) else 100e9)
     assert limiter.items() <= plan.scheme_parameters.items()
@@ -71,7 +71,7 @@ def test_pause_alone_lets_flows_send_in_pulses():
 
 
 @pytest.mark.parametrize(("switch", "off"), [(0, 0.005), (1, 0.05)])
-def test_congestion_points_at_inputs_are_fair(switch: int, off: float):
+def test_congestion_points_at_inputs_are_fair(switch, off):
     numbers = numbers_of(TWO_PARTS, INPUTS, switch)
     assert known(numbers, "off_fair four") < off
     assert known(numbers, "off_fair five") < off
@@ -85,7 +85,7 @@ def test_those_at_outputs_are_not():
 
 @pytest.mark.parametrize("scheme", OCCUPANCY)
 @pytest.mark.parametrize("switch", range(len(PLAIN)))
-def test_occupancy_sampling_spares_the_innocent(scheme: str, switch: int):
+def test_occupancy_sampling_spares_the_innocent(scheme, switch):
     numbers = numbers_of(Fig5(), scheme, switch)
     for name, fair in (("four flows", 2.5), ("five flows", 2.0)):
         assert known(numbers, f"f6_gbps {name}") > 6.95
@@ -120,7 +120,7 @@ def test_at_100_gbps_too(hotspot: Experiment):
 
 
 @pytest.mark.parametrize("scheme", [PFC, INPUTS, "qcn-os"])
-def test_scenario_reports_the_shares_of_one_run(scheme: str):
+def test_scenario_reports_the_shares_of_one_run(scheme):
     plan = Innocent().plan(scheme, 1, {})
     recording = run_virtual(plan, Silent())
     checks = Innocent().settled(plan, recording)

@@ -67,7 +67,7 @@ def test_dctcp_answers_time_out_where_two_packets_of_each_overflow_the_queue(mon
 
 
 @pytest.mark.parametrize("line", [10.0, 100.0])
-def test_hpcc_carries_eta_with_steps_of_none_and_of_five(line: float):
+def test_hpcc_carries_eta_with_steps_of_none_and_of_five(line):
     """With a clock of 1 us the loads of a round trip of 12 us were so wrong that steps of five cost
     1%."""
     for stage in (0, 5):

@@ -96,9 +96,7 @@ def test_rows_hold_the_live_figure_against_the_virtual_one(both: tuple[Result, R
         ("transmitted_bytes", 0.85, "utilisation", "trend"),
     ],
 )
-def test_ten_percent_is_the_limit(
-    both: tuple[Result, Result], metric: str, factor: float, name: str, verdict: str
-):
+def test_ten_percent_is_the_limit(both: tuple[Result, Result], metric, factor, name, verdict):
     checks = agreement.agreement(scaled(both[0], metric, factor), both[0])
     assert [check.verdict for check in checks if name in check.what] == [verdict]
     assert {check.verdict for check in checks if name not in check.what} == {"met"}

@@ -18,7 +18,7 @@ Writing = Callable[[Path], AbstractContextManager[IO[bytes]]]
 
 
 @pytest.mark.parametrize("writing", [whole, replacing])
-def test_file_is_there_whole_or_not_at_all(writing: Writing, tmp_path):
+def test_file_is_there_whole_or_not_at_all(writing, tmp_path):
     path = tmp_path / "file"
     with writing(path) as file:
         file.write(b"whole")
@@ -37,7 +37,7 @@ def test_file_is_there_whole_or_not_at_all(writing: Writing, tmp_path):
 
 
 @pytest.mark.parametrize("writing", [whole, replacing])
-def test_failed_write_names_its_file(writing: Writing, tmp_path):
+def test_failed_write_names_its_file(writing, tmp_path):
     with pytest.raises(OSError, match="No space") as failure, writing(tmp_path / "file"):
         raise OSError(28, "No space left on device")
     assert failure.value.filename.startswith(str(tmp_path / "file"))
@@ -45,7 +45,7 @@ def test_failed_write_names_its_file(writing: Writing, tmp_path):
 
 @pytest.mark.root
 @pytest.mark.parametrize("writing", [whole, replacing])
-def test_file_never_goes_through_another_user_s_link(writing: Writing):
+def test_file_never_goes_through_another_user_s_link(writing):
     with shared_folder() as shared:
         secret = shared / "secret"
         secret.write_text("root's")
@@ -172,7 +172,7 @@ LONG = "x" * 300
     ],
     ids=lambda words: words[0],
 )
-def test_path_that_can_t_be_is_one_line(command: list[str], tmp_path, monkeypatch, capsys):
+def test_path_that_can_t_be_is_one_line(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert cli.run(["deploy", "--sample"]) == 0
     Path("ports.yaml").write_text(capsys.readouterr().out)

@@ -22,7 +22,7 @@ from pcn.experiments.run.virtual import run_virtual
 
 
 @pytest.mark.parametrize("link", [OUT_OF_STEP, DCQCN_ALPHA, NOTIFIED])
-def test_what_rows_link_to_is_there(link: str):
+def test_what_rows_link_to_is_there(link):
     linked = section(link)
     assert linked.text
     assert (DOCS.parent / linked.page).is_file()
@@ -30,7 +30,7 @@ def test_what_rows_link_to_is_there(link: str):
 
 
 @pytest.mark.parametrize("link", ["choices.md#nowhere", "nowhere.md#nowhere"])
-def test_a_section_that_is_not_there_has_a_name_alone(link: str):
+def test_a_section_that_is_not_there_has_a_name_alone(link):
     linked = section(link)
     assert (linked.heading, linked.text) == ("nowhere", "")
 
@@ -56,7 +56,7 @@ def test_markdown_becomes_html_that_needs_no_other_file():
         ("as it runs", {"T": 500e-6}),
     ],
 )
-def test_the_table_of_choices_is_what_runs_come_to(row: str, settings: dict[str, float]):
+def test_the_table_of_choices_is_what_runs_come_to(row, settings):
     (line,) = re.findall(rf"^\| {row}.*$", section(OUT_OF_STEP).text, re.MULTILINE)
     stands = [float(number) for number in re.findall(r"\| ([\d.]+) (?:Gbit/s|ms|KB)", line)]
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, settings)

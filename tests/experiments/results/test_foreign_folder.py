@@ -181,11 +181,7 @@ def _swap_contents(folder: Path, root: Path):
 @pytest.mark.parametrize("swap", [_swap_folder, _swap_contents])
 @pytest.mark.parametrize("write", WRITINGS)
 def test_writing_into_a_foreign_folder_never_follows_its_owner(
-    write: Callable[[Path], None],
-    swap: Callable[[Path, Path], None],
-    attacker: Attacker,
-    tmp_path,
-    monkeypatch,
+    write, swap, attacker: Attacker, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     step = 0
@@ -225,9 +221,7 @@ def test_writing_into_a_foreign_folder_never_follows_its_owner(
 
 
 @pytest.mark.parametrize("write", [_result, _failing_result, _files, _sweep, _logs])
-def test_link_of_another_user_on_the_way_is_named(
-    write: Callable[[Path], None], tmp_path, monkeypatch
-):
+def test_link_of_another_user_on_the_way_is_named(write, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with shared_folder() as shared:
         as_nobody(lambda: (shared / "theirs").symlink_to(tmp_path))

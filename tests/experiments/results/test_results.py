@@ -169,7 +169,7 @@ def test_the_drawing_has_every_node_and_flow():
     ("value", "text"),
     [(None, "–"), (0, "0"), (7.5, "7.5"), (0.98765, "0.9877"), (12345.6, "12,346"), (100.0, "100")],
 )
-def test_numbers_for_people(value: float | None, text: str):
+def test_numbers_for_people(value, text):
     assert number(value) == text
 
 
@@ -200,7 +200,7 @@ def test_earlier_results_move_aside(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ExperimentError("no"), KeyboardInterrupt()])
-def test_a_run_that_fails_leaves_nothing_and_touches_nothing(tmp_path, error: BaseException):
+def test_a_run_that_fails_leaves_nothing_and_touches_nothing(tmp_path, error):
     place = tmp_path / "pcn"
     write(place, "first")
     with pytest.raises(type(error)):

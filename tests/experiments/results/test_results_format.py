@@ -75,7 +75,7 @@ def test_series_are_those_of_the_page():
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
-def test_tables_have_the_columns_of_the_page(scheme: str, tmp_path):
+def test_tables_have_the_columns_of_the_page(scheme, tmp_path):
     out = tmp_path / "out"
     command = [
         "run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=20",

@@ -43,7 +43,7 @@ def files(folder: Path) -> dict[str, bytes]:
         ),
     ],
 )
-def test_compare_refuses_results_of_0_1_in_a_line(place: Path, capsys, folder: str, line: str):
+def test_compare_refuses_results_of_0_1_in_a_line(place: Path, capsys, folder, line):
     before = files(place / folder)
     assert pcn(["compare", folder]) == 1
     assert capsys.readouterr() == ("", f"pcn: {line}\n")

@@ -31,8 +31,6 @@ def test_series_of_a_long_run_are_bounded_and_their_sums_exact(monkeypatch):
     ("sources", "samples"),
     [(0, 2**24), (1000, 16776), (2**15, 512), (2**18, 512), (2**20, 128), (2**24, 16)],
 )
-def test_samples_in_memory_take_a_gigabyte_at_most_up_to_eight_million_sources(
-    sources: int, samples: int
-):
+def test_samples_in_memory_take_a_gigabyte_at_most_up_to_eight_million_sources(sources, samples):
     assert records.most_samples(sources) == samples
     assert sources > 2**23 or 8 * sources * samples <= 2**30

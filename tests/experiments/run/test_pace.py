@@ -1,7 +1,6 @@
 """When an agent was too late for the run to be a result, and which k is chosen."""
 
 import dataclasses
-from typing import Any
 
 import pytest
 
@@ -95,7 +94,7 @@ def test_the_next_k_is_larger():
 
 
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
-def test_every_plan_has_the_load_of_live_time(name: str):
+def test_every_plan_has_the_load_of_live_time(name):
     scenario = SCENARIOS[name]
     live = scenario.plan(scenario.schemes[0], 1, {}).live
     assert 0 < live.least_k < live.most_k
@@ -131,7 +130,7 @@ SENT = SentFlow(
         ),
     ],
 )
-def test_run_ends_where_a_flow_failed_or_was_forgotten(changes: dict[str, Any], message: str):
+def test_run_ends_where_a_flow_failed_or_was_forgotten(changes, message):
     check_flows(PUNCTUAL)
     with pytest.raises(ExperimentError, match=f"^{message}$"):
         check_flows(dataclasses.replace(PUNCTUAL, **changes))

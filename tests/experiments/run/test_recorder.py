@@ -35,7 +35,7 @@ def plans() -> dict[str, Plan]:
 
 
 @pytest.mark.parametrize("name", ["queues", "buffers"])
-def test_queues_of_all_ports_are_those_of_sampled_ones(name: str):
+def test_queues_of_all_ports_are_those_of_sampled_ones(name):
     plan = plans()[name]
     every_s = plan.sampling.queues_s
     recording = run_virtual(replace(plan, records=Records(queues_s=every_s)), Silent())

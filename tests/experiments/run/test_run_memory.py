@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -53,7 +52,7 @@ print(stated, resident("VmHWM") - before)
         ("fat-tree", {"k": 12, "count": 2000}),
     ],
 )
-def test_run_takes_the_memory_that_it_states(topology: str, values: dict[str, Any]):
+def test_run_takes_the_memory_that_it_states(topology, values):
     """Within a seventh, by the process's largest resident size; each has a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", TAKES, topology, json.dumps(values)],

@@ -44,7 +44,7 @@ def test_what_a_task_comes_to_or_why_it_failed():
     ("seconds", "text"),
     [(3.4, "3 s"), (59.9, "60 s"), (61, "1 min"), (3599, "1 h 0 min"), (4200, "1 h 10 min")],
 )
-def test_how_long_it_will_take(seconds: float, text: str):
+def test_how_long_it_will_take(seconds, text):
     assert duration(seconds) == text
     assert (
         progress_text(412, 3000, 3, seconds, "pcn") == f"412 of 3,000, 3 failed, {text} left; pcn"
@@ -171,14 +171,14 @@ def test_run_beyond_its_time_limit_fails(tmp_path, monkeypatch, capsys):
         (["dumbbell", "--seeds", f"{2**63}"], f"seed {2**63}: from 0 to 2^63 - 1 are possible"),
     ],
 )
-def test_sweep_refuses_impossible_arguments(words: list[str], message: str, tmp_path, capsys):
+def test_sweep_refuses_impossible_arguments(words, message, tmp_path, capsys):
     assert pcn(["sweep", *words, "--out", str(tmp_path / "out")]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("seeds", ["", "x", "3:1", "1,,2", "1:2:3"])
-def test_seeds_that_are_none(seeds: str, capsys):
+def test_seeds_that_are_none(seeds, capsys):
     assert pcn(["sweep", "dumbbell", "--seeds", seeds]) == 2
     assert "write them as 1:20 or 1,2,5" in capsys.readouterr().err
 

@@ -244,13 +244,7 @@ def test_client_refuses_a_scheduler_that_another_signed(
 )
 @pytest.mark.parametrize("command", [["sweep", "dumbbell"], ["figure", "fig19"]])
 def test_command_refuses_half_of_tls(
-    command: list[str],
-    options: list[str],
-    address: str | None,
-    message: str,
-    tmp_path,
-    monkeypatch,
-    capsys,
+    command, options, address, message, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
     for name in FILES.values():

@@ -28,7 +28,7 @@ def test_only_what_is_missing_or_failed_is_run(tmp_path):
 
 
 @pytest.mark.parametrize("room", range(0, 300, 23))
-def test_store_keeps_whole_lines_where_the_disk_is_full(tmp_path, monkeypatch, room: int):
+def test_store_keeps_whole_lines_where_the_disk_is_full(tmp_path, monkeypatch, room):
     tasks = [task_for("square", number=number) for number in range(3)]
     sweep(tasks[:1], Store(tmp_path), Means(), Silent())
     left, real = room, os.write
@@ -62,7 +62,7 @@ def test_store_keeps_whole_lines_where_the_disk_is_full(tmp_path, monkeypatch, r
         ("{", "[" * 100_000),
     ],
 )
-def test_store_refuses_by_line_what_no_sweep_wrote(tmp_path, old: str, new: str):
+def test_store_refuses_by_line_what_no_sweep_wrote(tmp_path, old, new):
     sweep(
         [task_for("square", number=number) for number in range(2)],
         Store(tmp_path),
@@ -78,7 +78,7 @@ def test_store_refuses_by_line_what_no_sweep_wrote(tmp_path, old: str, new: str)
 
 
 @given(share=st.floats(0, 1))
-def test_store_cuts_off_what_a_crash_left_of_a_line(tmp_path_factory, share: float):
+def test_store_cuts_off_what_a_crash_left_of_a_line(tmp_path_factory, share):
     place = tmp_path_factory.mktemp("crash")
     tasks = [task_for("square", number=number) for number in range(3)]
     sweep(tasks, Store(place), Means(), Silent())

@@ -82,7 +82,7 @@ def test_task_that_leaves_a_child_behind_leaves_none(tmp_path):
         (["nosuch"], r"can't start a process for runs: No such file or directory"),
     ],
 )
-def test_sweep_without_workers_ends(command: list[str], message: str, tmp_path, monkeypatch):
+def test_sweep_without_workers_ends(command, message, tmp_path, monkeypatch):
     place = tmp_path / "bin"
     place.mkdir()
     (place / "setpriv").symlink_to(f"/bin/{command[0]}")

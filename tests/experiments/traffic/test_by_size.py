@@ -46,7 +46,7 @@ def samples_of(sizes: Array, times: list[float]) -> RunSamples:
 
 
 @given(FLOWS)
-def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float]]):
+def test_bins_hold_each_flow_once_and_no_size_twice(flows):
     sizes = np.array([size for size, _ in flows], float)
     samples = samples_of(sizes, [time for _, time in flows])
     pooled = Pooled([samples.groups["flows"]])
@@ -196,7 +196,7 @@ def test_chart_of_several_runs_has_a_line_a_run(tmp_path):
 
 
 @pytest.mark.parametrize(("starts_ms", "drains"), [(0.0, False), (0.9, True), (9.0, False)])
-def test_note_names_a_run_that_is_mostly_drain(starts_ms: float, drains: bool):
+def test_note_names_a_run_that_is_mostly_drain(starts_ms, drains):
     numbers = {"starts_ms": starts_ms, "end_ms": 11.0}
     (spans,) = (
         table for table in by_size.tables({"pcn": Measured(numbers)}) if table.title == "time"

@@ -200,7 +200,7 @@ def by_node(of: Random, lasts: Mapping[int, float]) -> dict[int, float]:
 
 
 @given(random(), st.randoms(use_true_random=False))
-def test_flows_start_when_their_nodes_are_ready(tmp_path_factory, of: Random, any_: object):
+def test_flows_start_when_their_nodes_are_ready(tmp_path_factory, of, any_):
     folder = tmp_path_factory.mktemp("chakra")
     file = trace(folder, of.ranks, of.groups)
     if not any(node.kind in (SEND, COLLECTIVE) for nodes in of.ranks for node in nodes):
@@ -220,7 +220,7 @@ def test_flows_start_when_their_nodes_are_ready(tmp_path_factory, of: Random, an
 
 
 @given(st.binary(max_size=60), st.integers(0, 3))
-def test_hostile_bytes_are_refused_by_name(tmp_path_factory, data: bytes, keep: int):
+def test_hostile_bytes_are_refused_by_name(tmp_path_factory, data, keep):
     file = trace(
         tmp_path_factory.mktemp("hostile"),
         [[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 5})]],
@@ -310,9 +310,7 @@ SENDS = {"comm_dst": 1, "comm_size": 9}
         ),
     ],
 )  # fmt: skip
-def test_reader_refuses_what_no_run_can_have(
-    tmp_path, ranks: list[list[Node]], groups: dict[str, list[int]] | None, why: str
-):
+def test_reader_refuses_what_no_run_can_have(tmp_path, ranks, groups, why):
     with pytest.raises(ExperimentError) as refused:
         read_flows(trace(tmp_path, ranks, groups))
     assert why in str(refused.value)

@@ -48,9 +48,7 @@ def alpha_beta_s(messages: int, size: float) -> float:
         ("pipeline:forward", 5, 1e6, alpha_beta_s(4, 1e6)),
     ],
 )
-def test_collective_takes_the_alpha_beta_time(
-    workload: str, ranks: int, size: float, expected_s: float
-):
+def test_collective_takes_the_alpha_beta_time(workload, ranks, size, expected_s):
     """On a network that nothing else uses, in which no two messages share a link."""
     measures = times(workload, ranks, size=size)
     assert measures["collective_ms"] == pytest.approx(expected_s * 1e3, rel=0.01)
@@ -150,7 +148,7 @@ def test_reference_of_a_collective_is_read_again():
         (["--workload", "allreduce", "--clock", "live"], "flows that start after others|virtual"),
     ],
 )
-def test_wrong_options_of_a_collective_are_refused(options: list[str], reason: str, capsys):
+def test_wrong_options_of_a_collective_are_refused(options, reason, capsys):
     clock = [] if "--clock" in options else ["--clock", "virtual"]
     assert pcn(["run", "traffic", *clock, *options]) != 0
     error = capsys.readouterr().err

@@ -58,7 +58,7 @@ def test_flow_uses_the_nic_of_its_number_on_split_hosts(tmp_path):
         ),
     ],
 )
-def test_host_that_the_topology_lacks_is_refused_with_its_line(tmp_path, flows: str, message: str):
+def test_host_that_the_topology_lacks_is_refused_with_its_line(tmp_path, flows, message):
     star = "17 1 16\n16\n" + "".join(f"{host} 16 100Gbps 1us 0\n" for host in range(16))
     with pytest.raises(ExperimentError, match=re.escape(message)):
         plan(tmp_path, star, flows)
@@ -193,7 +193,7 @@ def test_sweep_keeps_a_text_whole(
 
 
 @pytest.mark.parametrize("classes", ["9", "3,3", "x"])
-def test_text_that_the_topology_refuses_is_one_line(tmp_path, classes: str, capsys):
+def test_text_that_the_topology_refuses_is_one_line(tmp_path, classes, capsys):
     command = ["run", "traffic", "--clock", "virtual", "--set", f"lossless_classes={classes}"]
     assert cli.run([*command, "--out", str(tmp_path / "out")]) == 1
     assert (
@@ -236,7 +236,7 @@ CSV = "src,dst,size\nh0,h1,9B\n"
         ("flows", "shade\nred\n", "{}:1: no column 'shade'"),
     ],
 )
-def test_file_of_another_option_is_named(tmp_path, option: str, text: str, message: str):
+def test_file_of_another_option_is_named(tmp_path, option, text, message):
     path = tmp_path / "given.txt"
     path.write_text(text)
     with pytest.raises(ExperimentError, match=re.escape(message.format(path))):

@@ -17,7 +17,7 @@ MORE = ["--set", "count=10", "--scheme", "pfc", "-q"]
     "assignments",
     [(), ("xoff_bytes=20KB",), ("xoff_bytes=20KB", "xon_bytes=10KB", "pause_quanta=900")],
 )
-def test_result_has_the_thresholds_of_the_switches(assignments: tuple[str, ...], tmp_path):
+def test_result_has_the_thresholds_of_the_switches(assignments, tmp_path):
     settings = [word for assignment in assignments for word in ("--set", assignment)]
     assert pcn([*RUN, *MORE, *settings, "--out", str(tmp_path / "run")]) == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())

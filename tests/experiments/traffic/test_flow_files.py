@@ -86,7 +86,7 @@ FLOWS = st.lists(
 
 
 @given(FLOWS)
-def test_flows_written_as_csv_are_read_equal(flows: list[FlowSpec]):
+def test_flows_written_as_csv_are_read_equal(flows):
     chained = [
         flows[0],
         *(
@@ -147,9 +147,7 @@ CM = "Nodes 4\n\n"
         ),
     ],
 )
-def test_triggers_of_htsim_become_flows_after_others(
-    tmp_path, text: str, after: list[tuple[int, ...]]
-):
+def test_triggers_of_htsim_become_flows_after_others(tmp_path, text, after):
     assert [flow.after for flow in read_flows(written(tmp_path, CM + text))] == after
 
 
@@ -181,7 +179,7 @@ def test_matrix_keeps_its_ids_and_fills_free_ones(tmp_path):
 
 
 @pytest.mark.parametrize("count", [3, 5])
-def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path, count: int):
+def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path, count):
     topology = written(
         tmp_path, "5 1 4\n4\n" + "".join(f"{host} 4 10Gbps 1us 0\n" for host in range(4)), "net.txt"
     )
@@ -261,7 +259,7 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path, count: i
         "no RoCEv2 data over IPv4 is in it"),
     ],
 )  # fmt: skip
-def test_reader_refuses_flows_in_one_line(tmp_path, text: str | bytes, message: str, capfd):
+def test_reader_refuses_flows_in_one_line(tmp_path, text, message, capfd):
     path = written(tmp_path, text)
     with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
         read_flows(path)
@@ -335,9 +333,7 @@ SHAPES: list[Callable[[Sequence[tuple[int, bytes]]], bytes]] = [
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_capture_s_flows_are_those_that_were_sent(
-    tmp_path, shape: Callable[[Sequence[tuple[int, bytes]]], bytes]
-):
+def test_capture_s_flows_are_those_that_were_sent(tmp_path, shape):
     """A network's own capture, at a switch that two flows pass: of what comes back are CNPs and
     ACKs."""
     topology, sent = (
@@ -422,9 +418,7 @@ def send(psn: int, payload: int = 1000, opcode: int = 0x04) -> bytes:
     again=st.lists(st.integers(0, 39), max_size=30),
     lost=st.sets(st.integers(1, 38), max_size=5),
 )
-def test_capture_counts_each_psn_once_in_any_order(
-    tmp_path_factory, first: int, late: list[int], again: list[int], lost: set[int]
-):
+def test_capture_counts_each_psn_once_in_any_order(tmp_path_factory, first, late, again, lost):
     """Packets overtake each other, come again, or never; PSNs wrap."""
     order = sorted(range(40), key=lambda number: number + late[number])
     sent = [number for number in (*order, *again) if number not in lost]
@@ -451,9 +445,7 @@ def test_capture_of_requests_has_no_note_of_missing_packets(tmp_path):
     ("name", "settings"),
     [("dctcp", {"paths": 16}), ("nscc", {}), ("hpcc", {}), ("rccc", {}), ("pcn", {})],
 )
-def test_capture_of_a_scheme_has_the_sizes_that_were_sent(
-    tmp_path, name: str, settings: dict[str, int]
-):
+def test_capture_of_a_scheme_has_the_sizes_that_were_sent(tmp_path, name, settings):
     """Sprayed packets overtake each other; HPCC's have telemetry, RCCC's a demand before their
     payload."""
     topology = fat_tree(k=4)
@@ -471,9 +463,7 @@ def test_capture_of_a_scheme_has_the_sizes_that_were_sent(
 
 
 @given(st.data(), st.sampled_from(SHAPES))
-def test_capture_reader_ends_in_frames_or_one_line(
-    data: st.DataObject, shape: Callable[..., bytes]
-):
+def test_capture_reader_ends_in_frames_or_one_line(data, shape):
     whole = bytearray(shape([(5, bytes(range(60))), (10**9 + 7, b"\x02" * 70)]))
     for _ in range(data.draw(st.integers(0, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))

@@ -25,7 +25,7 @@ def _in_cast(tmp_path: Path, size_bytes: int) -> Traffic:
 
 
 @pytest.mark.parametrize("size_bytes", [5_000, 200_000, 10_000_000])
-def test_run_of_any_length_sees_its_largest_queue(tmp_path, size_bytes: int):
+def test_run_of_any_length_sees_its_largest_queue(tmp_path, size_bytes):
     plan = _in_cast(tmp_path, size_bytes).plan("pfc", 1, {})
     recording = run_virtual(plan, Silent())
     seen = flows.numbers(plan, recording)["largest_queue_kb"]
@@ -39,7 +39,7 @@ def test_run_of_any_length_sees_its_largest_queue(tmp_path, size_bytes: int):
 
 
 @pytest.mark.parametrize("duration_s", [3e-3, 20e-3])
-def test_queue_over_time_holds_between_samples(tmp_path, duration_s: float):
+def test_queue_over_time_holds_between_samples(tmp_path, duration_s):
     """Four flows without an end keep r0's queue filled: no bin is empty, whether bins or samples
     are finer."""
     plan = _in_cast(tmp_path, 500_000_000).plan("pfc", 1, {"duration": duration_s})

@@ -251,7 +251,7 @@ def test_qlen_of_hpcc_counts_samples_by_kilobyte(recorded: RunFiles):
         (["--clock", "live", "--export", "hpcc"], "files of --export need --clock virtual"),
     ],
 )
-def test_requests_that_no_run_can_meet(options: list[str], message: str, tmp_path, capsys):
+def test_requests_that_no_run_can_meet(options, message, tmp_path, capsys):
     assert pcn([*RUN, *SET, *options, "--out", str(tmp_path / "out")]) == 1
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -328,9 +328,7 @@ def test_run_takes_the_paths_of_a_file(tmp_path):
         ("flow,switch,next\n1,s0,r0\n", "live", "--paths: in virtual time alone"),
     ],
 )
-def test_run_refuses_paths_that_it_can_not_take(
-    text: str | None, clock: str, why: str, tmp_path, capsys
-):
+def test_run_refuses_paths_that_it_can_not_take(text, clock, why, tmp_path, capsys):
     file = tmp_path / "paths.csv"
     if text is not None:
         file.write_text(text)

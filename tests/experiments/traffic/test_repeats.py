@@ -38,7 +38,7 @@ def test_reliability_is_read_by_class():
         (["0=selective", "0=go-back-n"], "class 0 has one already"),
     ],
 )
-def test_reliability_names_what_is_wrong(texts: list[str], message: str):
+def test_reliability_names_what_is_wrong(texts, message):
     with pytest.raises(ExperimentError) as caught:
         reliability(texts)
     assert message in str(caught.value)
@@ -84,6 +84,6 @@ def test_live_run_refuses_reliability(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("value", ["-1", "1.5", "ten"])
-def test_queue_packets_is_a_whole_number(tmp_path, value: str, capsys):
+def test_queue_packets_is_a_whole_number(tmp_path, value, capsys):
     assert _run(tmp_path, "--clock", "virtual", "--set", f"queue_packets={value}") != 0
     assert "queue_packets" in capsys.readouterr().err

@@ -30,7 +30,7 @@ MORE = {
         ("permutation", "onoff"),
     ],
 )
-def test_flows_start_until_the_span_with_the_load(pattern: str, arrivals: str):
+def test_flows_start_until_the_span_with_the_load(pattern, arrivals):
     spec, network = parse_spec("star", "W1", pattern, arrivals=arrivals), star(senders=8)
     rate_bps = network.link_at("h0", 0).rate_bps
     per_s = 0.5 * rate_bps * len(network.hosts) / (8 * sizes_of(spec).mean_bytes * 1058 / 1000)

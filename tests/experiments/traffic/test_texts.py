@@ -39,7 +39,7 @@ def test_text_names_sizes_with_units_and_starts_at_once(tmp_path):
     ("value", "text"),
     [(None, "–"), (1234.5, "1,234 KB"), (999.4, "999 KB"), (0.01234, "0.0123 KB")],
 )
-def test_number_has_no_exponent_where_it_is_large(value: float | None, text: str):
+def test_number_has_no_exponent_where_it_is_large(value, text):
     assert number_text(value, "KB") == text
 
 

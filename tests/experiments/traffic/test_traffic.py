@@ -41,7 +41,7 @@ from pcn.hosts.reliability import Reliability, Repeats
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.clos import clos
 from pcn.topologies.fat_tree import fat_tree
-from pcn.topologies.model import FlowSpec, Topology
+from pcn.topologies.model import FlowSpec
 
 CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64000\nh1,r1,1e-5,2000000\nh0,r1,2e-5,1\n"
 
@@ -110,7 +110,7 @@ def test_traffic_keeps_what_the_topology_s_file_has():
         (("", "", "", "/nosuch.csv"), "no file /nosuch.csv"),
     ],
 )
-def test_words_that_mean_nothing(words: tuple[str, ...], message: str):
+def test_words_that_mean_nothing(words, message):
     with pytest.raises(ExperimentError, match=message):
         parse_spec(*words)
 
@@ -177,7 +177,7 @@ def test_words_that_mean_nothing(words: tuple[str, ...], message: str):
         (CSV + 'h0,"r0,0,5\n', "unexpected end of data"),
     ],
 )
-def test_files_of_flows_that_are_none(tmp_path, text: str, message: str):
+def test_files_of_flows_that_are_none(tmp_path, text, message):
     path = tmp_path / "flows.csv"
     path.write_text(text)
     with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
@@ -259,7 +259,7 @@ CELL = st.one_of(
     st.sampled_from([("src,dst,start_s,size_bytes", ","), ("2", " "), ("Nodes 4", " "), ("", " ")]),
     st.lists(st.lists(CELL, max_size=6), max_size=4),
 )
-def test_reader_of_flows_ends_in_flows_or_one_line(head: tuple[str, str], rows: list[list[str]]):
+def test_reader_of_flows_ends_in_flows_or_one_line(head, rows):
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", errors="surrogatepass", newline=""
     ) as file:
@@ -278,7 +278,7 @@ def test_reader_of_flows_ends_in_flows_or_one_line(head: tuple[str, str], rows: 
 
 
 @pytest.mark.parametrize("line", ["h0,h99,0,1", "h0,h0,0,1"])
-def test_flows_need_existing_hosts(tmp_path, line: str):
+def test_flows_need_existing_hosts(tmp_path, line):
     path = tmp_path / "flows.csv"
     path.write_text(CSV + line + "\n")
     with pytest.raises(
@@ -288,7 +288,7 @@ def test_flows_need_existing_hosts(tmp_path, line: str):
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns(pattern: str):
+def test_patterns(pattern):
     topology = clos(pods=1, spines=0)
     drawn = draw(TrafficSpec("clos", "W1", pattern), topology, 3, 0.5, 2000, 1000)
     assert drawn == draw(TrafficSpec("clos", "W1", pattern), topology, 3, 0.5, 2000, 1000)
@@ -307,7 +307,7 @@ def test_patterns(pattern: str):
 
 
 @pytest.mark.parametrize("dst", ["h1", "h20", "h40"])
-def test_in_the_empty_network_the_slowdown_is_one(dst: str):
+def test_in_the_empty_network_the_slowdown_is_one(dst):
     """Links of 10 and 40 Gbit/s, by one, three or five of them; one flow after the other."""
     topology, apart_s = clos(pods=2), 1e-3
     sizes = (1, 999, 1000, 1001, 25_000, 25_003)
@@ -327,7 +327,7 @@ def test_in_the_empty_network_the_slowdown_is_one(dst: str):
 @pytest.mark.parametrize(
     ("topology", "dst"), [(clos(pods=2), "h40"), (fat_tree(k=4), "h15"), (fat_tree(k=4), "h1")]
 )
-def test_in_the_empty_network_no_sprayed_flow_is_faster_than_possible(topology: Topology, dst: str):
+def test_in_the_empty_network_no_sprayed_flow_is_faster_than_possible(topology, dst):
     """A short last packet takes another path than the one before it, and arrives first: along one
     path it would wait behind it. Never less than the least, and not much more."""
     apart_s = 1e-3
@@ -459,9 +459,7 @@ SLOW = Scheme("{name}", "one rate", "pcn", Parameters, Slow)
 
 
 @pytest.mark.parametrize(("rate", "unfinished"), [("line_bps / 50", 0), ("1.0", 2)])
-def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(
-    tmp_path, rate: str, unfinished: int
-):
+def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(tmp_path, rate, unfinished):
     name = f"slow{unfinished}"
     (tmp_path / "slow.py").write_text(SCHEME.format(rate=rate, name=name))
     file = tmp_path / "flows.csv"
@@ -579,7 +577,7 @@ def test_a_sweep_over_the_load(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])
-def test_its_options_are_its_own(command: str, capsys):
+def test_its_options_are_its_own(command, capsys):
     assert pcn([command, "dumbbell", "--topology", "clos", "--load", "0.5"]) == 2
     assert "--topology, --load: for traffic alone, not for dumbbell" in capsys.readouterr().err
 
