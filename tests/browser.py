@@ -74,7 +74,7 @@ class Browser:
     def __enter__(self) -> Browser:
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self._close()
 
     @contextlib.contextmanager
@@ -124,7 +124,7 @@ class Browser:
         while not self._loaded:
             self._take(end)
 
-    def ask(self, expression: str) -> Any:
+    def ask(self, expression: str):
         """The value of a JavaScript expression in the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
@@ -159,7 +159,7 @@ class Browser:
         )
         path.write_bytes(base64.b64decode(shot["data"]))
 
-    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def call(self, method: str, **parameters) -> dict[str, Any]:
         number = next(self._ids)
         message = {"id": number, "method": method, "params": parameters}
         if self._session:
@@ -170,8 +170,7 @@ class Browser:
             self._take(end)
         answer = self._answers.pop(number)
         assert "error" not in answer, (method, answer["error"])
-        result: dict[str, Any] = answer["result"]
-        return result
+        return answer["result"]
 
     def _take(self, end: float):
         """One message."""

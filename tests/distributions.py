@@ -53,7 +53,7 @@ def modules(name: str) -> set[str]:
 def closure(extras: Iterable[str]) -> set[str]:
     """Distributions that the project needs with these extras, and those that these need."""
     distributions: set[str] = set()
-    todo: list[tuple[str, tuple[str, ...]]] = [(PROJECT, tuple(extras))]
+    todo = [(PROJECT, tuple(extras))]
     while todo:
         project, chosen = todo.pop()
         try:

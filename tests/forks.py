@@ -31,7 +31,7 @@ LIMIT_S = 120
 class Forked:
     """A command that runs: what `finish` uses of a Popen."""
 
-    def __init__(self, requests: socket.socket, request: object, errors: IO[str] | None):
+    def __init__(self, requests: socket.socket, request, errors: IO[str] | None):
         (output, theirs), (status, theirs_too) = os.pipe(), os.pipe()
         try:
             passed = [theirs, errors.fileno() if errors else theirs, theirs_too]
@@ -47,7 +47,7 @@ class Forked:
     def __enter__(self) -> Forked:
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self.stdout.close()
         self._status.close()
 

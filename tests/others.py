@@ -15,7 +15,7 @@ NOBODY = 65534
 UMASKS = (0o000, 0o002, 0o022, 0o077)
 
 
-def in_child(work: Callable[[], Any]) -> Any:
+def in_child(work: Callable[[], Any]):
     """What `work` returns, as JSON carries it, in a child process that may change its user, its
     umask or its limits.
 
@@ -40,10 +40,10 @@ def in_child(work: Callable[[], Any]) -> Any:
     return answer["result"]
 
 
-def as_nobody(work: Callable[[], Any]) -> Any:
+def as_nobody(work: Callable[[], Any]):
     """The same, as an unprivileged user, who has no group of ours."""
 
-    def inside() -> Any:
+    def inside():
         os.umask(0)
         os.setgroups([])
         os.setgid(NOBODY)

@@ -69,7 +69,7 @@ def rows(chromium: Browser, table: str) -> dict[str, dict[str, Any]]:
         f"[...document.querySelectorAll('#{table} tbody tr')].map(row => [row.dataset.id, {cells}])"
     )
     text = chromium.ask(f"JSON.stringify(Object.fromEntries({pairs}))")
-    texts: dict[str, dict[str, Any]] = json.loads(text)
+    texts = json.loads(text)
     return {
         name: {field: json.loads(value) for field, value in row.items()}
         for name, row in texts.items()

@@ -21,8 +21,7 @@ FOLDERS = (*PACKAGES, "pcn", "p4src", "docs", "tests", "judges", "ptf-tests", "e
 
 @pytest.fixture(params=PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def page(request) -> Path:
-    path: Path = request.param
-    return path
+    return request.param
 
 
 def running_text(page: Path) -> str:

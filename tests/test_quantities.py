@@ -12,7 +12,7 @@ from click import BadParameter
 from hypothesis import given, strategies as st
 
 from pcn.base.errors import nearest
-from pcn.base.units import KINDS, Kind, kind_of, quantity, quantity_text
+from pcn.base.units import KINDS, kind_of, quantity, quantity_text
 from pcn.commands.common import Quantity
 from pcn.controller.tofino import lab_file
 from pcn.experiments.data.errors import ExperimentError
@@ -22,8 +22,7 @@ from pcn.softswitch.values import parse_delay, parse_rate
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import TopologyError
 
-REFUSALS = (ExperimentError, SchemeError, BadParameter, TopologyError, ArgumentTypeError)
-UNIT: tuple[Kind, ...] = ("rate", "time", "size")
+UNIT = ("rate", "time", "size")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -19,11 +18,11 @@ ROUTER = ROOT / "examples/router/router.json"
 PATHS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
-def read(name: str) -> Any:
+def read(name: str):
     return yaml.safe_load((ROOT / name).read_text())
 
 
-def act(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+def act(folder: Path, *words) -> subprocess.CompletedProcess[str]:
     """Runs what action.yml runs, in a folder."""
     environment = {**os.environ, "PATH": PATHS}
     command = ["bash", str(ACTION), *map(str, words)]

@@ -168,7 +168,7 @@ def value_difference(bmv2: Parser, text: str, width: int) -> str:
     """Returns what differs about a value; empty: nothing, or what `EXPLAINED` has."""
     theirs = bmv2(text, width)
     try:
-        ours: int | str | None = values.number(text, width)
+        ours = values.number(text, width)
     except ValueError:
         ours = None
     if theirs == ours or _explained(text, width, theirs, ours):
@@ -176,7 +176,7 @@ def value_difference(bmv2: Parser, text: str, width: int) -> str:
     return f"{text!r} of {width} bits: BMv2 has {theirs}, here it is {ours}"
 
 
-def _explained(text: str, width: int, theirs: int | None, ours: object) -> bool:
+def _explained(text: str, width: int, theirs: int | None, ours) -> bool:
     """BMv2 takes values of as many bytes as a field has, beyond its bits; takes
     what else Python's int() takes (_, +, 0o), -1 as 0, and bytes of an address with zeros before
     them, which others read as octal. Here a number may have such zeros, and a MAC may have -."""

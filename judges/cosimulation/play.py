@@ -78,17 +78,17 @@ class Outcome:
     state: Mapping[str, Any]
 
 
-def queues(**options: Any) -> NativeSwitch:
+def queues(**options) -> NativeSwitch:
     """Returns a switch with its own queues."""
     return NativeSwitch(switch_library(), manual=True, **options)
 
 
-def by_engine(**options: Any) -> NativeSwitch:
+def by_engine(**options) -> NativeSwitch:
     """Returns a switch whose packets the engine moves."""
     return EngineSwitch(switch_library(), manual=True, **options)
 
 
-WAYS: dict[str, Make] = {"queues": queues, "engine": by_engine}
+WAYS = {"queues": queues, "engine": by_engine}
 
 
 @lru_cache(maxsize=1)
@@ -295,7 +295,7 @@ def hops_state(native: NativeSwitch) -> dict[str, Any]:
 
 def scheme_state(plane: InProcessSwitch) -> dict[str, Any]:
     """Returns what a scheme's program has counted and stored, without zeros."""
-    state: dict[str, Any] = {name: plane.nonzero_cells(name) for name in plane.registers()}
+    state = {name: plane.nonzero_cells(name) for name in plane.registers()}
     for name in plane.counters():
         number = plane.counter(name).c_index
         state[name] = {

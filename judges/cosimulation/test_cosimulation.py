@@ -1,7 +1,6 @@
 """Some networks by queues and by the engine; the judge's own parts."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from cosimulation import cosimulate, play as playing, timed as in_virtual_time
@@ -104,7 +103,7 @@ def test_frame_that_arrives_by_a_link_that_is_down_is_lost(way, down_ns, up_ns, 
 
 
 def test_network_that_differs_is_shrunk_to_what_it_needs(monkeypatch):
-    def shallow(queue_depth: int, **options: Any) -> Any:
+    def shallow(queue_depth: int, **options):
         return playing.by_engine(queue_depth=1, **options)
 
     monkeypatch.setitem(playing.WAYS, "engine", shallow)

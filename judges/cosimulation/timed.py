@@ -1,7 +1,6 @@
 """A network of hops.c in virtual time: its hosts' frames in a TimedNetwork, one context with all
 switches and links."""
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -188,7 +187,7 @@ def at_hosts(network: Network, outcome: Outcome) -> Outcome:
     """Returns what of a play virtual time has, too."""
     hosts = set(network.at_hosts)
     last_ns = network.until_ns - _HOST_DELAY_NS  # what leaves later hasn't arrived
-    departures: Sequence[Departure] = [
+    departures = [
         left for left in outcome.departures if left.place in hosts and left.at_ns <= last_ns
     ]
     state = {name: value for name, value in outcome.state.items() if ":" not in name}

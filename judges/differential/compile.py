@@ -5,7 +5,6 @@ import json
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from pcn.base import packed
 from pcn.base.packed import pack
@@ -27,7 +26,7 @@ def compile_program(source: Path, into: Path):
     (into / f"{source.stem}.json").write_text(json.dumps(document, separators=(",", ":")) + "\n")
 
 
-def _bare(node: Any) -> Any:
+def _bare(node):
     if isinstance(node, list):
         return [_bare(item) for item in node]
     if isinstance(node, dict):

@@ -3,7 +3,7 @@ plain values."""
 
 import random
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -154,7 +154,7 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
     def value() -> int:
         return rng.randrange(1, 1 << 16)
 
-    def some(**keys: Any) -> dict[str, Any]:
+    def some(**keys) -> dict[str, Any]:
         return {name: key for name, key in keys.items() if rng.random() < 0.7}
 
     def masked(choices: tuple[int, ...], width: int) -> list[int] | None:
@@ -244,7 +244,7 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
 def _state(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
     entries = [Entry("policing", {"a": a}, "police", {}, 0, [3 + a, 8 + a]) for a in (1, 2)]
     entries += [Entry("policing", {"a": 3}, "police", {})]
-    meters: list[list[Any]] = [
+    meters = [
         ["limits", 1, 4, 9],
         ["limits", 2, 1, 1],
         ["byte_limits", 0, 300, 900],
@@ -316,7 +316,7 @@ def _paths(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
     return Setup(groups=groups, clones=clones, digest="learned_t"), frames()
 
 
-_GENERATORS: dict[str, Callable[[random.Random], tuple[Setup, Iterator[bytes]]]] = {
+_GENERATORS = {
     "headers": _headers,
     "expressions": _expressions,
     "lookups": _lookups,

@@ -17,7 +17,6 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -299,7 +298,7 @@ def datagram(
     return Sent(time_s, source, target, frame, expected)
 
 
-def start(value: P4Network, **options: object) -> VirtualP4:
+def start(value: P4Network, **options) -> VirtualP4:
     network = VirtualP4(value, **options)
     for leaf in LEAVES:
         program_leaf(network, leaf)
@@ -486,7 +485,7 @@ def twice(value: P4Network, scratch: Path) -> str:
     return f"digest {digests[0]:016x} both times"
 
 
-CHECKS: dict[str, Callable[[P4Network, Path], str]] = {
+CHECKS = {
     "unicast": unicast,
     "broadcast": broadcast,
     "packet-out": packet_out,

@@ -17,7 +17,6 @@ import random
 import struct
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from fuzz_formats import of_lines, run
@@ -98,7 +97,7 @@ def _parquet() -> bytes:
     return file.getvalue()
 
 
-SAMPLES: dict[str, Callable[[], bytes]] = {
+SAMPLES = {
     "flows.csv": CSV.encode,
     "flow.txt": HPCC.encode,
     "flows.cm": CM.encode,

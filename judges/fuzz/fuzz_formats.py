@@ -161,7 +161,7 @@ def of_lines(text: str, draw: random.Random, separator: str = " ") -> str:
     return "\n".join(separator.join(words) for words in lines)
 
 
-def of_tree(value: Any, draw: random.Random, as_json: bool) -> str:
+def of_tree(value, draw: random.Random, as_json: bool) -> str:
     """A value of lists and mappings, changed in some places, as JSON or YAML."""
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
         _change(value, draw)
@@ -170,7 +170,7 @@ def of_tree(value: Any, draw: random.Random, as_json: bool) -> str:
     return str(yaml.safe_dump(value, default_flow_style=draw.choice((None, True, False))))
 
 
-def _change(value: Any, draw: random.Random):
+def _change(value, draw: random.Random):
     """In place, somewhere inside."""
     inside = list(_containers(value))
     inner = draw.choice(inside)
@@ -203,7 +203,7 @@ def _change(value: Any, draw: random.Random):
             inner[key] = [inner[key]] if draw.random() < 0.5 else {"name": inner[key]}
 
 
-def _containers(value: Any) -> Iterator[Any]:
+def _containers(value) -> Iterator[Any]:
     if isinstance(value, dict | list):
         yield value
         for inner in value.values() if isinstance(value, dict) else value:
@@ -246,7 +246,7 @@ def judge(name: str, text: str) -> str:
     source = Source(Path(name), text)
     chosen = FORMATS[SAMPLES[name]].read
     options = {"split_hosts": 1} if "split_hosts" in inspect.signature(chosen).parameters else {}
-    readers: list[Callable[[], Topology]] = [
+    readers = [
         lambda: chosen(source, **options),
         lambda: format_of(source).read(source),
     ]
@@ -288,7 +288,7 @@ def _alike(again: Topology, topology: Topology, name: str) -> bool:
 def limited() -> Iterator[None]:
     """Bounds the processor time of what is inside: only a hang reaches the limit."""
 
-    def late(_number: int, _frame: object):
+    def late(_number: int, _frame):
         raise TimeoutError(f"a case takes more than {LIMIT_S} s of the processor")
 
     before = signal.signal(signal.SIGPROF, late)

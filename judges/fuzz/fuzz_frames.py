@@ -27,7 +27,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -156,7 +155,7 @@ def right(frame: bytearray) -> bytes:
     return bytes(frame[: MTU + 14])
 
 
-KINDS: dict[str, Callable[[Hostile], bytes]] = {
+KINDS = {
     "notifications": Hostile.notification,
     "data": Hostile.data,
     "pauses": Hostile.pause,
@@ -198,7 +197,7 @@ class Attack:
             raise
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self._out.close()
         self.pair.down()
 

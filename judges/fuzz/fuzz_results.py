@@ -20,7 +20,6 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -150,8 +149,7 @@ def _redraw(place: Path, _drawn: bool):
     kept_figures.stored_outcomes(place)
 
 
-_Use = Callable[[Path, bool], None]
-_USES: dict[str, tuple[_Use, ...]] = {
+_USES = {
     "run/pcn/summary.json": (_compare, _view),
     "run/comparison.json": (_compare,),
     "sweep/done.jsonl": (_compare, _continue),

@@ -16,7 +16,6 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import fuzz_flows
@@ -45,7 +44,6 @@ from pcn.softswitch.trace import json_lines
 from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.formats import Source, sonic
 from pcn.topologies.formats.known import FORMATS
-from pcn.topologies.model import Topology
 from pcn.topologies.star import star
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,7 +101,7 @@ def _steps() -> str:
     return "\n".join(step_lines)
 
 
-SAMPLES: dict[str, Callable[[], str | bytes]] = {
+SAMPLES = {
     "topology.json": (EXAMPLE / "topology.json").read_text,
     "s1-runtime.json": (EXAMPLE / "s1-runtime.json").read_text,
     "router.p4info.txtpb": (EXAMPLE / "router.p4info.txtpb").read_text,
@@ -185,7 +183,7 @@ def _capture(path: Path):
 
 def _sonic(path: Path):
     topology = sonic.apply(star(3, 1, rate_bps=10e9), {"s0": sonic.read(path)})
-    again: Topology = FORMATS["pcn"].read(
+    again = FORMATS["pcn"].read(
         Source(Path(f"{topology.name}.yaml"), FORMATS["pcn"].write(topology))
     )
     assert again == topology
@@ -197,7 +195,7 @@ def _tofino(path: Path):
         deploy.check(lab, Package.compiled(program, lab.chip))
 
 
-_JUDGED: dict[str, Callable[[Path], None]] = {
+_JUDGED = {
     "commands.txt": _commands,
     "s1.steps.jsonl": _ways,
     "frames.pcap": _capture,

@@ -12,7 +12,6 @@ import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "judges/differential"), str(ROOT / "tests/p4runtime")]
@@ -46,10 +45,10 @@ class Direct:
     def __init__(self, forwarding: Forwarding):
         self._forwarding = forwarding
 
-    def insert(self, **entity: Any):
+    def insert(self, **entity):
         self._forwarding.apply(update("INSERT", **entity))
 
-    def modify(self, **entity: Any):
+    def modify(self, **entity):
         self._forwarding.apply(update("MODIFY", **entity))
 
 
@@ -104,7 +103,7 @@ def damaged(text: str, rng: random.Random) -> Iterator[str]:
     while True:
         document = json.loads(text)
         for _ in range(rng.randint(1, 3)):
-            node: Any = document
+            node = document
             while True:
                 keys = list(node) if isinstance(node, dict) else list(range(len(node)))
                 if not keys:

@@ -237,8 +237,8 @@ def bases() -> list[str]:
 
 def places(document: Json) -> dict[str, list[Path_]]:
     """Every place of the document, by the key under which it, or its list, stands."""
-    paths: defaultdict[str, list[Path_]] = defaultdict(list)
-    todo: list[tuple[Path_, str, Json]] = [((), "", document)]
+    paths = defaultdict(list)
+    todo = [((), "", document)]
     while todo:
         path, kind, node = todo.pop()
         paths[kind].append(path)

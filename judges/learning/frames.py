@@ -19,7 +19,7 @@ class Frames:
     def __init__(
         self, program: Path, known: dict[int, list[int]], seed: int, *, whole: bool = False
     ):
-        document: Json = json.loads(program.read_text())
+        document = json.loads(program.read_text())
         self._fields = {
             header_type["name"]: header_type["fields"] for header_type in document["header_types"]
         }
@@ -45,7 +45,7 @@ class Frames:
         self._ahead: list[
             tuple[int, int, int]
         ] = []  # what a lookahead has to find: bits from the start, width, value
-        state: str | None = self._start
+        state = self._start
         while state is not None and len(headers) < MOST_HEADERS:
             rules = self._states[state]
             for step in rules["parser_ops"]:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 logging.getLogger("pcn.p4src").setLevel(logging.ERROR)  # p4c's warnings, of each change the same
@@ -112,7 +111,7 @@ def _programs(place: Path, path: str) -> dict[Path, str] | None:
     return compiled
 
 
-def _without_lines(text: str) -> Any:
+def _without_lines(text: str):
     if not text.startswith("{"):
         return text
     return json.loads(

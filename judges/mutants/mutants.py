@@ -52,7 +52,7 @@ PYTEST = (
     # a hang, in C with Python's lock, too
     "-o", "faulthandler_timeout=120", "-o", "faulthandler_exit_on_timeout=true",
 )  # fmt: skip
-FOLDERS: dict[str, tuple[str, ...]] = {
+FOLDERS = {
     "virtualnet/csrc": ("tests/virtualnet", "judges/swarm"),
     "hosts/csrc": ("tests/hosts", "judges/fuzz/test_fuzz_frames.py"),
     "hosts/csrc/virtual": ("tests/virtualnet", "judges/swarm"),
@@ -208,7 +208,7 @@ def baseline(commit: str, folder: str) -> dict[str, Any]:
     failed, took_s = tests(place, f"{folder}/*", 3600.0, [*options, *places])
     if failed:
         raise LabError(f"{folder}: without any change {failed} fails")
-    by_file: dict[str, float] = defaultdict(float)
+    by_file = defaultdict(float)
     for case in ElementTree.parse(times).iter("testcase"):
         by_file[case.attrib["file"]] += float(case.attrib["time"])
     return {"took_s": took_s, "files": sorted(by_file, key=lambda file: by_file[file])}
@@ -293,7 +293,7 @@ def tried(
 
 
 def report(done: list[Done]):
-    by_file: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_file = defaultdict(list)
     for outcome in done:
         if outcome.error:
             print(f"not tried: {outcome.error}")

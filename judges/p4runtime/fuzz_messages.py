@@ -57,7 +57,7 @@ with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullconte
 CORPUS, PROGRAMS = Corpus(Path(__file__).with_name("corpus")), programs()
 ELECTION = p4r.Uint128(low=1)
 CALL: Any = None  # of which methods use nothing but of streams
-KINDS: tuple[type[Message], ...] = (
+KINDS = (
     p4r.WriteRequest,
     p4r.ReadRequest,
     p4r.StreamMessageRequest,
@@ -97,7 +97,7 @@ class Target:
         if self._inputs % REPLAYED == 0:
             self._write_elsewhere(state)
 
-    def _call(self, service: Service, hear: Any, message: Message):
+    def _call(self, service: Service, hear, message: Message):
         if isinstance(message, p4r.WriteRequest):
             message.device_id, message.role = 1, ""
             message.election_id.CopyFrom(ELECTION)
@@ -112,7 +112,7 @@ class Target:
         elif isinstance(message, p4r.CapabilitiesRequest):
             service.Capabilities(message, CALL)
 
-    def _stream(self, service: Service) -> Any:
+    def _stream(self, service: Service):
         """The primary controller's stream, without the thread that reads it."""
         from contextlib import contextmanager
 
@@ -176,7 +176,7 @@ class Mutator:
     has."""
 
     def __init__(self, info: p4i.P4Info):
-        things: list[Any] = [
+        things = [
             *info.tables,
             *info.actions,
             *info.counters,
@@ -230,7 +230,7 @@ class Mutator:
             if depth < 9:
                 self.change(value, rng, depth + 1)
 
-    def scalar(self, field: Any, rng: random.Random) -> Any:
+    def scalar(self, field, rng: random.Random):
         """Often small, an edge, or an id."""
         if field.type == field.TYPE_BYTES:
             return rng.randbytes(rng.choice((0, 1, 1, 2, 4, 6, 9)))
@@ -371,7 +371,7 @@ def starts(info: p4i.P4Info) -> list[bytes]:
         info.controller_packet_metadata and info.controller_packet_metadata[-1].metadata, 1
     ):
         out.packet.metadata.add(metadata_id=number, value=b"\1")
-    others: list[Message] = [
+    others = [
         out,
         p4r.StreamMessageRequest(digest_ack=p4r.DigestListAck(digest_id=1, list_id=1)),
     ]
@@ -427,7 +427,7 @@ def keep(name: str, folder: Path):
     seen: set[tuple[str, int, int]] = set()
     last: dict[int, int] = {}
 
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
+    def trace(frame: FrameType, event: str, _):
         if "/softswitch/p4runtime/" not in frame.f_code.co_filename:
             return None
         if event in ("call", "line"):

@@ -20,7 +20,7 @@ from pcn.softswitch.p4runtime.entities import Forwarding
 from pcn.softswitch.p4runtime.errors import RpcError
 from pcn.softswitch.program.load import load_program
 
-SCALARS: dict[int, Any] = {
+SCALARS = {
     FieldDescriptor.CPPTYPE_INT32: st.integers(-3, 9) | st.integers(-(2**31), 2**31 - 1),
     FieldDescriptor.CPPTYPE_INT64: st.integers(-3, 5000) | st.integers(-(2**63), 2**63 - 1),
     FieldDescriptor.CPPTYPE_UINT64: st.integers(0, 2**64 - 1),
@@ -36,7 +36,7 @@ def program(request) -> Program:
 
 
 @pytest.fixture(scope="module")
-def state(library: ctypes.CDLL, program: Program) -> Any:
+def state(library: ctypes.CDLL, program: Program):
     """The forwarding state of a switch without a server."""
     text = program.json.decode()
     with NativeSwitch(library) as native:
@@ -85,7 +85,7 @@ def scalar(field: FieldDescriptor, ids: list[int]) -> st.SearchStrategy[Any]:
 @settings(suppress_health_check=list(HealthCheck))
 def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Program, data):
     info = program.info
-    things: list[Any] = [
+    things = [
         *info.tables,
         *info.actions,
         *info.counters,

@@ -269,7 +269,7 @@ def dies_of_no_type(target: Wrong, request: p4r.WriteRequest) -> Answer:
     return target.inner.write(request)
 
 
-DIFFERING: list[tuple[Change, Difference]] = [
+DIFFERING = [
     (takes_any_election_id, Difference("election", rpc_code.OK, "12")),
     (ignores_is_const, Difference("is-const", rpc_code.OK, "9.1")),
     (refuses_and_inserts, Difference("last-hit", rpc_code.INVALID_ARGUMENT, "12", unclean=True)),

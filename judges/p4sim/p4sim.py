@@ -182,7 +182,7 @@ def virtual(example: Example, frames: list[tuple[str, bytes]]) -> list[list[str]
         for number, (host, frame) in enumerate(frames):
             network.send(host, number * APART_S, frame)
         network.run(until_s=(len(frames) + 10) * APART_S)
-        arrivals: list[list[str]] = [[] for _ in frames]
+        arrivals = [[] for _ in frames]
         for host in example.network.topology.hosts:
             for arrival in network.arrived(host.name):
                 arrivals[int(arrival.time_s / APART_S)].append(f"{host.name} {arrival.start.hex()}")

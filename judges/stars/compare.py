@@ -26,7 +26,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -125,7 +125,7 @@ def _rate(rate_bps: float) -> str:
     return f"{rate_bps / 1e6:.6f}Mb/s"
 
 
-def _dcqcn(of: Any, place: Star) -> Side:
+def _dcqcn(of, place: Star) -> Side:
     return Side(
         {},
         {
@@ -141,7 +141,7 @@ def _dcqcn(of: Any, place: Star) -> Side:
     )
 
 
-def _hpcc(of: Any, place: Star) -> Side:
+def _hpcc(of, place: Star) -> Side:
     """Its T has no headers and no acknowledgement, and its window counts payload."""
     rtt_s = place.rtt_s + 2 * place.payload_bytes * 8 / place.rate_bps
     least_bps = min(1e9, place.rate_bps / 100)
@@ -167,7 +167,7 @@ def _hpcc(of: Any, place: Star) -> Side:
     )
 
 
-def _timely(of: Any, place: Star) -> Side:
+def _timely(of, place: Star) -> Side:
     """Its thresholds aren't in config.txt: they are attributes of ns-3."""
     times = (("TLow", of.t_low_s), ("THigh", of.t_high_s), ("MinRtt", of.min_rtt_s))
     return Side(
@@ -187,7 +187,7 @@ def _timely(of: Any, place: Star) -> Side:
     )
 
 
-def _dctcp(of: Any, place: Star) -> Side:
+def _dctcp(of, place: Star) -> Side:
     """A rate and a window in proportion to it, where ours has a window; a packet a round trip."""
     rtt_s = place.rtt_s + 2 * place.payload_bytes * 8 / place.rate_bps
     return Side(
@@ -205,13 +205,13 @@ def _dctcp(of: Any, place: Star) -> Side:
     )
 
 
-NS3: dict[str, Callable[[Any, Star], Side]] = {
+NS3 = {
     "dcqcn-ns3": _dcqcn,
     "hpcc": _hpcc,
     "timely-hpcc": _timely,
     "dctcp": _dctcp,
 }
-SETTINGS: dict[str, object] = {
+SETTINGS = {
     "ENABLE_QCN": 1, "USE_DYNAMIC_PFC_THRESHOLD": 1, "ALPHA_RESUME_INTERVAL": 1,
     "RATE_DECREASE_INTERVAL": 4, "CLAMP_TARGET_RATE": 0, "RP_TIMER": 300, "EWMA_GAIN": 0.00390625,
     "FAST_RECOVERY_TIMES": 1, "DCTCP_RATE_AI": "1000Mb/s", "ERROR_RATE_PER_LINK": 0,
@@ -250,7 +250,7 @@ def write_ns3(
     for key, lines in files.items():
         (folder / key.lower()).write_text("\n".join([*lines, ""]))
     rate = f"1 {place.rate_bps:.0f}"
-    chosen: dict[str, object] = {
+    chosen = {
         "KMIN_MAP": f"{rate} {BUFFER_MB * 1000}",
         "KMAX_MAP": f"{rate} {BUFFER_MB * 1000}",
         "PMAX_MAP": f"{rate} 1",

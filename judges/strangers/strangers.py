@@ -20,9 +20,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/p4runtime")]
@@ -42,16 +40,16 @@ from p4rt_switch import PROGRAMS, load  # noqa: E402
 
 from pcn.base.p4rt import p4r  # noqa: E402
 
-STRANGERS: Final = 256
-PROCESSES: Final = 2
+STRANGERS = 256
+PROCESSES = 2
 CONTEXT = multiprocessing.get_context("spawn")  # gRPC's threads survive no fork
-MOST_MB: Final = 400.0
-GROWTH_MB: Final = 10.0
-WRITE_S: Final = 2.0
-EARLY_S: Final = 60.0
-NEW_EVERY: Final = 10  # Writes
-NEW_S: Final = 10.0
-CALLS: Final = 12
+MOST_MB = 400.0
+GROWTH_MB = 10.0
+WRITE_S = 2.0
+EARLY_S = 60.0
+NEW_EVERY = 10  # Writes
+NEW_S = 10.0
+CALLS = 12
 ANNOUNCED = b"\0" + struct.pack("!I", 1_000_000)
 METHODS = (
     "Write",
@@ -151,7 +149,7 @@ def hpack(stranger: Stranger | None, port: int, number: int) -> Stranger:
     return stranger
 
 
-KINDS: dict[str, Callable[[Stranger | None, int, int], Stranger]] = {
+KINDS = {
     "idle": idle,
     "headers": headers,
     "half": half,
@@ -162,11 +160,11 @@ KINDS: dict[str, Callable[[Stranger | None, int, int], Stranger]] = {
 }
 
 
-def hold(kind: str, port: int, first: int, ending: Any, stranger_count: Any):
+def hold(kind: str, port: int, first: int, ending, stranger_count):
     """Holds a process's share of the strangers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     numbers = range(first, STRANGERS, PROCESSES)
-    held: dict[int, Stranger | None] = dict.fromkeys(numbers)
+    held = dict.fromkeys(numbers)
     while not ending.is_set():
         for number in numbers:
             stranger = held[number]

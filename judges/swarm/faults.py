@@ -85,7 +85,7 @@ class Faults(EntryFaults):
         )
 
     def disturb(
-        self, node: str, port: int, frames: Any, lose: int, repeat: int, late: int, late_s: float
+        self, node: str, port: int, frames, lose: int, repeat: int, late: int, late_s: float
     ):
         if self._network.topology.flow_control == "credits" and frames == "notifications":
             repeat = late = 0  # refused there

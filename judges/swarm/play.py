@@ -63,7 +63,7 @@ def violations(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
     return tuple(texts), first.facts
 
 
-def play(scenario: Scenario, **options: Any) -> Played:
+def play(scenario: Scenario, **options) -> Played:
     """Raises LabError where the network is refused before it runs."""
     texts: list[str] = []
     with VirtualNetwork(

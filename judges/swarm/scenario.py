@@ -30,7 +30,7 @@ from pcn.topologies.model import (
 PROGRAMS = {"pcn": ("pcn_waited", "pcn_left_behind")}
 """Of schemes that have several with the same tables."""
 CREDITS_ALONE = ("ibcc", "ibcc-tcd")
-VARIANTS: tuple[dict[str, Any], ...] = (
+VARIANTS = (
     {},
     {"queues": "one"},
     {"inplace": False},
@@ -203,7 +203,7 @@ def _topology(
     wait_us = (mtu + 512) / 64 * quantum_us
     least_quanta = math.ceil(max(2 * wait_us, 1 + wait_us) / quantum_us) + 1
     every = "0,1,2,3,4,5,6,7" if flow_control == CREDITS else "0,1,2,3,4,5,6"
-    parameters: dict[str, Any] = lossless.parameters(
+    parameters = lossless.parameters(
         xoff,
         rng.choice((0.0, xoff / 2, max(0.0, xoff - 2 * mtu), xoff)),
         mtu,

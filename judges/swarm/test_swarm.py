@@ -108,7 +108,7 @@ def test_a_second_run_that_differs_is_noticed():
 
 
 def test_a_rate_above_the_line_s_is_noticed(monkeypatch):
-    def rise(self: PcnReactionPoint, cnp: Any, now_s: float):
+    def rise(self: PcnReactionPoint, cnp, now_s: float):
         self.rate_bps = 1e12
 
     monkeypatch.setattr(PcnReactionPoint, "in_c", "")
@@ -123,7 +123,7 @@ def test_what_raises_is_a_violation(monkeypatch):
 
 
 def test_an_overrun_without_a_late_pause_is_noticed(monkeypatch):
-    def disturb(self: Faults, *arguments: Any):
+    def disturb(self: Faults, *arguments):
         self._network.disturb(*arguments[:3], lose=1)
 
     monkeypatch.setattr(Faults, "disturb", disturb)

@@ -11,7 +11,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import grpc
 
@@ -32,8 +31,8 @@ class JudgedError(Exception):
 
 def judge(start: Start, info: p4i.P4Info, config: bytes, steps: Sequence[Step]):
     """Plays a test. Raises JudgedError, or StfError where the test has what the program doesn't."""
-    expected: defaultdict[int, list[Expect]] = defaultdict(list)
-    received: defaultdict[int, list[bytes]] = defaultdict(list)
+    expected = defaultdict(list)
+    received = defaultdict(list)
     with start() as switch, _Controller(switch.address) as controller:
         controller.configure(info, config)
         for step in steps:
@@ -79,7 +78,7 @@ class _Controller:
         self._channel = grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
         self._stub = p4r_grpc.P4RuntimeStub(self._channel)
         self._requests: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
-        self._primary: dict[str, Any] = {"device_id": DEVICE_ID, "election_id": p4r.Uint128(low=1)}
+        self._primary = {"device_id": DEVICE_ID, "election_id": p4r.Uint128(low=1)}
 
     def __enter__(self) -> _Controller:
         self._requests.put(
@@ -89,7 +88,7 @@ class _Controller:
         next(self._stream)
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self._requests.put(None)
         self._stream.cancel()
         self._channel.close()
@@ -102,11 +101,11 @@ class _Controller:
         request.config.p4_device_config = config
         self._call(self._stub.SetForwardingPipelineConfig, request)
 
-    def write(self, kind: str, **entity: Any):
+    def write(self, kind: str, **entity):
         update = p4r.Update(type=kind, entity=p4r.Entity(**entity))
         self._call(self._stub.Write, p4r.WriteRequest(**self._primary, updates=[update]))
 
-    def _call(self, method: Any, request: Any):
+    def _call(self, method, request):
         try:
             method(request, timeout=_CALL_S)
         except grpc.RpcError as error:

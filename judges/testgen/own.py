@@ -68,8 +68,7 @@ def load(program: str) -> tuple[p4i.P4Info, bytes]:
 
 def kept_tests() -> dict[str, dict[str, str]]:
     """Returns the tests that are kept, STF texts by program and name."""
-    texts: dict[str, dict[str, str]] = json.loads(lzma.decompress(GENERATED.read_bytes()))
-    return texts
+    return json.loads(lzma.decompress(GENERATED.read_bytes()))
 
 
 def own_programs(args: argparse.Namespace) -> int:

@@ -229,7 +229,7 @@ def _octets(value: int, width: int) -> bytes:
     return value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
 
 
-def _find(kind: str, name: str, candidates: dict[str, Any]) -> Any:
+def _find(kind: str, name: str, candidates: dict[str, Any]):
     """What has this full name, or the only one that ends in it."""
     if name in candidates:
         return candidates[name]

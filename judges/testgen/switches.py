@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -68,7 +68,7 @@ class _Embedded:
 
 
 @cache
-def _library() -> Any:
+def _library():
     return load_library(build_runtime())
 
 
@@ -127,7 +127,7 @@ class _Bmv2(Bmv2Frames):
 
 
 @cache
-def _packet() -> Any:
+def _packet():
     """The message of that service: PacketStreamRequest and PacketStreamResponse have the same
     fields."""
     kind = descriptor_pb2.FieldDescriptorProto
@@ -198,4 +198,4 @@ def bmv2() -> Iterator[Switch]:
             child.wait()
 
 
-TARGETS: dict[str, Start] = {"softswitch": embedded, "bmv2": bmv2}
+TARGETS = {"softswitch": embedded, "bmv2": bmv2}

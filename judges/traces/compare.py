@@ -94,7 +94,7 @@ def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
         )  # fmt: skip
         assert process.stderr is not None
         thrift = grpc = ""
-        left: dict[int, list[bytes]] = {port: [] for port in PORTS}
+        left = {port: [] for port in PORTS}
         for line in process.stderr:
             if "runtime interface" in line:
                 thrift = line.rpartition(":")[2].strip()

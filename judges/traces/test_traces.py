@@ -27,7 +27,7 @@ def replayed() -> tuple[list[str], list[str]]:
     """Steps and frames that leave, for the recorded frames."""
     program = Program("router", ROUTER / "router.json", ROUTER / "router.p4info.txtpb")
     log, lines = list[str](), Lines(trace=True)
-    left: dict[int, list[bytes]] = {port: [] for port in PORTS}
+    left = {port: [] for port in PORTS}
 
     def write(step: Step):
         log.extend(f"[0.0] [bmv2] [{level}] [thread 1] {text}" for level, text in lines.of(step))
@@ -51,10 +51,7 @@ def replayed() -> tuple[list[str], list[str]]:
 
 
 def recorded() -> dict[str, list[str]]:
-    recording: dict[str, list[str]] = json.loads(
-        lzma.decompress((HERE / "router.json.xz").read_bytes())
-    )
-    return recording
+    return json.loads(lzma.decompress((HERE / "router.json.xz").read_bytes()))
 
 
 def test_steps_are_bmv2_s(replayed: tuple[list[str], list[str]]):

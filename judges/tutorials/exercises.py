@@ -350,7 +350,7 @@ def source_routing(network: VirtualP4) -> str:
     return f"a frame takes the way {route} of its headers, and loses them"
 
 
-EXERCISES: dict[str, Check] = {
+EXERCISES = {
     "basic": each_reaches_each,
     "basic_tunnel": basic_tunnel,
     "calc": calc,

@@ -45,11 +45,11 @@ class Recorded(VirtualP4):
         self.installed: dict[str, list[p4r.Entity]] = {}
         super().__init__(value)
 
-    def send(self, host: str, time_s: float, frame: bytes, **more: object):
+    def send(self, host: str, time_s: float, frame: bytes, **more):
         self.sent.append((time_s, host, frame))
         super().send(host, time_s, frame, **more)
 
-    def send_all(self, host: str, times_s: object, frames: object, **more: object):
+    def send_all(self, host: str, times_s, frames, **more):
         (frame,) = frames
         self.sent += [(float(time_s), host, frame) for time_s in times_s]
         super().send_all(host, times_s, frames, **more)
@@ -138,7 +138,7 @@ def _open(pid: int) -> socket.socket:
 
 
 def _play(sockets: dict[str, socket.socket], sent: list[tuple[float, str, bytes]]) -> Arrivals:
-    arrivals: Arrivals = {name: Counter() for name in sockets}
+    arrivals = {name: Counter() for name in sockets}
     names = {sock.fileno(): name for name, sock in sockets.items()}
     begun, left = time.monotonic() - sent[0][0], list(sent)
     last = time.monotonic()

@@ -26,7 +26,7 @@ def system(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def limit(folder: Path, most: object, current: int, files: int):
+def limit(folder: Path, most, current: int, files: int):
     (folder / "memory.max").write_text(f"{most}\n")
     (folder / "memory.current").write_text(f"{current}\n")
     (folder / "memory.stat").write_text(

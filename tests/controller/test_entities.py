@@ -32,7 +32,7 @@ def schemas(name: str) -> tuple[Schema, finsy.P4Schema]:
     return program.schema, finsy.P4Schema(their_p4i.P4Info.FromString(data))
 
 
-def same(ours: Any, theirs: Any, name: str):
+def same(ours, theirs, name: str):
     """Both encode alike, and both decode what the other has encoded."""
     our_schema, their_schema = schemas(name)
     message = ours.encode(our_schema)
@@ -45,7 +45,7 @@ def same(ours: Any, theirs: Any, name: str):
     assert plain(their_decoded) == plain(decoded)
 
 
-def plain(value: Any) -> Any:
+def plain(value):
     """Values of either implementation's classes, as a comparison of both takes them."""
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
@@ -63,12 +63,12 @@ def plain(value: Any) -> Any:
 
 
 @st.composite
-def number(draw: st.DrawFn, width: int) -> Any:
+def number(draw: st.DrawFn, width: int):
     """A value of a field, in one of its forms."""
     if width == 0:
         return draw(st.text(max_size=5))
     value = draw(st.one_of(st.sampled_from([0, 1, (1 << width) - 1]), st.integers(0, 2**width - 1)))
-    forms: list[Any] = [value, str(value), hex(value)]
+    forms = [value, str(value), hex(value)]
     if width == 32:
         forms += [str(ipaddress.IPv4Address(value)), ipaddress.IPv4Address(value)]
     if width == 128:
@@ -79,7 +79,7 @@ def number(draw: st.DrawFn, width: int) -> Any:
 
 
 @st.composite
-def pattern(draw: st.DrawFn, kind: Any, width: int) -> Any:
+def pattern(draw: st.DrawFn, kind, width: int):
     """A value of a key field of this kind."""
     value = draw(number(width))
     if kind is MatchKind.LPM:
@@ -101,14 +101,14 @@ def pattern(draw: st.DrawFn, kind: Any, width: int) -> Any:
 
 
 @st.composite
-def call(draw: st.DrawFn, owner: Any) -> tuple[str, dict[str, Any]]:
+def call(draw: st.DrawFn, owner) -> tuple[str, dict[str, Any]]:
     action = draw(st.sampled_from(list(owner.actions)))
     spelled = draw(st.sampled_from([action.name, action.alias]))
     return spelled, {param.name: draw(number(param.bitwidth)) for param in action.params}
 
 
 @st.composite
-def weight(draw: st.DrawFn) -> Any:
+def weight(draw: st.DrawFn):
     share, port = draw(st.integers(1, 9)), draw(st.integers(0, 511))
     return draw(st.sampled_from([share, (share, port)]))
 
@@ -136,7 +136,7 @@ def test_table_entry_is_encoded_as_finsy_does(name, data):
         for field in table.match_fields
         if data.draw(st.booleans())
     }
-    rest: dict[str, Any] = data.draw(
+    rest = data.draw(
         st.fixed_dictionaries(
             {},
             optional={
@@ -226,7 +226,7 @@ def test_cells_are_encoded_as_finsy_does(name, data):
 @given(st.lists(st.tuples(st.integers(0, 511), st.integers(0, 9)), max_size=4), st.data())
 def test_replication_is_encoded_as_finsy_does(copies, data):
     number, more = data.draw(st.integers(1, 2**15)), data.draw(st.integers(0, 255))
-    ours: list[Any] = [
+    ours = [
         data.draw(st.sampled_from([copy, entities.Replica(copy[0], instance=copy[1])]))
         for copy in copies
     ]
@@ -313,7 +313,7 @@ def test_values_are_those_of_finsy(width, data):
     assert outcome(p4values.signed, signed, width) == outcome(theirs.encode_signed, signed, width)
 
 
-def outcome(function: Any, value: Any, width: int) -> Any:
+def outcome(function, value, width: int):
     """What a call returns; None: it refuses."""
     try:
         return function(value, width)

@@ -3,7 +3,6 @@ refuses, is as if they went by P4Runtime."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -32,7 +31,7 @@ MACS = st.one_of(
 )
 PREFIXES = st.one_of(MACS, st.tuples(MACS, st.integers(-1, 49)), st.sampled_from(("1/48", "3/47")))
 PORTS = st.one_of(st.integers(-1, 4), st.sampled_from((511, 512, "1")))
-MATCHES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+MATCHES = {
     "l2": {"dst_addr": MACS},
     "prefixes": {"port": PORTS, "dst_addr": PREFIXES},
     "learning": {"src_addr": MACS},
@@ -54,7 +53,7 @@ ACTIONS = {
 class ByMessages(InProcessSwitch):
     """One whose entries all become P4Runtime's updates."""
 
-    def _encoded(self, kind: p4r.Update.Type.ValueType, entry: Any) -> Any:
+    def _encoded(self, kind: p4r.Update.Type.ValueType, entry):
         return ControlPlane._encoded(self, kind, entry)
 
 
@@ -129,7 +128,7 @@ def test_plan_of_each_switch_is_held_as_by_messages(
 def test_full_table_and_equal_entries_are_refused_by_number(
     planes: tuple[InProcessSwitch, InProcessSwitch],
 ):
-    added: list[Entry] = [
+    added = [
         TableEntry(
             "l2", match=TableMatch(dst_addr=number % 9), action=TableAction("forward", port=1)
         )

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import grpc
 import pytest
@@ -30,7 +29,7 @@ class _Endless:
         self.ended = threading.Event()
         """Set once a Read's client has gone."""
 
-    def Capabilities(self, request: Any, context: Any) -> p4r.CapabilitiesResponse:  # noqa: N802
+    def Capabilities(self, request, context) -> p4r.CapabilitiesResponse:  # noqa: N802
         return p4r.CapabilitiesResponse(p4runtime_api_version="1.4.1")
 
     def Read(  # noqa: N802
@@ -45,7 +44,7 @@ class _Endless:
 
 
 @contextlib.contextmanager
-def served(servicer: object) -> Iterator[str]:
+def served(servicer) -> Iterator[str]:
     """Yields the address."""
     server = grpc.server(ThreadPoolExecutor(4))
     handlers = {}
@@ -93,7 +92,7 @@ class _Rising:
     def __init__(self):
         self.claims = 0
 
-    def StreamChannel(self, requests: Any, context: Any) -> Iterator[p4r.StreamMessageResponse]:  # noqa: N802
+    def StreamChannel(self, requests, context) -> Iterator[p4r.StreamMessageResponse]:  # noqa: N802
         for request in requests:
             self.claims += 1
             answer = p4r.StreamMessageResponse(arbitration=request.arbitration)
@@ -133,7 +132,7 @@ def test_p4info_of_a_lying_switch_or_file_is_refused_in_one_line(damage, tmp_pat
     info.CopyFrom(program.schema.p4info)
     damage(info)
 
-    def answer(*_call: Any, **_options: Any) -> p4r.GetForwardingPipelineConfigResponse:
+    def answer(*_call, **_options) -> p4r.GetForwardingPipelineConfigResponse:
         return p4r.GetForwardingPipelineConfigResponse(
             config=p4r.ForwardingPipelineConfig(p4info=info)
         )

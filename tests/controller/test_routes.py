@@ -1,7 +1,7 @@
 """Routes: by which ports they go, and that joined ones lead each host's packets where its own
 would."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 from itertools import pairwise
@@ -26,10 +26,10 @@ from pcn.topologies.compact import compact
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.lookup import find_topology
-from pcn.topologies.model import FlowSpec, Topology, TopologyError
+from pcn.topologies.model import FlowSpec, TopologyError
 from pcn.topologies.parking_lot import parking_lot
 
-TOPOLOGIES: dict[str, Callable[[], Topology]] = {
+TOPOLOGIES = {
     "dumbbell": dumbbell,
     "compact": compact,
     "parking-lot": lambda: parking_lot(4),

@@ -4,7 +4,7 @@ import functools
 import math
 from copy import copy
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.define.experiment import Experiment
@@ -33,7 +33,7 @@ def until(figure: _Figure, ends_s: float) -> _Figure:
     """With plans that are shortened where they are longer."""
     shorter, plan = copy(figure), figure.plan
 
-    def short(*arguments: Any) -> Plan:
+    def short(*arguments) -> Plan:
         whole = plan(*arguments)
         return shortened(whole, min(ends_s, whole.duration_s))
 

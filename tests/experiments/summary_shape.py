@@ -13,7 +13,7 @@ def mismatches(summary: Mapping[str, Any]) -> list[str]:
     return _compare(summary, RUN, "")
 
 
-def _compare(value: Any, kind: Any, path: str) -> list[str]:
+def _compare(value, kind, path: str) -> list[str]:
     if isinstance(kind, Columns | dict):
         if not isinstance(value, Mapping):
             return [f"{path or 'it'} must be an object"]

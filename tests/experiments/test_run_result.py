@@ -24,7 +24,7 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def written(result: RunResult) -> object:
+def written(result: RunResult):
     return json.loads((result.folder / "summary.json").read_text())
 
 

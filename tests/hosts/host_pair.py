@@ -1,7 +1,5 @@
 """Two hosts at the ends of a link, with the test's clock and all of their code except sockets."""
 
-from collections.abc import Callable
-
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Configured, Mark
 from pcn.hosts.clock import DilatedClock
@@ -65,9 +63,7 @@ class Pair:
         self.hosts = [Host(number, configured, stretch) for number in (1, 2)]
         self.now = 0.0
         self.largest = 0
-        self.on_the_way: Callable[[bytes, float], bytes | None] = lambda frame, now: (
-            frame
-        )  # what a switch does; None: lost
+        self.on_the_way = lambda frame, now: frame  # what a switch does; None: lost
 
     def start(self, **limits: float) -> SentFlow:
         to = self.hosts[1]

@@ -245,10 +245,6 @@ class ModelNic:
             return in_flight.popleft()
         return None
 
-    def put_back(self, item: tuple[float, ModelFlow | None, int | bytes]):
-        """The frame that `due` returned could not be put on the wire: it is due again."""
-        self._in_flight.appendleft(item)
-
     def wake(self) -> float:
         """When `advance` and `due` have something to do, if nothing happens before. Infinity if
         never."""

@@ -275,7 +275,7 @@ def test_notification_is_decoded_or_refused(index, changes, length):
     ],
 )
 def test_control_server_answers_whatever_it_gets(line, error, tmp_path):
-    def handle(request: Mapping[str, Any]) -> Any:
+    def handle(request: Mapping[str, Any]):
         if request["cmd"] == "divide":
             return 1 // 0
         if request["cmd"] == "refuse":

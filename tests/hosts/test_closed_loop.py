@@ -65,7 +65,7 @@ class Dumbbell:
         self.samples: list[tuple[float, int, float]] = []
         self.woken = [float("inf")] * 3
 
-    def at(self, time: float, action: Callable[..., None], *arguments: Any):
+    def at(self, time: float, action: Callable[..., None], *arguments):
         heapq.heappush(self.events, (time, next(self.ticket), action, arguments))
 
     def start(self, host: int, flow: int, at: float):

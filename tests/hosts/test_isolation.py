@@ -4,7 +4,6 @@ others go on."""
 import json
 import math
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -16,7 +15,7 @@ from pcn.hosts.algorithms import Cnm, Cnp, Mark, NotificationPoint, Scheme, find
 from pcn.hosts.sent_flow import FlowError
 
 
-def setting(name: str, value: Any) -> Callable[[Fragile], None]:
+def setting(name: str, value) -> Callable[[Fragile], None]:
     return lambda rp: setattr(rp, name, value)
 
 

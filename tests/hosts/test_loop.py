@@ -69,14 +69,14 @@ class Host:
     def __enter__(self) -> Host:
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         for end in (self.near, self.far, self.quiet, self.caller):
             end.close()
 
     def run_until(self, condition: Callable[[], object]):
         """In turns of a millisecond of real time, however many it takes."""
 
-        def after_a_turn() -> object:
+        def after_a_turn():
             self.loop.run(self.clock.now() + 1e-3 / self.clock.dilation)
             return condition()
 

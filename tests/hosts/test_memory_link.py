@@ -51,7 +51,7 @@ class LinkedHost(Host):
         assert self.inward.value is not None
         self.outward = ctypes.c_void_p(self.inward.value + CHANNEL_BYTES)
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self.ends.close()
         self.library.sw_channels_unmap(self.inward)
         super().__exit__()

@@ -34,8 +34,8 @@ class Twins:
     def __init__(self, rng: random.Random):
         self.rng = rng
         self.now = 0  # ps
-        self.ended: tuple[list[tuple[int, float]], ...] = ([], [])
-        self.expired: tuple[list[tuple[int, float]], ...] = ([], [])
+        self.ended = ([], [])
+        self.expired = ([], [])
         delay, catch_up = rng.choice([0, 5 * US]), rng.choice([0, 3 * FRAME])
         self.real = Nic(
             LINE,

@@ -34,9 +34,7 @@ class Host:
             for port in range(ports)
         ]
         self.nics = Nics(IP, nics)
-        self.left: dict[int, list[tuple[NicFlow | None, int, bytes]]] = {
-            port: [] for port in range(ports)
-        }
+        self.left = {port: [] for port in range(ports)}
 
     def add(
         self, dst_ip: bytes, number: int, packets: int | None = None, now_s: float = 0.0

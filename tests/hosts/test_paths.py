@@ -2,7 +2,6 @@
 
 import ctypes
 from functools import lru_cache
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -30,7 +29,7 @@ def core() -> ctypes.CDLL:
         str(build("libpaths", [_FUNCTIONS], digest([CSRC / "paths.h"]) + _FUNCTIONS, FLAGS, CSRC))
     )
     pointer, u16, u32, u64 = ctypes.c_void_p, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
-    signatures: dict[str, tuple[Any, list[Any]]] = {
+    signatures = {
         "new": (pointer, [pointer, u32, u64, ctypes.c_bool]),
         "release": (None, [pointer]),
         "next": (u16, [pointer, u64]),

@@ -56,7 +56,7 @@ def test_round_trip_is_that_of_a_packet_and_its_ack_in_virtual_time():
     class Rp(ReactionPoint):
         segment_bytes = 1
 
-        def __init__(self, line_bps: float, _: object):
+        def __init__(self, line_bps: float, _):
             self.rate_bps = line_bps
 
         def on_ack(self, ack: Ack, now_s: float):

@@ -69,7 +69,7 @@ def core() -> ctypes.CDLL:
         str(build("libreliable", [_FUNCTIONS], digest(files) + _FUNCTIONS, FLAGS, CSRC))
     )
     pointer, u32, u64, flag = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_bool
-    signatures: dict[str, tuple[object, list[object]]] = {
+    signatures = {
         "sender_new": (pointer, [pointer, u32, u64]),
         "sender_free": (None, [pointer]),
         "is_open": (flag, [pointer]),

@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
 
@@ -42,14 +41,14 @@ def test_ours_keep_the_rules(name):
 class Plain(ReactionPoint):
     """Keeps its rate: a base for those that break one rule."""
 
-    def __init__(self, line_rate_bps: float, parameters: Any):
+    def __init__(self, line_rate_bps: float, parameters):
         self.rate_bps = line_rate_bps
 
 
 class Periodic(NotificationPoint):
     period_s = 50e-6
 
-    def __init__(self, parameters: Any):
+    def __init__(self, parameters):
         pass
 
     def on_window(self, window: Window) -> Cnp | None:
@@ -82,7 +81,7 @@ def rp(on_cnp: Callable[[Plain, Cnp, float], None]) -> Scheme:
     return replace(PLAIN, reaction_point=type("Broken", (Plain,), {"on_cnp": on_cnp}))
 
 
-def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
+def _set(name: str, value) -> Callable[[Plain, Cnp, float], None]:
     return lambda self, _cnp, _now_s: setattr(self, name, value)
 
 

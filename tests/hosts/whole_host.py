@@ -72,13 +72,13 @@ class WholeHost:
     def _send(self, frame: bytes, now_s: float):
         self.sent.append(wire.decode(frame))
 
-    def start(self, flow: int, now_s: float = 0.0, **limits: Any):
+    def start(self, flow: int, now_s: float = 0.0, **limits):
         self.sender.start(
             FlowRequest(flow, wire.format_ip(PEER), wire.format_mac(PEER_MAC), now_s, **limits),
             now_s,
         )
 
-    def packet(self, now_s: float, flow: int = 1, psn: int = 0, src: bytes = PEER, **fields: Any):
+    def packet(self, now_s: float, flow: int = 1, psn: int = 0, src: bytes = PEER, **fields):
         packet = wire.DataPacket(PEER_MAC, MAC, src, IP, flow, psn, b"x", **fields)
         self.loop.frame(wire.encode_data(packet), now_s)
 

@@ -35,13 +35,13 @@ def load(topology: Topology, k: float, target: str) -> float:
     """Rounds a second that a network takes at k: its packets, by switches and agents, and its
     agents as such."""
     more = max(1.0, len(topology.hosts + topology.switches) / calibrate.MANY_NODES)
-    hop: float = calibrate.HOP_COST[target] * more ** calibrate.MANY_COST["switches"]
+    hop = calibrate.HOP_COST[target] * more ** calibrate.MANY_COST["switches"]
     rates = [
         topology.link_at(host.name, 0).rate_bps / 8 / topology.number("mtu_bytes") / k
         for host in topology.hosts
     ]
     switches = mean_hops(topology) * hop
-    packets: float = sum(
+    packets = sum(
         rate * (more ** calibrate.MANY_COST["agents"] * agents_cost(rate) + switches)
         for rate in rates
     )

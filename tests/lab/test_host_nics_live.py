@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import needs
 import pytest
@@ -39,7 +38,7 @@ def dual(delay_s: float = DELAY) -> Topology:
 
 @pytest.fixture(scope="module", params=needs.TARGETS)
 def running(request, tmp_path_factory) -> Iterator[Lab]:
-    folder: Path = tmp_path_factory.mktemp("nics")
+    folder = tmp_path_factory.mktemp("nics")
     name = f"n{os.getpid()}-{uuid.uuid4().hex[:8]}"
     target = needs.target(request.param)
     with Lab(

@@ -297,7 +297,7 @@ class _Raising(ReactionPoint):
 class _Silent(NotificationPoint):
     period_s = 1e-5
 
-    def on_window(self, window: object):
+    def on_window(self, window):
         raise LookupError("its own")
 
 
@@ -332,7 +332,7 @@ LINES = [
 ]
 
 
-def _log(path: Path, head: object = None, lines: Sequence[object] = LINES) -> Path:
+def _log(path: Path, head=None, lines: Sequence[object] = LINES) -> Path:
     head = {"pcn": "commands", "version": 1, **asdict(HEAD)} if head is None else head
     path.write_text("".join(json.dumps(line) + "\n" for line in (head, *lines)))
     return path
@@ -443,7 +443,7 @@ def test_log_that_is_full_keeps_what_was_before(monkeypatch):
 
 def test_disk_that_is_full_ends_the_log_alone():
     class Full(io.BytesIO):
-        def write(self, line: Any) -> int:
+        def write(self, line) -> int:
             raise OSError(28, "No space left on device")
 
     writer = Writer(Full(), HEAD)
@@ -499,7 +499,7 @@ def test_credits_are_refused_pfc_frames():
         assert network.flows[1].stats().received_packets
 
 
-def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def _leaves(value, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     members = value.items() if isinstance(value, dict) else enumerate(value)
     for name, member in members:
         yield (*path, name)
@@ -520,7 +520,7 @@ _TOPOLOGY = to_dict(TOPOLOGY)
 )
 def test_damaged_topology_raises_what_commands_print(tmp_path, place, value):
     topology = copy.deepcopy(_TOPOLOGY)
-    inside: Any = topology
+    inside = topology
     for name in place[:-1]:
         inside = inside[name]
     inside[place[-1]] = value

@@ -49,7 +49,7 @@ def network(tmp_path_factory) -> Iterator[SimpleNamespace]:
         assert not (journal.RUN_DIR / f"{name}.lock").exists()
 
 
-def loads(*words: str) -> Any:
+def loads(*words: str):
     return json.loads(pcn(*words, "--json"))
 
 

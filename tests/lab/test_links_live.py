@@ -59,7 +59,7 @@ def test_a_change_that_was_interrupted_is_finished_by_the_next(
 ):
     """Between BMv2's port and its interface: the port is out, the interface up."""
 
-    def interrupted(*_arguments: object):
+    def interrupted(*_arguments):
         raise KeyboardInterrupt
 
     if up:

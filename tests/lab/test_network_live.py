@@ -224,7 +224,7 @@ def test_a_program_that_ends_at_its_start_is_shown_with_what_it_wrote(
 
 
 def test_bad_arguments_are_refused_before_anything_is_made(tmp_path):
-    def make(**arguments: object) -> Network:
+    def make(**arguments) -> Network:
         return Network(dumbbell(), log_dir=tmp_path, **arguments)
 
     with pytest.raises(LabError, match="no target 'bmv3'; choose from softswitch, engine, bmv2"):

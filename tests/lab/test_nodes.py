@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from pcn.lab.nodes import LabNode, NodeError
 class Struck(LabNode):
     """Its shell ends before any output, as by a Ctrl-C while it is being started."""
 
-    def _popen(self, cmd: Sequence[str], **params: Any) -> subprocess.Popen[bytes]:
+    def _popen(self, cmd: Sequence[str], **params) -> subprocess.Popen[bytes]:
         return super()._popen(["false"], **params)
 
 

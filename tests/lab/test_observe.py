@@ -4,7 +4,6 @@ reads."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -84,7 +83,7 @@ class Agent:
     def flows(self) -> tuple[SentFlow, ...]:
         if not self._sends:
             return ()
-        known: dict[str, Any] = dict.fromkeys(SentFlow.__dataclass_fields__, 0)
+        known = dict.fromkeys(SentFlow.__dataclass_fields__, 0)
         dst = TOPOLOGY.host("r0").ip
         return (
             SentFlow(
@@ -95,8 +94,8 @@ class Agent:
             ),
         )  # fmt: skip
 
-    def stats(self) -> Any:
-        known: dict[str, Any] = dict.fromkeys(ReceivedFlow.__dataclass_fields__, 0)
+    def stats(self):
+        known = dict.fromkeys(ReceivedFlow.__dataclass_fields__, 0)
         packets = 0 if self._sends else self._network.read()
         src = TOPOLOGY.host("h0").ip
         got = ReceivedFlow(
@@ -108,7 +107,7 @@ class Agent:
         return Stats(sent=self.flows(), received=() if self._sends else (got,), now_s=0.0)
 
 
-def lab(steps: Sequence[int]) -> Any:
+def lab(steps: Sequence[int]):
     network = Network(steps)
     return SimpleNamespace(
         topology=TOPOLOGY,

@@ -3,7 +3,6 @@
 import os
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import needs
 import pytest
@@ -35,7 +34,7 @@ def triangle() -> Topology:
 
 @pytest.fixture(scope="module", params=needs.TARGETS)
 def lab(request, tmp_path_factory) -> Iterator[Lab]:
-    folder: Path = tmp_path_factory.mktemp("reroute")
+    folder = tmp_path_factory.mktemp("reroute")
     name = f"t{os.getpid()}-{uuid.uuid4().hex[:8]}"
     target = needs.target(request.param)
     with Lab(

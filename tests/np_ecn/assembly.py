@@ -5,7 +5,7 @@ ValueError for anything else."""
 import operator
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ class Egress:
                 )
         # Of whole fields, which the compiler may have split: each part, and where in the field it
         # begins.
-        self._places: dict[str, list[tuple[Slice, int]]] = defaultdict(list)
+        self._places = defaultdict(list)
         for name, place in self._fields.items():
             match = re.fullmatch(r"(.+)\.(\d+)-\d+", name)
             self._places[match[1] if match else name].append((place, int(match[2]) if match else 0))
@@ -108,7 +108,7 @@ class Egress:
 
     def run(self, fields: Mapping[str, int]) -> dict[str, int]:
         """One packet with these fields, others 0; all fields as it leaves."""
-        after: dict[str, int] = defaultdict(int)
+        after = defaultdict(int)
         for name, value in fields.items():
             for place, low in self._places[name]:
                 place.into(after, value >> low)
@@ -316,7 +316,7 @@ class Egress:
         )
 
 
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
+_COMPARE = {
     "lss.u": operator.lt,
     "grt.u": operator.gt,
     "neq": operator.ne,
@@ -409,8 +409,7 @@ def _section(text: str, name: str) -> dict[str, Any]:
     end = next(
         n for n in range(start + 1, len(lines)) if lines[n] and not lines[n].startswith((" ", "\t"))
     )
-    section: dict[str, Any] = yaml.load("\n".join(lines[start:end]), _Loader)
-    return section
+    return yaml.load("\n".join(lines[start:end]), _Loader)
 
 
 def _actions(table: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
@@ -456,11 +455,11 @@ def _fits(pattern: int | str, key: int) -> bool:
     return True
 
 
-def _as_way(way: Any) -> dict[str, Any]:
+def _as_way(way) -> dict[str, Any]:
     return way if isinstance(way, dict) else {"next": way}
 
 
-def _next(way: Any) -> str:
+def _next(way) -> str:
     if isinstance(way, dict):
         way = way["next"]
     return str(way[0] if isinstance(way, list) else way)

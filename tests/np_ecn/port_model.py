@@ -54,14 +54,12 @@ class Trace:
 
 def run(packets: Iterable[Packet], pauses: Iterable[Pause]) -> Trace:
     """All that leaves, in order, and all RESUMEs."""
-    events: list[tuple[int, int, Packet | Pause]] = [
-        (packet.at, _ARRIVAL, packet) for packet in packets
-    ]
+    events = [(packet.at, _ARRIVAL, packet) for packet in packets]
     for pause in pauses:
         events += [(pause.begins, _PAUSE, pause), (pause.ends, _RESUME, pause)]
     events.sort(key=lambda event: event[:2])
     pending = deque(events)
-    queues: list[deque[tuple[Packet, int]]] = [deque() for _ in range(CLASSES)]
+    queues = [deque() for _ in range(CLASSES)]
     paused, pn = [False] * CLASSES, [0] * CLASSES
     departures: list[Departure] = []
     resumes: list[Resume] = []

@@ -31,8 +31,7 @@ def read_p4info(name: str) -> p4i.P4Info:
 
 @pytest.fixture(params=[path.stem for path in packed.files(COMPILED, ".p4info.txtpb")])
 def program(request) -> str:
-    name: str = request.param.removesuffix(".p4info")
-    return name
+    return request.param.removesuffix(".p4info")
 
 
 def test_outputs_fit_sources(build: ModuleType):
@@ -144,7 +143,7 @@ def test_no_machine_path(program: str):
     assert all((ROOT / name).is_file() for name in names if name), names
 
 
-def walk(node: object) -> Iterator[object]:
+def walk(node) -> Iterator[object]:
     todo = [node]
     while todo:
         yield (current := todo.pop())

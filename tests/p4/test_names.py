@@ -20,7 +20,7 @@ TWINS = {"pcn": "pcn_time_native", "tcd": "tcd_time_native"}
 
 Reasons = dict[str, dict[str, str]]
 # By kind of thing. Registers are for whoever debugs: no controller decides by them.
-ONLY_V1MODEL: Reasons = {
+ONLY_V1MODEL = {
     "tables": {
         "pfc_config": "thresholds, quanta and lossless classes are the traffic manager's",
         "next_hop_group": (
@@ -47,7 +47,7 @@ ONLY_V1MODEL: Reasons = {
     },
 }
 # All these tables have constant entries: no controller writes them.
-ONLY_TNA: Reasons = {
+ONLY_TNA = {
     "tables": {
         "faults": (
             "v1model's Validate is a chain of comparisons, of which a stage has no more than few"
@@ -70,7 +70,7 @@ ONLY_TNA: Reasons = {
     "registers": {},
 }
 # By twin, beside those.
-OWN_V1MODEL: dict[str, Reasons] = {
+OWN_V1MODEL = {
     "pcn": {
         "counters": {
             "marked_by_time": "compares the two rules of NP-ECN, which takes the paper's counter",
@@ -98,7 +98,7 @@ OWN_V1MODEL: dict[str, Reasons] = {
     },
 }
 _CHOOSES = "chooses between actions on one register, of which one may happen a packet"
-OWN_TNA: dict[str, Reasons] = {
+OWN_TNA = {
     "pcn": {},
     "tcd": {
         "tables": {
@@ -146,8 +146,7 @@ def read(path: Path) -> p4i.P4Info:
 
 @pytest.fixture(scope="module", params=TWINS)
 def twin(request) -> str:
-    name: str = request.param
-    return name
+    return request.param
 
 
 @pytest.fixture(scope="module")

@@ -88,8 +88,7 @@ HALF = {
 
 @pytest.fixture(params=PROGRAMS)
 def program(request) -> str:
-    name: str = request.param
-    return name
+    return request.param
 
 
 def read(name: str) -> p4i.P4Info:

@@ -32,8 +32,7 @@ def contents(twin: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def resources(twin: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(packed.read_text(twin / "resources.json"))
-    return document
+    return json.loads(packed.read_text(twin / "resources.json"))
 
 
 def packed_contents() -> dict[str, bytes]:

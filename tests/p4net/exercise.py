@@ -25,7 +25,7 @@ def route(switch: str, host: str) -> dict[str, Any]:
     }
 
 
-def write_exercise(folder: Path, links: list[Any] | None = None, **switch: Any) -> Path:
+def write_exercise(folder: Path, links: list[Any] | None = None, **switch) -> Path:
     """Its folder, with a compiled program. `switch`: more keys of s1."""
     build = folder / "build"
     build.mkdir(parents=True)
@@ -73,7 +73,7 @@ def write_exercise(folder: Path, links: list[Any] | None = None, **switch: Any) 
     return folder
 
 
-def exercise(folder: Path, links: list[Any] | None = None, **switch: Any) -> P4Network:
+def exercise(folder: Path, links: list[Any] | None = None, **switch) -> P4Network:
     """The network as it is read."""
     return read_exercise(write_exercise(folder / "exercise", links, **switch))
 

@@ -64,7 +64,7 @@ def kinds(network: VirtualP4, host: str) -> list[bytes]:
     return [frame.start[12:14] for frame in network.arrived(host)]
 
 
-def send_at(network: VirtualP4, times: object, dst: str = "h2"):
+def send_at(network: VirtualP4, times, dst: str = "h2"):
     network.arp.send_all(
         "h1", np.asarray(times, float), dst, udp(network.value, "h1", dst, b"x", mac=NO_MAC)
     )

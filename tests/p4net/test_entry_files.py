@@ -34,7 +34,7 @@ VALUES = st.recursive(
 """Of JSON."""
 
 
-def runtime(folder: Path, **parts: Any) -> RuntimeJson:
+def runtime(folder: Path, **parts) -> RuntimeJson:
     path = folder / "s1-runtime.json"
     path.write_text(
         json.dumps({"target": "bmv2", "p4info": "x", "bmv2_json": "y", **parts}, indent=1)
@@ -184,7 +184,7 @@ def test_runtime_json_writes_entries_groups_and_sessions(tmp_path, kind):
         assert entry.priority == 7
 
 
-REFUSED: list[tuple[dict[str, Any], str]] = [
+REFUSED = [
     ({"target": "tofino"}, "target: target 'tofino': entries for bmv2 alone"),
     ({"tables": []}, "tables: no such field; did you mean 'table_entries'"),
     ({"table_entries": [{"table": "l2"}]}, "action_name: missing"),

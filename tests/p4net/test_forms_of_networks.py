@@ -4,7 +4,6 @@ as they lie."""
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from exercise import EXAMPLE, two_links
@@ -93,10 +92,10 @@ def test_host_with_two_links_sends_by_the_first_and_takes_of_both(tmp_path):
 def test_ports_of_p4_utils_follow_the_names_of_links(tmp_path, old, port1, ports):
     """As the topology.json has them that p4-utils writes; before 2021 they followed the file."""
     folder = folder_of(tmp_path / "ports")
-    between: list[Any] = ["s2", "s1"] if port1 else ["s1", "s2"]
+    between = ["s2", "s1"] if port1 else ["s1", "s2"]
     links = [["h1", "s1"], [*between, *([{"port1": port1}] if port1 else [])]]
     links += [["h10", "s2"], ["h2", "s2"]]
-    document: dict[str, Any] = {
+    document = {
         "p4_src": "router.p4",
         "topology": {
             "hosts": {"h1": {}, "h2": {}, "h10": {}},
@@ -253,8 +252,8 @@ def test_p4app_of_one_switch_has_its_number_of_hosts(tmp_path):
         assert len(network.arrived("h3")) == 1
 
 
-SMALLEST: dict[str, Any] = {"switches": {"s1": {}}, "hosts": {"h1": {}}, "links": [["h1", "s1"]]}
-REFUSED: list[tuple[dict[str, Any], str]] = [
+SMALLEST = {"switches": {"s1": {}}, "hosts": {"h1": {}}, "links": [["h1", "s1"]]}
+REFUSED = [
     (
         {"targets": {"custom": {"program": "topo.py"}}},
         r"no target has `links` or `num-hosts`: topo.py makes it",

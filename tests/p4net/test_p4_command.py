@@ -21,8 +21,7 @@ RUN = ["p4", "run", str(EXAMPLE), "--clock", "virtual"]
 
 def result(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     assert run([*RUN, "--json", *words]) == 0
-    report: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return report
+    return json.loads(capsys.readouterr().out)
 
 
 def hosts(report: dict[str, Any]) -> dict[str, tuple[int, int]]:

@@ -28,7 +28,7 @@ PROGRAMS = [path for path in JSONS if packed.is_file(path.with_name(f"{path.stem
 _FORMS = {MatchKind.EXACT: "exact", MatchKind.LPM: "lpm", MatchKind.RANGE: "range"}
 
 
-def named(schema: Any) -> dict[str, Any]:
+def named(schema) -> dict[str, Any]:
     """What a p4info names, without ids, annotations and actions that no table has. Optional keys
     are ternary in the JSON."""
     used = {action.id for table in schema.tables for action in table.actions}

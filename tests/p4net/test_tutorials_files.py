@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from typing import Any
 
 import pytest
 from exercise import EXAMPLE, exercise, write_exercise
@@ -119,7 +118,7 @@ def test_reader_names_both_ways_out_without_a_compiler(tmp_path, monkeypatch):
         read_exercise(folder)
 
 
-CHANGES: list[tuple[Any, str]] = [
+CHANGES = [
     (
         lambda net: net["switches"]["s1"].update(cpu_prt="1"),
         "switches.s1.cpu_prt: no such field; did you mean 'cpu_port'",

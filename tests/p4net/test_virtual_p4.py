@@ -110,7 +110,7 @@ def test_marks_begin_where_the_queue_reaches_the_threshold(network: P4Network):
         assert marks == [number >= 6 for number in range(20)]
 
 
-def register(simulation: VirtualP4, name: str, value: int) -> object:
+def register(simulation: VirtualP4, name: str, value: int):
     from pcn.base.p4rt import p4r
     from pcn.controller.entities import RegisterEntry
 

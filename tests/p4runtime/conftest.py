@@ -5,7 +5,6 @@ import ctypes
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from p4rt_client import Client, Names
@@ -84,7 +83,7 @@ def bmv2() -> Iterator[Bmv2]:
 
 
 @pytest.fixture
-def standard(bmv2: Bmv2) -> Any:
+def standard(bmv2: Bmv2):
     """The first service of `bmv2`, with the state of the start."""
     client = bmv2.standard()
     client.bm_reset_state()

@@ -20,7 +20,7 @@ class RefusedError(Exception):
     def __init__(self, error: grpc.RpcError):
         super().__init__(error.code(), error.details())
         self.code: grpc.StatusCode = error.code()
-        self.message: str = error.details() or ""
+        self.message = error.details() or ""
         packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
         self.outcomes: list[p4r.Error] = []
         for detail in rpc_status.Status.FromString(packed).details:
@@ -84,7 +84,7 @@ class Client:
         for _ in self._stream:
             pass
 
-    def send(self, **update: Any):
+    def send(self, **update):
         """Sends one message on the stream, which it opens first if need be."""
         if self._stream is None:
             self._stream = self.stub.StreamChannel(iter(self._requests.get, None), timeout=60)
@@ -97,7 +97,7 @@ class Client:
         except grpc.RpcError as error:
             raise RefusedError(error) from error
 
-    def claim(self, election_id: int | None = None, **fields: Any):
+    def claim(self, election_id: int | None = None, **fields):
         """Sends an arbitration update and does not wait for the answer."""
         number = self.election_id if election_id is None else election_id
         self.election_id = number
@@ -112,9 +112,7 @@ class Client:
             message.role.name = self.role
         self.send(arbitration=message)
 
-    def arbitrate(
-        self, election_id: int | None = None, **fields: Any
-    ) -> p4r.MasterArbitrationUpdate:
+    def arbitrate(self, election_id: int | None = None, **fields) -> p4r.MasterArbitrationUpdate:
         """Claims and returns the switch's answer."""
         self.claim(election_id, **fields)
         return self.receive().arbitration
@@ -155,19 +153,19 @@ class Client:
             p4r.WriteRequest(**self._identity(), updates=updates, atomicity=atomicity),
         )
 
-    def insert(self, **entity: Any):
+    def insert(self, **entity):
         """Write of one INSERT."""
         self.write(update("INSERT", **entity))
 
-    def modify(self, **entity: Any):
+    def modify(self, **entity):
         """Write of one MODIFY."""
         self.write(update("MODIFY", **entity))
 
-    def delete(self, **entity: Any):
+    def delete(self, **entity):
         """Write of one DELETE."""
         self.write(update("DELETE", **entity))
 
-    def read(self, **entity: Any) -> list[Any]:
+    def read(self, **entity) -> list[Any]:
         """Read of one query: the messages inside the entities."""
         (kind,) = entity
         return [getattr(answer, kind) for answer in self.read_all([p4r.Entity(**entity)])]
@@ -182,14 +180,14 @@ class Client:
         except grpc.RpcError as error:
             raise RefusedError(error) from error
 
-    def _call(self, method: Any, request: Any) -> Any:
+    def _call(self, method, request):
         try:
             return method(request, timeout=60)
         except grpc.RpcError as error:
             raise RefusedError(error) from error
 
 
-def update(kind: str, **entity: Any) -> p4r.Update:
+def update(kind: str, **entity) -> p4r.Update:
     """One update of a batch."""
     return p4r.Update(type=kind, entity=p4r.Entity(**entity))
 
@@ -218,7 +216,7 @@ class Names:
                 message.action.params.add(param_id=param.id, value=octets(params[param.name]))
         return message
 
-    def match(self, table: str, **keys: Any) -> list[p4r.FieldMatch]:
+    def match(self, table: str, **keys) -> list[p4r.FieldMatch]:
         """Matches by key name: a number (exact, optional), or a pair (LPM, ternary, range)."""
         matches = []
         for key in self.tables[table].match_fields:
@@ -244,7 +242,7 @@ class Names:
         table: str,
         keys: dict[str, Any] | None = None,
         action: p4r.TableAction | None = None,
-        **fields: Any,
+        **fields,
     ) -> p4r.TableEntry:
         """A table entry."""
         entry = p4r.TableEntry(table_id=self.tables[table].preamble.id, **fields)

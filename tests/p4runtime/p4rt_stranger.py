@@ -49,7 +49,7 @@ class Stranger:
     def __enter__(self) -> Stranger:
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self.socket.close()
 
     def send(self, data: bytes):

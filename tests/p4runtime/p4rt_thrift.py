@@ -36,21 +36,21 @@ class Bmv2:
         self._open.append(connection)
         return connection
 
-    def service(self, name: str, service: Any) -> Any:
+    def service(self, name: str, service):
         """A client, which all tests share."""
         if name not in self._clients:
             self._clients[name] = self._client(name, service)
         return self._clients[name]
 
-    def _client(self, name: str, service: Any) -> Any:
-        transport: Any = thriftpy2.transport
-        protocol: Any = thriftpy2.protocol
+    def _client(self, name: str, service):
+        transport = thriftpy2.transport
+        protocol = thriftpy2.protocol
         buffered = transport.TBufferedTransport(transport.TSocket(sock=self.connect()))
         return TClient(
             service, protocol.TMultiplexedProtocol(protocol.TBinaryProtocol(buffered), name)
         )
 
-    def standard(self) -> Any:
+    def standard(self):
         return self.service("standard", TYPES.Standard)
 
     def close(self):
@@ -70,13 +70,13 @@ def port(number: int) -> list[bytes]:
     return [number.to_bytes(2, "big")]
 
 
-def add(standard: Any, destination: int, out: int = 2) -> int:
+def add(standard, destination: int, out: int = 2) -> int:
     return int(
         standard.bm_mt_add_entry(0, L2, exact(destination), FORWARD, port(out), TYPES.Options())
     )
 
 
-def code(call: Any) -> int:
+def code(call) -> int:
     with pytest.raises(TYPES.TableFailure) as raised:
         call()
     return int(raised.value.code)

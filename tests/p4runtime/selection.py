@@ -2,7 +2,6 @@
 through."""
 
 import random
-from typing import Any
 
 from p4rt_client import Client, Names
 
@@ -65,7 +64,7 @@ class Probes:
         return message
 
     def entry(self, table: int, key: int, action: p4r.TableAction | None = None) -> p4r.TableEntry:
-        keys: dict[int, Any] = {CRC32: (key, 255), CSUM: (key, 8)}
+        keys = {CRC32: (key, 255), CSUM: (key, 8)}
         priority = {"priority": 1} if table == CRC32 else {}
         return self.names.entry(TABLES[table], {"key": keys.get(table, key)}, action, **priority)
 

@@ -29,7 +29,7 @@ def counter(
     return entry
 
 
-def code_of(client: Client, kind: str = "MODIFY", **entity: object) -> int:
+def code_of(client: Client, kind: str = "MODIFY", **entity) -> int:
     with pytest.raises(RefusedError) as failure:
         client.write(update(kind, **entity))
     return failure.value.codes[0]

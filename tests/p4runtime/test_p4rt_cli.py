@@ -144,7 +144,7 @@ def test_what_a_start_leaves_out(monkeypatch):
 
 
 @pytest.mark.root
-def test_interfaces_of_a_namespace(library: object):
+def test_interfaces_of_a_namespace(library):
     name = f"p4rtcli{os.getpid()}"
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import finsy as fy
 import pytest
@@ -23,7 +22,7 @@ def files(tmp_path_factory) -> dict[str, Path]:
     return unpacked(PROGRAMS / "bench", tmp_path_factory.mktemp("bench"))
 
 
-async def use(port: int, native: object, **settings: Any):
+async def use(port: int, native, **settings):
     options = fy.SwitchOptions(device_id=1, **settings)
     async with fy.Switch("s1", f"127.0.0.1:{port}", options) as switch:
         assert switch.is_primary

@@ -68,7 +68,7 @@ PACKET = p4r.PacketOut(payload=b"x")
 """Of one who isn't primary: the stream goes on, and has an error."""
 
 
-def stream_message(**update: Any) -> bytes:
+def stream_message(**update) -> bytes:
     data = p4r.StreamMessageRequest(**update).SerializeToString()
     return b"\0" + struct.pack("!I", len(data)) + data
 
@@ -479,7 +479,7 @@ def test_parts_go_with_a_call_whose_time_is_over(library: ctypes.CDLL):
     """Its client takes nothing of an answer; what a worker keeps of it is let go."""
     gone = threading.Event()
 
-    def parts(request: Any, call: Any) -> Iterator[Any]:
+    def parts(request, call) -> Iterator[Any]:
         try:
             while True:
                 yield p4r.WriteRequest(role="x" * (1 << 16))

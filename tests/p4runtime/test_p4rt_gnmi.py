@@ -96,7 +96,7 @@ def test_what_is_refused(switch: tuple[Process, list[str], list[str]]):
     assert "counters/out-discards" in unknown.value.message
     with grpc.insecure_channel(f"127.0.0.1:{process.port}") as channel:
 
-        def call(method: str, request: object, answer: object) -> object:
+        def call(method: str, request, answer):
             return channel.unary_unary(
                 f"/gnmi.gNMI/{method}",
                 request_serializer=lambda message: message.SerializeToString(),

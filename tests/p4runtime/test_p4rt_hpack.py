@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Final
 
 import pytest
 from hpack import Decoder, Encoder, HPACKError
 from hypothesis import given, strategies as st
 
 GOOD, MALFORMED, TOO_LARGE, NO_MEMORY = range(4)
-MOST: Final = 16384
-TABLE_BYTES: Final = 8192  # more than struct hpack has
+MOST = 16384
+TABLE_BYTES = 8192  # more than struct hpack has
 
 
 class View(ctypes.Structure):
@@ -23,7 +22,7 @@ class View(ctypes.Structure):
         return ctypes.string_at(self.data, self.length) if self.length else b""
 
 
-FIELD: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, View, View)
+FIELD = ctypes.CFUNCTYPE(None, ctypes.c_void_p, View, View)
 
 
 class Receiver:
@@ -37,7 +36,7 @@ class Receiver:
     def __enter__(self) -> Receiver:
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self._library.hpack_free(self._table)
 
     def decode(self, block: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
@@ -53,7 +52,7 @@ class Receiver:
         return status, fields
 
 
-def reference() -> Any:
+def reference():
     decoder = Decoder(max_header_list_size=MOST)
     decoder.max_allowed_table_size = 4096
     return decoder

@@ -3,7 +3,7 @@
 import ctypes
 import itertools
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import grpc
@@ -35,7 +35,7 @@ INITIAL_WINDOW_SIZE = 4
 NO_WINDOW = frame(SETTINGS, 0, 0, struct.pack("!HI", INITIAL_WINDOW_SIZE, 0))
 
 
-def message(request: object) -> bytes:
+def message(request) -> bytes:
     data: bytes = request.SerializeToString()
     return b"\0" + struct.pack("!I", len(data)) + data
 
@@ -125,7 +125,7 @@ def test_untaken_answer_is_cut_off(library: ctypes.CDLL, monkeypatch):
 
 # ---- frames that are wrong ----
 
-WRONG: dict[str, Callable[[], bytes]] = {
+WRONG = {
     "window that is too large": lambda: frame(WINDOW_UPDATE, 0, 0, struct.pack("!I", 2**31 - 1)),
     "window of nothing": lambda: frame(WINDOW_UPDATE, 0, 0, bytes(4)),
     "window of a stream that isn't": lambda: frame(WINDOW_UPDATE, 0, 9, struct.pack("!I", 1)),
@@ -191,7 +191,7 @@ def test_wrong_windows_of_a_call_end_it_alone(stranger: Stranger):
 
 # ---- floods ----
 
-FLOODS: dict[str, Callable[[], bytes]] = {
+FLOODS = {
     "pings": lambda: frame(PING, 0, 0, bytes(8)),
     "settings": lambda: frame(SETTINGS, 0, 0),
     "empty data": lambda: frame(DATA, 0, 1),

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from p4rt_client import Client, RefusedError, update
@@ -27,7 +26,7 @@ def client(manual_switch: Switch, idle: Program) -> Iterator[Client]:
         yield client
 
 
-def flow(idle: Program, key: int, ms: float = 0, result: int = 1, **fields: Any) -> p4r.TableEntry:
+def flow(idle: Program, key: int, ms: float = 0, result: int = 1, **fields) -> p4r.TableEntry:
     keys = {"key": (key, 255)}
     action = idle.names.action("set", result=result)
     return idle.names.entry(

@@ -30,7 +30,7 @@ PACKET = {"packet": p4r.PacketOut(payload=bytes(60_000))}
 UNKNOWN = {"other": {"type_url": "x", "value": bytes(60_000)}}
 
 
-def code_of(client: Client, **update: Any) -> grpc.StatusCode:
+def code_of(client: Client, **update) -> grpc.StatusCode:
     """Of the stream that ends because of it."""
     client.send(**update)
     return end_of(client)
@@ -207,7 +207,7 @@ def test_roles_are_kept_as_long_as_they_mean_something(steps):
 # ---- requests ----
 
 
-def test_requests_larger_than_the_limit_are_refused(processes: Any):
+def test_requests_larger_than_the_limit_are_refused(processes):
     process = processes("--grpc-max-message-size", "1MB")
     with Client(process.port) as client:
         client.arbitrate()
@@ -225,7 +225,7 @@ def test_requests_larger_than_the_limit_are_refused(processes: Any):
     assert process.end() == 0
 
 
-def test_option_permits_larger_requests(processes: Any):
+def test_option_permits_larger_requests(processes):
     process = processes("--grpc-max-message-size", "32MB")
     with Client(process.port) as client:
         client.arbitrate()
@@ -298,7 +298,7 @@ def test_messages_of_errors_are_short(client: Client, names: Names):
     assert len(failure.value.message) < 2000
 
 
-def test_switch_answers_where_its_memory_is_nearly_used(processes: Any):
+def test_switch_answers_where_its_memory_is_nearly_used(processes):
     """Under `ulimit -v` it refuses what would take more, and goes on as soon as there is room."""
     process = processes()
     with Client(process.port) as client:

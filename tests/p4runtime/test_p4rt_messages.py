@@ -43,14 +43,14 @@ def files(draw: st.DrawFn) -> descriptor_pb2.FileDescriptorProto:
         file.package = package
     kinds: list[tuple[str, int]] = []
 
-    def enum(owner: Any, scope: str, name: str):
+    def enum(owner, scope: str, name: str):
         numbers = draw(st.lists(st.integers(1, 2**31 - 1), unique=True, max_size=3))
         declared = owner.add(name=name)
         for place, number in enumerate([0, *numbers, *[-n for n in numbers]]):
             declared.value.add(name=f"{name.upper()}_{place}", number=number)
         kinds.append((f"{scope}.{name}", Field.TYPE_ENUM))
 
-    def message(owner: Any, scope: str, name: str, depth: int):
+    def message(owner, scope: str, name: str, depth: int):
         declared, whole = owner.add(name=name), f"{scope}.{name}"
         kinds.append((whole, Field.TYPE_MESSAGE))
         for number, nested in enumerate(draw(st.lists(TYPES, unique=True, max_size=2))):
@@ -82,14 +82,14 @@ def files(draw: st.DrawFn) -> descriptor_pb2.FileDescriptorProto:
     return file
 
 
-def _messages(owner: Any, scope: str) -> Iterator[tuple[Any, str]]:
+def _messages(owner, scope: str) -> Iterator[tuple[Any, str]]:
     for declared in owner:
         yield declared, f"{scope}.{declared.name}"
         yield from _messages(declared.nested_type, f"{scope}.{declared.name}")
 
 
-def _fill(draw: st.DrawFn, declared: Any, whole: str, kinds: list[tuple[str, int]]):
-    def type_of(field: Any):
+def _fill(draw: st.DrawFn, declared, whole: str, kinds: list[tuple[str, int]]):
+    def type_of(field):
         if draw(st.booleans()):
             field.type_name, field.type = draw(st.sampled_from(kinds))
         else:
@@ -123,15 +123,15 @@ def text_of(file: descriptor_pb2.FileDescriptorProto) -> str:
     """As a person writes it, and with what a reader passes over."""
     names = {number: name for name, number in messages._SCALARS.items()}
 
-    def kind(field: Any) -> str:
+    def kind(field) -> str:
         return str(field.type_name or names[field.type])
 
-    def enum(declared: Any) -> Iterator[str]:
+    def enum(declared) -> Iterator[str]:
         yield f"enum {declared.name} {{ // {{"
         yield from (f"{value.name} = {value.number};" for value in declared.value)
         yield "}"
 
-    def message(declared: Any) -> Iterator[str]:
+    def message(declared) -> Iterator[str]:
         yield f"message {declared.name} {{ /* }} */"
         maps = {nested.name: nested for nested in declared.nested_type if nested.options.map_entry}
         for nested in declared.enum_type:
@@ -227,11 +227,11 @@ def test_types_are_those_of_the_innermost_scope():
 # ---- other packages' copies ----
 
 
-def described(file: Any) -> dict[str, Any]:
+def described(file) -> dict[str, Any]:
     """What a file declares: of each field number, type and label, of each enum its values."""
     facts: dict[str, Any] = {}
 
-    def add(message: Any):
+    def add(message):
         for field in message.fields:
             named = field.message_type or field.enum_type
             facts[field.full_name] = (

@@ -5,7 +5,6 @@ import ctypes
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
 
 import fuzz_messages
 import pytest
@@ -78,7 +77,7 @@ def many(info: p4i.P4Info):
         info.tables.add().preamble.id = number + 1
 
 
-def with_params(info: p4i.P4Info) -> Any:
+def with_params(info: p4i.P4Info):
     return next(action.params for action in info.actions if action.params)
 
 
@@ -94,7 +93,7 @@ def wider(info: p4i.P4Info):
     info.registers[0].type_spec.bitstring.bit.bitwidth = 33
 
 
-CASES: list[tuple[Change, str]] = [
+CASES = [
     (doubled, "has more than 4096 members in all"),
     (chain, "more than 64 types contain each other, at 's64'"),
     (circle, "the new_type 'a' contains itself"),

@@ -90,7 +90,7 @@ def test_packet_out_that_is_too_long(client: Client):
     assert client.receive().error.canonical_code == rpc_code.INVALID_ARGUMENT
 
 
-def test_without_a_cpu_port(library: object, program: Program):
+def test_without_a_cpu_port(library, program: Program):
     with running_switch(library, cpu_port=0) as switch, Client(switch.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)

@@ -1,7 +1,6 @@
 """Pipeline configurations: every action, what Get returns, and what is refused."""
 
 import json
-from typing import Any
 
 import grpc
 import pytest
@@ -24,7 +23,7 @@ def fresh(empty_switch: Switch) -> Client:
     return client
 
 
-def code_of(client: Client, *args: object, **kwargs: object) -> grpc.StatusCode:
+def code_of(client: Client, *args, **kwargs) -> grpc.StatusCode:
     with pytest.raises(RefusedError) as failure:
         client.set_pipeline(*args, **kwargs)
     return failure.value.code
@@ -211,7 +210,7 @@ def test_capabilities(switch: Switch):
     assert [part.isdigit() for part in version.split(".")] == [True] * 3
 
 
-def config_message(*, reassign: bool) -> Any:
+def config_message(*, reassign: bool):
     """P4DeviceConfig of PI's p4/tmp/p4config.proto: as it is now, or as it was with `reassign`,
     which p4runtime_lib of p4lang/tutorials sets."""
     file = descriptor_pb2.FileDescriptorProto(

@@ -25,7 +25,7 @@ def p(empty_switch: Switch, indirect: Program) -> Iterator[Probes]:
         yield Probes(client, indirect.names)
 
 
-def refused(code: int, action: object, **entity: object):
+def refused(code: int, action, **entity):
     with pytest.raises(RefusedError) as failure:
         action(**entity)
     assert failure.value.codes == [code], failure.value.outcomes

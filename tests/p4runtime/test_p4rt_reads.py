@@ -152,7 +152,7 @@ def test_too_many_queries_are_refused(client: Client):
     assert not failure.value.outcomes
 
 
-def untaken(client: Client, program: Program) -> Any:
+def untaken(client: Client, program: Program):
     """A Read whose answer the client doesn't read."""
     cells = p4r.Entity(
         register_entry=p4r.RegisterEntry(register_id=program.names.id("registers", "cells"))

@@ -3,7 +3,6 @@ does."""
 
 import signal
 from collections.abc import Iterator
-from typing import Any
 
 import grpc
 import pytest
@@ -23,7 +22,7 @@ def channel() -> Iterator[grpc.Channel]:
     assert process.end(signal.SIGTERM) == 0
 
 
-def ask(channel: grpc.Channel, **request: Any) -> Any:
+def ask(channel: grpc.Channel, **request):
     stub = reflection_pb2_grpc.ServerReflectionStub(channel)
     (answer,) = stub.ServerReflectionInfo(iter([Request(**request)]), timeout=WAIT_S)
     return answer

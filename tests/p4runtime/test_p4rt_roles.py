@@ -1,7 +1,5 @@
 """Roles with a configuration (Stratum's P4RoleConfig): what they may write, read and receive."""
 
-from typing import Any
-
 import grpc
 import pytest
 from p4rt_client import Client, Names, RefusedError, update
@@ -11,7 +9,7 @@ from test_p4rt_packets import FRAME
 from pcn.base.p4rt import any_pb, p4d, p4r, rpc_code, stratum
 
 
-def role(name: str, **config: Any) -> p4r.Role:
+def role(name: str, **config) -> p4r.Role:
     message = p4r.Role(name=name)
     message.config.Pack(stratum.P4RoleConfig(**config))
     return message
@@ -26,7 +24,7 @@ def switching(names: Names) -> p4r.Role:
 
 
 @pytest.fixture
-def scoped(switch: Switch, names: Names) -> Any:
+def scoped(switch: Switch, names: Names):
     """The primary of the role `switching`."""
     with Client(switch.port, role="switching") as client:
         answer = client.arbitrate(role=switching(names))

@@ -22,10 +22,7 @@ def indirect() -> Program:
 
 def recorded() -> dict[str, list[list[int]]]:
     """What BMv2 selected."""
-    results: dict[str, list[list[int]]] = json.loads(lzma.decompress(RECORD.read_bytes()))[
-        "results"
-    ]
-    return results
+    return json.loads(lzma.decompress(RECORD.read_bytes()))["results"]
 
 
 def results(port: int, program: Program) -> dict[str, list[list[int]]]:

@@ -8,7 +8,7 @@ from p4rt_switch import Switch
 from pcn.base.p4rt import p4r, rpc_code
 
 
-def refused(code: int, action: object, *args: object, **kwargs: object) -> str:
+def refused(code: int, action, *args, **kwargs) -> str:
     """Calls; it has to fail in one update with this code. Returns its message."""
     with pytest.raises(RefusedError) as failure:
         action(*args, **kwargs)

@@ -31,7 +31,7 @@ COMPILED = sorted(
 )
 
 
-def test_entries_are_added_read_changed_and_deleted(standard: Any):
+def test_entries_are_added_read_changed_and_deleted(standard):
     handle = add(standard, 0xBB)
     (entry,) = standard.bm_mt_get_entries(0, L2)
     assert (entry.entry_handle, entry.match_key[0].exact.key) == (handle, b"\0\0\0\0\0\xbb")
@@ -48,7 +48,7 @@ def test_entries_are_added_read_changed_and_deleted(standard: Any):
     assert standard.bm_mt_get_default_entry(0, L2).action_name == DROP
 
 
-def test_all_kinds_of_matches_come_back_as_written(standard: Any):
+def test_all_kinds_of_matches_come_back_as_written(standard):
     kinds, wide = TYPES.MatchKind, [(5).to_bytes(16, "big"), b"\7"]
     acl = [
         TYPES.Match(kinds.TERNARY, ternary=TYPES.Ternary(b"\0\0\0\0\0\1", b"\0\0\0\0\0\xff")),
@@ -91,7 +91,7 @@ def test_handles_are_bmv2_s(steps):
             versions[index] = versions.get(index, 0) + 1
 
 
-def test_handle_that_was_freed_is_refused(standard: Any):
+def test_handle_that_was_freed_is_refused(standard):
     first = add(standard, 1)
     add(standard, 2)
     standard.bm_mt_delete_entry(0, L2, first)
@@ -103,7 +103,7 @@ def test_handle_that_was_freed_is_refused(standard: Any):
     assert code(lambda: standard.bm_mt_get_entry(0, L2, first)) == TYPES.TableError.EXPIRED_HANDLE
 
 
-def test_refusals_have_bmv2_s_codes(standard: Any):
+def test_refusals_have_bmv2_s_codes(standard):
     errors = TYPES.TableError
     add(standard, 1)
     none = TYPES.Options()
@@ -167,7 +167,7 @@ def test_both_faces_have_one_state(program: Program):
         bmv2.close()
 
 
-def test_program_of_the_command_line_forwards_by_entries_of_thrift(bmv2: Bmv2, standard: Any):
+def test_program_of_the_command_line_forwards_by_entries_of_thrift(bmv2: Bmv2, standard):
     groups = bmv2.service("simple_pre_lag", TYPES.SimplePreLAG)
     groups.bm_mc_mgrp_create(0, 5)
     node = groups.bm_mc_node_create(0, 1, "1100", "")
@@ -282,7 +282,7 @@ def test_multicast_groups_are_those_of_either_face(bmv2: Bmv2, steps):
         client.leave()  # the next example's client has the same election id
 
 
-def test_arrays_are_read_and_written(standard: Any):
+def test_arrays_are_read_and_written(standard):
     cells, limits, received = "BenchIngress.cells", "BenchIngress.limits", "BenchIngress.received"
     standard.bm_register_write(0, cells, 3, 77)
     assert standard.bm_register_read(0, cells, 3) == 77
@@ -312,7 +312,7 @@ def test_arrays_are_read_and_written(standard: Any):
             call()
 
 
-def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard: Any):
+def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard):
     switch = bmv2.service("simple_switch", TYPES.SimpleSwitch)
     switch.mirroring_session_add(7, TYPES.Mirror(3))
     assert switch.mirroring_session_get(7) == TYPES.Mirror(3)
@@ -327,7 +327,7 @@ def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard: Any):
     assert switch.get_time_elapsed_us() >= 0
 
 
-def test_meter_rates_are_exact_below_one_a_second(bmv2: Bmv2, standard: Any):
+def test_meter_rates_are_exact_below_one_a_second(bmv2: Bmv2, standard):
     """P4Runtime has whole units a second, BMv2 any rate."""
     limits = "BenchIngress.limits"
     rates = [TYPES.Rate(0.0000005, 3), TYPES.Rate(0.0000015, 5)]
@@ -343,7 +343,7 @@ def test_meter_rates_are_exact_below_one_a_second(bmv2: Bmv2, standard: Any):
     assert standard.bm_meter_get_rates(0, limits, 0) == rates
 
 
-def test_rates_of_all_direct_meters_are_those_of_later_entries_too(bmv2: Bmv2, standard: Any):
+def test_rates_of_all_direct_meters_are_those_of_later_entries_too(bmv2: Bmv2, standard):
     policing, police, policed = (
         "BenchIngress.policing",
         "BenchIngress.police",
@@ -364,7 +364,7 @@ def test_rates_of_all_direct_meters_are_those_of_later_entries_too(bmv2: Bmv2, s
         standard.bm_mt_delete_entry(0, policing, handle)
 
 
-def test_queues_have_depths_and_rates(bmv2: Bmv2, standard: Any):
+def test_queues_have_depths_and_rates(bmv2: Bmv2, standard):
     """Of 10 packets at once one leaves, 3 wait, and leave a second after each other."""
     switch = bmv2.service("simple_switch", TYPES.SimpleSwitch)
     handle = standard.bm_mt_add_entry(0, L2, exact(0xEE), FORWARD, port(3), TYPES.Options())
@@ -447,7 +447,7 @@ def _indirect() -> tuple[str, _Indirect]:
     )
 
 
-def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard: Any):
+def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard):
     standard.bm_register_write(0, "BenchIngress.cells", 9, 4)
     with Bmv2Thrift("switch", bmv2.connect()) as client:
         assert client.read("BenchIngress.cells", 9) == 4

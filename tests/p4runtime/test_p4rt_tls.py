@@ -115,7 +115,7 @@ def credentials(
     return grpc.ssl_channel_credentials(root, key_pair[1].read_bytes(), key_pair[0].read_bytes())
 
 
-def outcome(port: int, tls: grpc.ChannelCredentials | None) -> object:
+def outcome(port: int, tls: grpc.ChannelCredentials | None):
     """What arbitration ends with: OK, or the status of a connection that failed."""
     with Client(port, tls=tls) as client:
         try:
@@ -301,7 +301,7 @@ def test_server_with_tls_takes_no_more_connections_while_it_ends(
     """Clients get the end of their streams, and the answers that are being made."""
     began, may_end = threading.Event(), threading.Event()
 
-    def answer(request: object, call: Call) -> p4r.CapabilitiesResponse:
+    def answer(request, call: Call) -> p4r.CapabilitiesResponse:
         began.set()
         may_end.wait(WAIT_S)
         return p4r.CapabilitiesResponse()

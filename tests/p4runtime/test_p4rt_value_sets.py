@@ -56,7 +56,7 @@ def probe(client: Client, a: int = 0, b: int = 0, d: int = 0, e: int = 0) -> int
     return client.receive().packet.payload[-1]
 
 
-def refused(code: int, action: object, entry: p4r.ValueSetEntry):
+def refused(code: int, action, entry: p4r.ValueSetEntry):
     with pytest.raises(RefusedError) as failure:
         action(value_set_entry=entry)
     assert failure.value.codes == [code], failure.value.outcomes

@@ -59,7 +59,7 @@ def blocks(page: Path) -> list[list[str]]:
         text,
         flags=re.M | re.DOTALL,
     )
-    indented: list[list[str]] = [[]]
+    indented = [[]]
     for line in text.splitlines():
         if line.startswith("    "):
             indented[-1].append(line)

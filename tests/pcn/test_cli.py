@@ -42,7 +42,7 @@ def _own_run_dir(tmp_path, monkeypatch):
 
 def commands() -> list[tuple[str, ...]]:
     """Every command and subcommand."""
-    all_commands: list[tuple[str, ...]] = [()]
+    all_commands = [()]
     context = click.Context(cli.pcn)
     for name in cli.pcn.list_commands(context):
         all_commands.append((name,))

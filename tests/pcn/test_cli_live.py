@@ -46,7 +46,7 @@ def network(tmp_path_factory) -> Iterator[str]:
     assert not records.directory(name).exists()
 
 
-def ask(*arguments: str) -> object:
+def ask(*arguments: str):
     done = pcn(*arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

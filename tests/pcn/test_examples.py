@@ -51,7 +51,7 @@ def test_examples_on_a_network_that_is_up(network: Machine, lines):
 @pytest.mark.parametrize("line", examples.inline("pcn"))
 def test_commands_in_running_text_have_these_names_and_options(line):
     _, *words = line.split()
-    command: click.Command = cli.pcn
+    command = cli.pcn
     while words and isinstance(command, click.Group) and not words[0].startswith("-"):
         subcommand = command.get_command(click.Context(command), words[0])
         assert subcommand or words[0].isupper(), f"no command {words[0]}"

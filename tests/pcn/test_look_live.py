@@ -237,7 +237,7 @@ def test_captures_that_cannot_be(dcqcn_lab: Lab, tmp_path):
 
 
 def test_a_capture_can_be_stopped(dcqcn_lab: Lab, tmp_path):
-    captured: Captured = capture(dcqcn_lab, "s0", 1, tmp_path / "x.pcapng", stopped=lambda: True)
+    captured = capture(dcqcn_lab, "s0", 1, tmp_path / "x.pcapng", stopped=lambda: True)
     assert (captured.frames, captured.lost) == (0, 0)
 
 

@@ -35,8 +35,7 @@ print(json.dumps(found))
 
 
 def notebook() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(NOTEBOOK.read_text())
-    return document
+    return json.loads(NOTEBOOK.read_text())
 
 
 def outputs(document: dict[str, Any], kind: str) -> list[Any]:

@@ -36,7 +36,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=8)
 
 
-def states(kind: Any, **overrides: Any) -> Any:
+def states(kind, **overrides):
     values = {"str": NAMES, "int": st.integers(0, 2**53), "float": FINITE, "bool": st.booleans()}
     drawn = {
         field.name: st.one_of(
@@ -222,7 +222,7 @@ def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: Sta
     ]  # fmt: skip
     command += ["--every", "0.3s"]
     environment = {**os.environ, "COLUMNS": "200"}
-    pipes: dict[str, Any] = {
+    pipes = {
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
         "text": True,
@@ -255,8 +255,7 @@ def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: Sta
 
 
 def panels() -> list[dict[str, Any]]:
-    dashboard_panels: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
-    return dashboard_panels
+    return json.loads(DASHBOARD.read_text())["panels"]
 
 
 def test_dashboard_queries_existing_metrics():

@@ -1,7 +1,7 @@
 """`pcn counters`, `pcn registers`: the place that a cell has; `pcn tables`: how values look."""
 
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_cell_has_a_port_only_where_the_program_declares_it(tables, size, cell, 
 @pytest.mark.parametrize("name", ["pcn", "dctcp", "hpcc", "qcn_in", "tcd"])
 def test_cells_of_the_project_s_programs_have_the_sizes_that_are_known(name):
     """By port and class, or by port; flows' buckets and slots by neither."""
-    schema: Any = Program.compiled(name).schema
+    schema = Program.compiled(name).schema
     sizes = {extern.alias: extern.size for extern in (*schema.registers, *schema.counters)}
     assert {sizes["transmitted"], sizes["pn"]} == {4096}
     assert sizes.get("sent_bytes", 512) == 512

@@ -9,7 +9,6 @@ from collections import defaultdict
 from dataclasses import replace
 from itertools import groupby
 from types import SimpleNamespace
-from typing import Any
 
 import forks
 import pytest
@@ -36,11 +35,11 @@ class Log:
     of their first ones' RPs."""
 
     def __init__(self, scheme: Scheme):
-        self.cnps: dict[int, list[tuple[float, bool, float]]] = defaultdict(list)
+        self.cnps = defaultdict(list)
         log = self
 
         class Logs(scheme.reaction_point):
-            def __init__(self, line_rate_bps: float, parameters: Any):
+            def __init__(self, line_rate_bps: float, parameters):
                 super().__init__(line_rate_bps, parameters)
                 self._place = len(log.points)
                 log.points.append(self)

@@ -26,11 +26,11 @@ RECORD = Record(
 )
 
 
-def port(switch: str, number: int, **values: object) -> PortState:
+def port(switch: str, number: int, **values) -> PortState:
     idle = dict.fromkeys(("queue_packets", "queue_bytes", "held_bytes", "pn"), 0) | dict.fromkeys(
         ("rate_bps", "utilisation", "pauses_sent_per_s", "pauses_received_per_s"), 0.0
     )
-    state: dict[str, object] = {
+    state = {
         **idle, "port": f"{switch}:{number}", "link": TOPOLOGY.link_name(switch, number),
         "paused": False, "pausing": False, "marked_share": None, "marked_ue_share": None, **values,
     }  # fmt: skip

@@ -19,11 +19,11 @@ class Slow:
         self.began: list[float] = []
         self._takes = iter(takes)
 
-    def make(self) -> Any:
+    def make(self):
         self.look()
         return self
 
-    def look(self) -> Any:
+    def look(self):
         self.began.append(self.now)
         self.now += next(self._takes)
 

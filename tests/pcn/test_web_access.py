@@ -206,7 +206,7 @@ def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser):
         "heading",
         "columnheader",
     )
-    names_by_role: dict[str, list[str]] = {role: [] for role in used}
+    names_by_role = {role: [] for role in used}
     for node in nodes:
         role = node.get("role", {}).get("value")
         if role in used and not node["ignored"]:

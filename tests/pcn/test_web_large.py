@@ -152,8 +152,7 @@ def box(chromium: Browser, of: str) -> tuple[float, float, float, float]:
 
 
 def ids(chromium: Browser, table: str) -> list[str]:
-    names: list[str] = json.loads(chromium.ask(IDS.format(table=table)))
-    return names
+    return json.loads(chromium.ask(IDS.format(table=table)))
 
 
 def test_drawing_fits_and_zooms_by_one_attribute(chromium: Browser, shown: FrameColumns):

@@ -105,7 +105,7 @@ def test_command_serves_the_page_and_prints_the_table(tmp_path):
         sys.executable, "-u", "-m", "pcn", "p4", "run", str(ROUTER), "--clock", "virtual",
         "--for", "5ms", "--web",
     ]  # fmt: skip
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     environment = {**os.environ, "COLUMNS": "200"}
     with subprocess.Popen([*command, "--json"], cwd=tmp_path, env=environment, **pipes) as process:
         try:

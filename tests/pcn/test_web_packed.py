@@ -25,7 +25,7 @@ def unpacked(text: str) -> dict[str, Any]:
 
     def rows(kind: str) -> list[dict[str, list[Any]]]:
         fields = packed_frames[kind]["fields"]
-        table: list[dict[str, list[Any]]] = [{} for _ in range(packed_frames[kind]["count"])]
+        table = [{} for _ in range(packed_frames[kind]["count"])]
         for name, field in fields.items():
             for place, row in enumerate(table):
                 if "is" in field:

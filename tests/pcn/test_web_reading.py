@@ -69,8 +69,7 @@ def page(chromium: Browser, file: Path) -> Iterator[Browser]:
 
 
 def text(page: Browser, of: str) -> str:
-    shown: str = page.ask(f"document.getElementById('{of}').innerText")
-    return shown
+    return page.ask(f"document.getElementById('{of}').innerText")
 
 
 def search(page: Browser, words: str):

@@ -35,7 +35,7 @@ class Model:
     class PollSuccess(SimpleNamespace):
         pass
 
-    def __init__(self, memory: Any, steps: Any):
+    def __init__(self, memory, steps):
         self._memory, self._steps = memory, steps
         self._came, self._left = deque[bytes](), {port: deque[bytes]() for port in RATES}
         self._queues: dict[tuple[int, int], deque[bytes]] = {}
@@ -48,7 +48,7 @@ class Model:
         with self._more:
             self._came.append(frame)
 
-    def poll(self, device_number: int, port_number: int, timeout: float) -> Any:
+    def poll(self, device_number: int, port_number: int, timeout: float):
         with self._more:
             assert self._more.wait_for(lambda: self._left[port_number], timeout)
             return self.PollSuccess(packet=self._left[port_number].popleft())
@@ -84,7 +84,7 @@ class Model:
 
 
 @contextmanager
-def wires(steps: Any, folder: Path) -> Iterator[Any]:
+def wires(steps, folder: Path) -> Iterator[Any]:
     path = folder / "control"
     path.write_bytes(bytes(steps.BYTES))
     control = steps.Control(path)
@@ -103,9 +103,8 @@ def frame(port: int, number: int, length: int, serial: int) -> bytes:
     return bytes((port, number)) + serial.to_bytes(4, "big") + bytes(length - 6)
 
 
-def pause(steps: Any, quanta: int, number: int) -> bytes:
-    encoded: bytes = steps.wire.encode_pfc(steps.wire.PfcFrame(bytes(6), {number: quanta}))
-    return encoded
+def pause(steps, quanta: int, number: int) -> bytes:
+    return steps.wire.encode_pfc(steps.wire.PfcFrame(bytes(6), {number: quanta}))
 
 
 SENT = st.tuples(
@@ -114,7 +113,7 @@ SENT = st.tuples(
 
 
 @given(sent=st.lists(SENT, max_size=12))
-def test_stepped_wires_serve_each_line_at_its_rate(sent, steps: Any, tmp_path_factory):
+def test_stepped_wires_serve_each_line_at_its_rate(sent, steps, tmp_path_factory):
     """A line is never idle while packets wait, the highest class goes first, and a class keeps its
     order."""
     with wires(steps, tmp_path_factory.mktemp("control")) as stepped:
@@ -133,7 +132,7 @@ def test_stepped_wires_serve_each_line_at_its_rate(sent, steps: Any, tmp_path_fa
                 assert round(arrival.at * 1e9) == at
 
 
-def test_stepped_wires_pause_one_class(steps: Any, tmp_path):
+def test_stepped_wires_pause_one_class(steps, tmp_path):
     with wires(steps, tmp_path) as stepped:
         stepped.send(2, pause(steps, 1, 3))  # a quantum is a millisecond
         stepped.send(1, frame(2, 3, 1000, 0), frame(2, 1, 1000, 1))
@@ -142,7 +141,7 @@ def test_stepped_wires_pause_one_class(steps: Any, tmp_path):
         assert [round(arrival.at * 1e9) for arrival in arrivals] == [8_000, 1_008_000]
 
 
-def test_stepped_wires_resume_at_once(steps: Any, tmp_path):
+def test_stepped_wires_resume_at_once(steps, tmp_path):
     with wires(steps, tmp_path) as stepped:
         stepped.send(2, pause(steps, 60_000, 3))
         stepped.send(1, frame(2, 3, 1000, 0))

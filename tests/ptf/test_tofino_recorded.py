@@ -95,7 +95,7 @@ def test_recorded_messages_are_the_softswitchs_except_the_queue(
         assert bool(here) == bool(there), name
 
 
-def packet(line: str) -> Any:
+def packet(line: str):
     """Returns None for a frame that no host decodes."""
     words = re.sub(r" ?\((\d+) B of 0\) ?", lambda run: "00" * int(run[1]), line).rsplit(" ", 1)
     try:

@@ -32,7 +32,7 @@ class Field:
         return self.value & ((1 << self.width) - 1)
 
 
-def evaluate(e: dict[str, Any], fields: dict[tuple[str, str], Field]) -> Any:
+def evaluate(e: dict[str, Any], fields: dict[tuple[str, str], Field]):
     """Expression::eval. Quotients by zero or of negative numbers, where BMv2 has none, are zero."""
     kind, value = e["type"], e["value"]
     if kind == "hexstr":
@@ -49,7 +49,7 @@ def evaluate(e: dict[str, Any], fields: dict[tuple[str, str], Field]) -> Any:
     return _apply(op, left, right)
 
 
-def _apply(op: str, a: Any, b: Any) -> Any:
+def _apply(op: str, a, b):
     match op:
         case "+":
             return a + b

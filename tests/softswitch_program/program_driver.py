@@ -11,7 +11,6 @@ from typing import Any
 
 from pcn.softswitch.codegen.build import build_program, build_runtime, build_source
 from pcn.softswitch.program.load import load_program
-from pcn.softswitch.program.model import Program
 
 # Generated C has no warnings, and no undefined behaviour that the sanitizer finds in a plain host
 # process.
@@ -59,7 +58,7 @@ class Driver:
 
     def __init__(self, source: dict[str, Any] | str, flags: tuple[str, ...] = STRICT):
         text = source if isinstance(source, str) else json.dumps(source)
-        self.program: Program = load_program(text)
+        self.program = load_program(text)
         error = ctypes.create_string_buffer(256)
         path = str(build_program(text, flags)).encode()
         self._handle = ctypes.c_void_p(_library().driver_open(path, error))
@@ -160,12 +159,11 @@ class Driver:
         return int(handle)
 
     def entry(self, table: str, handle: int) -> _Entry:
-        entry: _Entry = (
+        return (
             _library()
             .driver_entry(self._handle, self.table(table), ctypes.c_int64(handle))
             .contents
         )
-        return entry
 
     def table(self, name: str) -> int:
         return next(i for i, t in enumerate(self.program.tables) if t.name == name)

@@ -46,7 +46,7 @@ def parameter(index: int) -> Json:
 
 
 def op(name: str, left: Json | None, right: Json, cond: Json | None = None) -> Json:
-    inner: Json = {"op": name, "left": left, "right": right}
+    inner = {"op": name, "left": left, "right": right}
     if cond is not None:
         inner["cond"] = cond
     return {"type": "expression", "value": inner}
@@ -61,9 +61,9 @@ def assign(to: Json, source: Json) -> Json:
     return primitive("assign", to, source)
 
 
-def state(name: str, ops: list[Json], next_state: str | None = None, **extra: Any) -> Json:
+def state(name: str, ops: list[Json], next_state: str | None = None, **extra) -> Json:
     default = {"type": "default", "value": None, "mask": None, "next_state": next_state}
-    result: Json = {
+    result = {
         "name": name,
         "id": 0,
         "parser_ops": ops,
@@ -91,8 +91,8 @@ class Builder:
         self.types: list[Json] = []
         self.headers: list[Json] = []
         self.actions: list[Json] = []
-        self.tables: dict[str, list[Json]] = {"ingress": [], "egress": []}
-        self.conditionals: dict[str, list[Json]] = {"ingress": [], "egress": []}
+        self.tables = {"ingress": [], "egress": []}
+        self.conditionals = {"ingress": [], "egress": []}
         self.states: list[Json] = []
         self.order: list[str] = []
         self.extra: Json = {}
@@ -124,12 +124,12 @@ class Builder:
         )
         return number
 
-    def table(self, name: str, control: str = "ingress", **parts: Any) -> Json:
+    def table(self, name: str, control: str = "ingress", **parts) -> Json:
         """A table; by default without a key, so that its default action always runs."""
         actions = parts.pop("actions")
         default = parts.pop("default", actions[0])
         next_table = parts.pop("next_table", None)
-        table: Json = {
+        table = {
             "name": name, "id": sum(map(len, self.tables.values())), "key": [], "match_type": (
                 "exact"
             ),

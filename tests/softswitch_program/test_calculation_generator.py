@@ -30,7 +30,7 @@ def builder(inputs: list[Json], algo: str = "csum16") -> Builder:
     return b
 
 
-def checksum(**parts: Any) -> list[Json]:
+def checksum(**parts) -> list[Json]:
     base = {"name": "cs", "id": 0, "target": ["h", "sum"], "type": "generic", "calculation": "calc",
             "update": True, "verify": True, "if_cond": None}  # fmt: skip
     return [base | parts]

@@ -213,7 +213,7 @@ def test_counts_of_another_program_are_refused():
         native.load(build_program(TEXTS["pcn"], covered=True), Counts().of(TEXTS["router"]))
 
 
-def outputs(native: NativeSwitch, frames: list[bytes]) -> object:
+def outputs(native: NativeSwitch, frames: list[bytes]):
     for frame in frames:
         native.inject(1, frame)
     native.advance(10**9)
@@ -275,7 +275,7 @@ def of_points(program: Program, covered: Covered) -> Counter[tuple[str, ...]]:
 def places(program: Program) -> dict[tuple[str, str, str], set[int]]:
     """By action, source and text: the statements there. p4c may make several of one, which are one
     point."""
-    statements: defaultdict[tuple[str, str, str], set[int]] = defaultdict(set)
+    statements = defaultdict(set)
     for action in program.actions:
         for number, statement in enumerate(action.statements):
             if (source := statement.source) is not None and not isinstance(

@@ -21,7 +21,7 @@ def code(program: Json) -> str:
     return generate(load_program(json.dumps(program)))
 
 
-def nodes(part: Any) -> Iterator[Json]:
+def nodes(part) -> Iterator[Json]:
     """All objects of a JSON."""
     if isinstance(part, list):
         for element in part:
@@ -54,7 +54,7 @@ def with_empty_field(program: Json, type_index: int, place: int) -> Json:
 
 @pytest.fixture(scope="module")
 def compiled() -> Json:
-    program: Json = json.loads(bytes(Program.compiled("pcn")))
+    program = json.loads(bytes(Program.compiled("pcn")))
     program.setdefault("header_stacks", [])
     return program
 
@@ -82,7 +82,7 @@ def empty() -> Builder:
 
 ACCESSED = op("access_field", {"type": "header", "value": "h"}, 1)
 
-STATEMENTS: list[tuple[list[Json], list[Json]]] = [
+STATEMENTS = [
     ([assign(field("h", "a"), field("h", "none"))], [assign(field("h", "a"), value(0))]),
     (
         [assign(field("h", "none"), field("h", "a")), assign(field("h", "a"), value(3))],

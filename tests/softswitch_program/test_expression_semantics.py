@@ -113,7 +113,7 @@ def test_assignments(rows, packets):
     fields = [[n, w, s] for n, w, s in OPERANDS] + ([["pad", PADDING]] if PADDING else [])
     builder.header("in", fields)
     out_bits = sum(w for _, w, *_ in rows) + len(rows)
-    out_fields: list[Any] = [[n, w, s] for n, w, s, _ in rows] + [[f"{n}_low", 1] for n, *_ in rows]
+    out_fields = [[n, w, s] for n, w, s, _ in rows] + [[f"{n}_low", 1] for n, *_ in rows]
     if out_bits % 8:
         out_fields.append(["pad", -out_bits % 8])
     builder.header("out", out_fields)

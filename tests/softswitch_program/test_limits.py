@@ -5,7 +5,6 @@ import itertools
 import json
 import re
 import runpy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ def base() -> Builder:
     return builder
 
 
-def several(n: int, name: str, **parts: Any) -> list[Json]:
+def several(n: int, name: str, **parts) -> list[Json]:
     return [{"name": f"{name}{i}", "id": i + 1, **parts} for i in range(n)]
 
 
@@ -54,7 +53,7 @@ def repeated(*primitives: Json) -> Json:
     return base().run(list(primitives)).json()
 
 
-def table(key: list[tuple[str, str]], **parts: Any) -> Json:
+def table(key: list[tuple[str, str]], **parts) -> Json:
     builder = headers(1, 4096, 1)
     rows = [
         {"match_type": "exact", "name": "k", "target": list(target), "mask": None} for target in key
@@ -105,7 +104,7 @@ def digest(n: int) -> Json:
     return builder.json()
 
 
-def sized(key: str, n: int, **parts: Any) -> Json:
+def sized(key: str, n: int, **parts) -> Json:
     builder = base()
     builder.extra[key] = [{"name": "x", "id": 0, "size": n, **parts}]
     return builder.json()
@@ -130,7 +129,7 @@ ARRAYS = limits.ARRAYS + 1
 LISTS = limits.LISTS + 1
 RATES = {"type": "bytes", "rate_count": 2, "is_direct": False}
 ALGORITHM = {"algo": "crc16", "input": []}
-CASES: dict[str, tuple[Callable[[], Json], str]] = {
+CASES = {
     (
         "a name"
     ): (lambda: base().header("x" * (limits.NAME + 1), [["a", 8]]).json(), "name: 1 to 1,024"),

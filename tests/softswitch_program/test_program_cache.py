@@ -10,7 +10,6 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import needs
@@ -258,7 +257,7 @@ def test_what_decides_about_the_c_text():
     assert not (SOFTSWITCH / "__init__.py").read_text()
 
 
-DAMAGE: dict[str, Callable[[Path], object]] = {
+DAMAGE = {
     "empty": lambda path: path.write_bytes(b""),
     "cut short": lambda path: path.write_bytes(path.read_bytes()[:5000]),
     "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
@@ -397,7 +396,7 @@ def test_kept_strings_are_the_fixed_ones_alone():
 def test_system_without_blake2_hashes_sources_too(monkeypatch):
     """As one in FIPS mode."""
 
-    def refuse(**_: object):
+    def refuse(**_):
         raise ValueError("_blake2 is not available in FIPS mode")
 
     monkeypatch.setattr(hashlib, "blake2b", refuse)

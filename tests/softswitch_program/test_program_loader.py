@@ -84,7 +84,7 @@ def test_truncated_anywhere():
             load_program(text[:length])
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def _places(value, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     children = (
         value.items()
         if isinstance(value, dict)
@@ -108,7 +108,7 @@ def test_any_damage_is_refused_or_harmless(data):
         .json()
     )
     path = data.draw(st.sampled_from(_places(program)))
-    parent: Any = program
+    parent = program
     for key in path[:-1]:
         parent = parent[key]
     junk = st.sampled_from(

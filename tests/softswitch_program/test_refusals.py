@@ -47,7 +47,7 @@ def test_without_the_construct_it_can_run():
         generate(load_program(json.dumps(builder.run([assign(field("h", "a"), value(1))]).json())))
 
 
-STATEMENTS: dict[str, tuple[Json, str]] = {
+STATEMENTS = {
     "an unknown primitive": (primitive("frobnicate"), "primitive 'frobnicate'"),
     "an extern's method": (primitive("_My_extern_do", value(1)), "primitive '_My_extern_do'"),
     "an unknown operation": (
@@ -94,7 +94,7 @@ def test_statements_are_refused_with_their_line(name):
     assert f"test.p4:{LINE}" in text
 
 
-def with_parser(*ops: Json, **parts: Any) -> Callable[[Json], None]:
+def with_parser(*ops: Json, **parts) -> Callable[[Json], None]:
     def edit(program: Json):
         program["parsers"][0]["parse_states"] = [state("start", list(ops), **parts)]
 
@@ -140,7 +140,7 @@ def wide_checksum(program: Json):
     program["checksums"].append(checksum)
 
 
-PROGRAMS: dict[str, tuple[Callable[[Json], None], str]] = {
+PROGRAMS = {
     "an extern object": (
         with_part("extern_instances", {"name": "mine", "id": 0, "type": "My_extern"}),
         "extern object 'mine' of type 'My_extern'",
@@ -281,7 +281,7 @@ def test_value_sets():
         {"name": "s", "id": 0, "compressed_bitwidth": 24, "max_size": 4}
     ]
     a, b = field("h", "a"), field("h", "b")
-    member: Json = {"type": "parse_vset", "value": "s", "mask": None, "next_state": None}
+    member = {"type": "parse_vset", "value": "s", "mask": None, "next_state": None}
     builder.states = [
         state("start", [extract("h")], "next", key=[a, b], cases=[member]),
         state("next", [], key=[b, a], cases=[member]),

@@ -35,7 +35,7 @@ def switch(
     with NativeSwitch(load_library(build_runtime()), manual=True) as native:
         for port in (1, 2, 3):
             native.port_add(port, None)
-        read: Callable[[], object] = lambda: None  # noqa: E731
+        read = lambda: None  # noqa: E731
         if taken is not None and most_bytes is None:
             reader = tracer.Tracer(native, [taken.append], inside=True)
             reader.loading(text)

@@ -115,7 +115,7 @@ class KernelHost:
     def __enter__(self) -> KernelHost:
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         subprocess.run(["ip", "link", "delete", self.near], check=False, capture_output=True)
         self._holder.kill()
         self._holder.wait()

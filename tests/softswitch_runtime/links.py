@@ -41,7 +41,7 @@ class Link:
     def __enter__(self) -> Link:
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self.socket.close()
         self.remove()
 

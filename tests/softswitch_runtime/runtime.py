@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, c_int, c_int32, c_int64, c_uint16, c_uint32, c_uint64
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import needs
 
@@ -131,14 +131,14 @@ class Switch:
     def __enter__(self) -> Switch:
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self.close()
 
     def close(self):
         """Stops the switch and frees it."""
         self.lib.sw_destroy(self.handle)
 
-    def call(self, name: str, *args: Any) -> int:
+    def call(self, name: str, *args) -> int:
         """A call that takes an error buffer last."""
         error = ctypes.create_string_buffer(256)
         status = int(getattr(self.lib, name)(self.handle, *args, error))
@@ -202,7 +202,7 @@ class Switch:
         args = (c_uint64 * 1)(to)
         return self.table_add(0, bytes([port]), args=args)
 
-    def table_add(self, table: int, key: bytes, *, action: int = 0, args: Any = None) -> int:
+    def table_add(self, table: int, key: bytes, *, action: int = 0, args=None) -> int:
         count = 0 if args is None else len(args)
         return self.call(
             "sw_table_add", c_uint32(table), key, None, c_int32(0), c_int32(0), c_uint32(action),

@@ -3,7 +3,6 @@ it."""
 
 import os
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ def test_workers_and_jobs_are_for_usable_cores(monkeypatch, usable, workers, job
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(usable)))
     monkeypatch.delenv("PCN_THREADS", raising=False)
-    natives: list[Any] = [SimpleNamespace(name=number) for number in range(5)]
+    natives = [SimpleNamespace(name=number) for number in range(5)]
     shared = serve._by_worker(natives)
     assert (len(shared), [native for few in shared for native in few]) == (workers, natives)
     assert execution._execution(None, None, (None, None, None), None, None).means.jobs == jobs

@@ -101,8 +101,7 @@ def in_virtual_time(
 
 
 def _taken(engine: ctypes.CDLL) -> type[ctypes.Structure]:
-    record: type[ctypes.Structure] = engine.vn_taken.argtypes[2]._type_._type_
-    return record
+    return engine.vn_taken.argtypes[2]._type_._type_
 
 
 @pytest.mark.root

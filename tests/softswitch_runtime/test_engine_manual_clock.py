@@ -129,7 +129,7 @@ def test_frames_leave_the_engine_as_they_leave_queues(rates, reentry_ns, steps, 
 
 
 def test_engine_goes_on_after_208_days():
-    steps: list[Step] = [
+    steps = [
         ("frame", 1, FORWARD, 0, 1000, 3),
         ("advance", 4 * MS, 0, 0, 0, 0),
         ("frame", 2, FORWARD, 3, 500, 2),

@@ -4,7 +4,6 @@ import errno
 import mmap
 import os
 import resource
-from typing import Any
 
 import needs
 import pytest
@@ -35,7 +34,7 @@ def test_locked_memory_leaves_room_for_later_pages():
         priority.lock_memory()
         return len(mmap.mmap(-1, 2 * MOST))
 
-    def limited() -> Any:
+    def limited():
         try:
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (MOST, MOST))
         except ValueError:
@@ -60,7 +59,7 @@ def test_privileged_process_locks_its_memory():
 def test_refused_limits_and_priorities_raise_nothing(monkeypatch):
     """As seccomp's filters and sandboxes refuse even what lowers a limit."""
 
-    def refuse(*_: object):
+    def refuse(*_):
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
     for module, name in ((resource, "setrlimit"), (os, "setpriority"), (os, "sched_setscheduler")):

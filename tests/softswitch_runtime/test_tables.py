@@ -84,7 +84,7 @@ def joined(number: int, key: tuple[int, ...]) -> int:
     return bits
 
 
-def canonical(number: int, entry: Entry) -> object:
+def canonical(number: int, entry: Entry):
     """Equal for entries that a table holds to be the same."""
     parts: list[tuple[int, int]] = []
     for (kind, width), (value, qualifier) in zip(FIELDS[number], entry.fields, strict=True):

@@ -3,12 +3,11 @@ protocol's. Stands where a lab has its SDE's bfruntime_pb2.py; only the fields t
 are here."""
 
 from pathlib import Path
-from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 # Field: number and type; `*` repeats it, `/NAME` puts it into a oneof.
-_MESSAGES: dict[str, dict[str, str]] = {
+_MESSAGES = {
     "TargetDevice": {
         "device_id": "1 uint32",
         "pipe_id": "2 uint32",
@@ -156,7 +155,7 @@ def _pool() -> descriptor_pool.DescriptorPool:
 
 
 _POOL = _pool()
-MESSAGES: dict[str, Any] = {
+MESSAGES = {
     name: message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
     for name in _MESSAGES
 }

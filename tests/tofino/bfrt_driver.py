@@ -28,7 +28,7 @@ _NOT_FOUND, _ALREADY_EXISTS, _INVALID_ARGUMENT, _EXHAUSTED = 5, 6, 3, 8
 
 # By table: keys, data, and data by action. `!` marks what is only read, `*` lists. TM is the chip's
 # traffic manager.
-_FIXED: dict[str, tuple[str, str, dict[str, str]]] = {
+_FIXED = {
     "$PORT": (
         "$DEV_PORT uint32",
         "$SPEED string, $FEC string, $AUTO_NEGOTIATION string, $TX_MTU uint32, $RX_MTU uint32, "
@@ -122,7 +122,7 @@ def description(chip: Chip = TOFINO) -> bytes:
     return json.dumps({"tables": tables}).encode()
 
 
-def _as_read(field: Any) -> Any:
+def _as_read(field):
     """Returns a field as the driver reads it back: of two names for a priority, or a FEC, one."""
     copy = MESSAGES["DataField"]()
     copy.CopyFrom(field)
@@ -198,7 +198,7 @@ class Driver:
             raise RefusalError(_INVALID_ARGUMENT, f"Unknown client {client}")
         return self._clients[client]
 
-    def configure(self, request: Any) -> Any:
+    def configure(self, request):
         outgoing, more = self._known(request.client_id)
         (config,) = request.config
         if request.action == request.BIND:
@@ -225,7 +225,7 @@ class Driver:
                     more.notify()
         return MESSAGES["SetForwardingPipelineConfigResponse"]()
 
-    def describe(self, request: Any) -> Any:
+    def describe(self, request):
         self._known(request.client_id)
         response = MESSAGES["GetForwardingPipelineConfigResponse"]()
         if self.loaded is not None:
@@ -237,7 +237,7 @@ class Driver:
         response.non_p4_config.bfruntime_info = self._own
         return response
 
-    def write(self, request: Any) -> tuple[Any, list[RefusalError | None]]:
+    def write(self, request) -> tuple[Any, list[RefusalError | None]]:
         self._known(request.client_id)
         if self.slow is not None:
             self.slow.wait()
@@ -254,7 +254,7 @@ class Driver:
                 results.append(refusal)
         return MESSAGES["WriteResponse"](), results
 
-    def read(self, request: Any) -> tuple[Any, list[RefusalError | None]]:
+    def read(self, request) -> tuple[Any, list[RefusalError | None]]:
         self._known(request.client_id)
         self._scope(request.target)
         if not request.p4_name and self.bound != request.client_id:
@@ -266,7 +266,7 @@ class Driver:
         return answer, []
 
     @staticmethod
-    def _scope(target: Any):
+    def _scope(target):
         if (target.direction, target.prsr_id) != (0xFF, 0xFF):
             raise RefusalError(
                 _INVALID_ARGUMENT, "ingress's or egress's part alone, or one parser's"
@@ -279,7 +279,7 @@ class Driver:
             raise RefusalError(_NOT_FOUND, f"no table {number}")
         return self._info.by_id[number]
 
-    def _key(self, table: Table, entry: Any, pipe: int) -> tuple[str, Any]:
+    def _key(self, table: Table, entry, pipe: int) -> tuple[str, Any]:
         fields = {field.field_id: field for field in entry.key.fields}
         if set(fields) != {key.id for key in table.keys.values()}:
             raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: the key isn't whole")
@@ -298,7 +298,7 @@ class Driver:
             raise RefusalError(_INVALID_ARGUMENT, "ppg_id=0 is not allowed")
         return table.name, (pipe, entry.key.SerializeToString(deterministic=True))
 
-    def _update(self, update: Any, pipe: int):
+    def _update(self, update, pipe: int):
         entry, kind = update.entity.table_entry, MESSAGES["Update"].Type.Name(update.type)
         table = self._table(entry.table_id)
         key = self._key(table, entry, pipe)
@@ -337,7 +337,7 @@ class Driver:
         )
         self.held[key] = stored
 
-    def _check_lanes(self, entry: Any, pipe: int):
+    def _check_lanes(self, entry, pipe: int):
         """A lane is of one port."""
         first, speed = (
             int.from_bytes(entry.key.fields[0].exact.value, "big"),
@@ -350,7 +350,7 @@ class Driver:
             if self._key(self._table(entry.table_id), lane, pipe) in self.held:
                 raise RefusalError(_INVALID_ARGUMENT, f"channel of port {number} is already in use")
 
-    def _data(self, table: Table, data: Any) -> Mapping[str, Any]:
+    def _data(self, table: Table, data) -> Mapping[str, Any]:
         action = next(
             (name for name, (number, _) in table.actions.items() if number == data.action_id), None
         )
@@ -358,7 +358,7 @@ class Driver:
             raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: no action {data.action_id}")
         return table.fields(action or "")
 
-    def _check_data(self, table: Table, data: Any):
+    def _check_data(self, table: Table, data):
         fields = {field.id: field for field in self._data(table, data).values()}
         for data_field in data.fields:
             field = fields.get(data_field.field_id)
@@ -378,7 +378,7 @@ class Driver:
                     _INVALID_ARGUMENT, f"{table.name}: {field.name} has {field.bytes} bytes"
                 )
 
-    def _find(self, query: Any, pipe: int) -> Iterator[Any]:
+    def _find(self, query, pipe: int) -> Iterator[Any]:
         table = self._table(query.table_id)
         if query.is_default_entry:
             yield self._default(table)
@@ -402,7 +402,7 @@ class Driver:
             yield from (entry for (name, _), entry in self.held.items() if name == table.name)
             yield self._default(table)
 
-    def _computed(self, table: Table, entry: Any) -> Any:
+    def _computed(self, table: Table, entry):
         """Returns an entry as it is read: a port is in PFC's mode while one of its groups has
         PFC."""
         copy = MESSAGES["TableEntry"]()
@@ -426,14 +426,14 @@ class Driver:
         return copy
 
     @staticmethod
-    def _default(table: Table) -> Any:
+    def _default(table: Table):
         entry = MESSAGES["TableEntry"](table_id=table.id, is_default_entry=True)
         entry.data.action_id = next(
             number for number, fields in table.actions.values() if not fields
         )
         return entry
 
-    def _cell(self, table: Table, index: int) -> Any:
+    def _cell(self, table: Table, index: int):
         entry, name = MESSAGES["TableEntry"](table_id=table.id), table.name.rsplit(".", 1)[1]
         (key,) = table.keys.values()
         entry.key.fields.add(field_id=key.id).exact.value = index.to_bytes(key.bytes, "big")
@@ -452,7 +452,7 @@ class Driver:
                     )
         return entry
 
-    def _place(self, table: Table, query: Any) -> Any:
+    def _place(self, table: Table, query):
         """Four ports a group, eight queues each."""
         entry, port = (
             MESSAGES["TableEntry"](),
@@ -471,8 +471,8 @@ def serving(driver: Driver, at: str = "127.0.0.1:0") -> Iterator[str]:
     pool = futures.ThreadPoolExecutor(8)
     server = grpc.server(pool)
 
-    def call(method: Any, streams: bool = False) -> Any:
-        def answered(request: Any, context: grpc.ServicerContext) -> Any:
+    def call(method, streams: bool = False):
+        def answered(request, context: grpc.ServicerContext):
             try:
                 outcome = method(request)
             except RefusalError as refusal:
@@ -484,7 +484,7 @@ def serving(driver: Driver, at: str = "127.0.0.1:0") -> Iterator[str]:
 
         return answered
 
-    def handler(name: str, method: Any, kind: Any = grpc.unary_unary_rpc_method_handler) -> Any:
+    def handler(name: str, method, kind=grpc.unary_unary_rpc_method_handler):
         return kind(method, MESSAGES[name].FromString, lambda message: message.SerializeToString())
 
     methods = {

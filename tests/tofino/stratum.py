@@ -123,7 +123,7 @@ class Memory:
     def timestamp_ns(self) -> int:
         return time.time_ns()
 
-    def table_add(self, table: int, *entry: object) -> int:
+    def table_add(self, table: int, *entry) -> int:
         if len(self._entries[table]) >= self.sizes[table]:
             raise NativeError(errno.ENOSPC, "the table is full")
         self._next += 1
@@ -211,7 +211,7 @@ def schema_of(info: p4i.P4Info) -> Schema:
     )
 
 
-def verify(config: p4r.ForwardingPipelineConfig) -> Any:
+def verify(config: p4r.ForwardingPipelineConfig):
     """The decoded device configuration. Raises RpcError as Stratum or the driver would."""
     device = DeviceConfig()
     try:
@@ -264,7 +264,7 @@ class Loaded:
         names = {
             counter.preamble.alias: index for index, counter in enumerate(config.p4info.counters)
         }
-        counts: dict[int, dict[int, Counter]] = defaultdict(dict)
+        counts = defaultdict(dict)
         for (name, cell), value in self.traffic.items():
             counts[names[name]][cell] = value
         self.memory = Memory(

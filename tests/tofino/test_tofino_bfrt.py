@@ -328,7 +328,7 @@ def test_stream_of_a_lying_server_is_bounded(sde: Path, monkeypatch):
     """Neither messages that no call waits for nor long ones stay with the client."""
     driver, sent = Driver(), threading.Semaphore(0)
 
-    def stream(_requests: Any, context: Any) -> Iterator[Any]:
+    def stream(_requests, context) -> Iterator[Any]:
         answer = MESSAGES["StreamMessageResponse"]()
         answer.subscribe.device_id = 0
         yield answer
@@ -427,7 +427,7 @@ def test_entries_come_back_as_they_were_written(program, sde: Path):
 @pytest.fixture(scope="module")
 def qcn_entities() -> Entities:
     package = Package.compiled("qcn")
-    messages: Any = type("Messages", (), dict(MESSAGES))
+    messages = type("Messages", (), dict(MESSAGES))
     return Entities(messages, Info("tofino", [package.bf_rt, description()]), package.schema)
 
 

@@ -35,7 +35,7 @@ _INFO = Info("tofino", [_PACKAGE.bf_rt, description()])
 _ENTITIES = Entities(cast(Any, SimpleNamespace(**MESSAGES)), _INFO, _PACKAGE.schema)
 
 
-def places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(node, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Returns the path of each node."""
     parts = (
         node.items()
@@ -53,7 +53,7 @@ _PLACES = places(_DOCUMENT)[1:]
 @given(place=st.sampled_from(_PLACES), value=_JSON)
 def test_description_with_any_other_node_is_read_or_refused(place, value):
     document = copy.deepcopy(_DOCUMENT)
-    node: Any = document
+    node = document
     for key in place[:-1]:
         node = node[key]
     node[place[-1]] = value

@@ -3,7 +3,6 @@ manager."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ _ENUMS = {
     "TriState": ("TRI_STATE_UNKNOWN", "TRI_STATE_TRUE", "TRI_STATE_FALSE"),
     "FecMode": ("FEC_MODE_UNKNOWN", "FEC_MODE_ON", "FEC_MODE_OFF"),
 }
-_MESSAGES: Mapping[str, Mapping[str, str]] = {
+_MESSAGES = {
     "Chassis": {"platform": "Platform", "name": "string"},
     "Node": {"id": "number", "slot": "number", "index": "number"},
     "Parameters": {
@@ -53,7 +52,7 @@ _MESSAGES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def parse(text: str) -> Any:
+def parse(text: str):
     """The text as such a message. Raises ParseError for an unknown name or value."""
     file = descriptor_pb2.FileDescriptorProto(
         name="chassis.proto", package="chassis", syntax="proto3"
@@ -174,7 +173,7 @@ class Driver:
         held: dict[Any, dict[str, Any]] | None = None,
     ):
         self._calls, self._loses, self._tables, self._name = calls, loses, tables, ""
-        self._held: dict[Any, dict[str, Any]] = {} if held is None else held
+        self._held = {} if held is None else held
 
     def __getattr__(self, part: str) -> Driver:
         driver = Driver(self._calls, self._loses, self._tables, self._held)
@@ -186,7 +185,7 @@ class Driver:
         ), part
         return driver
 
-    def __call__(self, **fields: Any) -> Any:
+    def __call__(self, **fields):
         self._calls.append((self._name, dict(fields)))
         if self._name == "complete_operations":
             return None
@@ -213,7 +212,7 @@ class Driver:
         self._held.setdefault(entry, {}).update(stored)
         return None
 
-    def _get(self, table: str, entry: Any) -> dict[bytes, Any]:
+    def _get(self, table: str, entry) -> dict[bytes, Any]:
         if table == "TM.port.cfg":  # four ports a group, eight queues each
             port = dict(entry[2:])["dev_port"]
             queues = [port % 4 * 8 + queue for queue in range(8)]

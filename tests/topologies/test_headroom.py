@@ -23,7 +23,7 @@ FRAME = 1058
 
 
 def buffered(
-    headroom_bytes: float, rate_bps: float = 100e9, delay_s: float = 1e-6, **switch: object
+    headroom_bytes: float, rate_bps: float = 100e9, delay_s: float = 1e-6, **switch
 ) -> Topology:
     topology = star(2, 1, rate_bps, delay_s)
     buffer = SharedBuffer(8e6, (Share(headroom_bytes=headroom_bytes),))

@@ -29,7 +29,7 @@ def networks(draw: st.DrawFn) -> Topology:
     each other."""
     switches = tuple(Switch(f"s{i}", i + 1) for i in range(draw(st.integers(1, 4))))
     hosts = make_hosts([f"h{i}" for i in range(draw(st.integers(2, 6)))])
-    used: dict[str, int] = {host.name: -1 for host in hosts}
+    used = {host.name: -1 for host in hosts}
     links = []
 
     def link(a: str, b: str):

@@ -198,7 +198,7 @@ def test_addresses_of_p4_utils_are_looked_for_once(strategy, monkeypatch):
     tried: list[str] = []
     proposed = p4_utils._proposed
 
-    def noted(*arguments: Any) -> Iterator[str]:
+    def noted(*arguments) -> Iterator[str]:
         for address in proposed(*arguments):
             tried.append(address)
             yield address
@@ -236,7 +236,7 @@ def test_reader_refuses_any_text(name, text):
         FORMATS[name].read(Source(Path("t"), text))
 
 
-def plain(part: Tree) -> object:
+def plain(part: Tree):
     match part:
         case str():
             return str(part)
@@ -259,7 +259,7 @@ VALUES = st.recursive(
 )
 
 
-def texts(value: object) -> object:
+def texts(value):
     """As a tree has it: numbers, truth values and nothing as JSON writes them."""
     match value:
         case str():
@@ -305,7 +305,7 @@ def test_tree_of_yaml_is_what_yaml_has(value, flow):
         assert _keys(plain(composed.tree)) == _keys(texts(value))
 
 
-def _keys(value: object) -> object:
+def _keys(value):
     """Numbers as they compare: YAML writes them otherwise than JSON; mappings by key, as YAML sorts
     them."""
     match value:

@@ -265,7 +265,7 @@ def _output(**fields: float) -> Switch:
     ],
 )
 def test_impossible_topologies_are_refused(changes, message):
-    parts: dict[str, object] = {
+    parts = {
         "name": "t",
         "hosts": _HOSTS,
         "switches": (_SWITCH,),

@@ -12,11 +12,10 @@ from hypothesis import given, strategies as st
 
 from pcn.topologies.formats import FormatError, Source, pcn, pcn_switch
 from pcn.topologies.formats.known import FORMATS
-from pcn.topologies.tree import Field
 
 SCHEMA = json.loads((Path(pcn.__file__).parent / "topology.schema.json").read_text())
 SAMPLE = Path(__file__).parent / "files" / "racks.yaml"
-TABLES: Mapping[str, Mapping[str, Field]] = {
+TABLES = {
     "host": pcn.HOST,
     "switch": pcn_switch.SWITCH,
     "output": pcn_switch.OUTPUT,
@@ -35,7 +34,7 @@ def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")] if "$ref" in schema else schema
 
 
-def fits(schema: Mapping[str, Any], value: Any) -> bool:
+def fits(schema: Mapping[str, Any], value) -> bool:
     """Of JSON Schema what this one uses."""
     schema = resolved(schema)
     if "anyOf" in schema:

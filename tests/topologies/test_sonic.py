@@ -27,7 +27,7 @@ from pcn.virtualnet import VirtualError
 
 FILES = Path(__file__).parent / "files"
 PORTS = [f"Ethernet{4 * number}" for number in range(5)]
-CONFIG: dict[str, Any] = {
+CONFIG = {
     "DEVICE_METADATA": {"localhost": {"hwsku": "any", "type": "LeafRouter"}},
     "PORT": {name: {"lanes": "1,2,3,4", "speed": "100000",
     "mtu": "9100"} for name in reversed(PORTS)},
@@ -92,22 +92,22 @@ CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
-def written(tmp_path: Path, config: object) -> Path:
+def written(tmp_path: Path, config) -> Path:
     file = tmp_path / "config_db.json"
     file.write_text(json.dumps(config, indent=1))
     return file
 
 
-def changed(*path: str, value: object) -> dict[str, Any]:
+def changed(*path: str, value) -> dict[str, Any]:
     config = copy.deepcopy(CONFIG)
-    at: Any = config
+    at = config
     for key in path[:-1]:
         at = at[key]
     at[path[-1]] = value
     return config
 
 
-def set_up(tmp_path: Path, config: object = CONFIG) -> Topology:
+def set_up(tmp_path: Path, config=CONFIG) -> Topology:
     return sonic.apply(star(4, 1, rate_bps=10e9), {"s0": sonic.read(written(tmp_path, config))})
 
 
@@ -474,7 +474,7 @@ VALUES = st.recursive(
 @given(st.data())
 def test_changed_file_is_read_or_refused_in_lines(tmp_path_factory, data):
     """Any value of the sample becomes any other; what is refused names the file."""
-    config: Any = copy.deepcopy(CONFIG)
+    config = copy.deepcopy(CONFIG)
     at = config
     key = data.draw(st.sampled_from(sorted(at)))
     while isinstance(at[key], dict) and at[key] and data.draw(st.booleans()):

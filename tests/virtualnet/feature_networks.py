@@ -21,7 +21,7 @@ SIZES = (700, 3_000, 12_000, 60_000, 250_000)
 FABRIC = {"rate_bps": 10e9, "delay_s": 1e-6, "xoff_bytes": 30e3, "xon_bytes": 20e3}
 
 
-def with_switches(topology: Topology, **fields: Any) -> Topology:
+def with_switches(topology: Topology, **fields) -> Topology:
     return replace(
         topology, switches=tuple(replace(switch, **fields) for switch in topology.switches)
     )

@@ -22,7 +22,7 @@ class ConstantWindow(ReactionPoint):
     segment_bytes = 1
     window_bytes = 60e3
 
-    def __init__(self, line_bps: float, _: object):
+    def __init__(self, line_bps: float, _):
         self.rate_bps = line_bps
         self.acks: list[Ack] = []
         self.losses: list[Loss] = []

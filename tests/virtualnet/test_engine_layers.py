@@ -41,7 +41,7 @@ INCLUDED_FROM = (CSRC, SWITCH_CSRC, HOST_CSRC)
 
 def included(folders: Sequence[Path]) -> Arrows:
     """By #include."""
-    arrows: dict[Path, set[Path]] = defaultdict(set)
+    arrows = defaultdict(set)
     for path in (path for folder in folders for path in folder.resolve().rglob("*.[ch]")):
         for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
             files = [
@@ -105,7 +105,7 @@ def _name(head: list[str]) -> str:
 
 def used(folders: Sequence[Path], units: Sequence[Sequence[str]]) -> Arrows:
     """By use of functions and tables."""
-    arrows: dict[Path, set[Path]] = defaultdict(set)
+    arrows = defaultdict(set)
     ours = {folder.resolve() for folder in folders}
     our_definitions = [
         definition
@@ -113,7 +113,7 @@ def used(folders: Sequence[Path], units: Sequence[Sequence[str]]) -> Arrows:
         for definition in definitions(unit)
         if ours & set(definition[1].parents)
     ]
-    of: dict[str, set[Path]] = defaultdict(set)
+    of = defaultdict(set)
     for name, path, _ in our_definitions:
         of[name].add(path)
     for _, path, inside in our_definitions:
@@ -149,7 +149,7 @@ def wider_than_a_folder(arrows: Arrows) -> list[list[str]]:
 
 
 def joined(*all_arrows: Arrows) -> Arrows:
-    arrows: dict[Path, set[Path]] = defaultdict(set)
+    arrows = defaultdict(set)
     for arrow in all_arrows:
         for path, others in arrow.items():
             arrows[path] |= others

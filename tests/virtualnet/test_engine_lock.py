@@ -84,7 +84,7 @@ def test_thread_takes_the_lock_again_and_leaves_it_once_for_each():
         lock.release()
 
 
-def _in_thread(function: object):
+def _in_thread(function):
     thread = threading.Thread(target=function)
     thread.start()
     thread.join()

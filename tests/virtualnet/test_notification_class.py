@@ -18,7 +18,7 @@ MARKS_ALL = {"k_min_bytes": 0.0, "k_max_bytes": 1.0, "p_max": 1.0}
 class Acked(ReactionPoint):
     segment_bytes = 1
 
-    def __init__(self, line_rate_bps: float, parameters: object):
+    def __init__(self, line_rate_bps: float, parameters):
         self.rate_bps = line_rate_bps
         self.marks: set[int] = set()
         self.longest_s = 0.0

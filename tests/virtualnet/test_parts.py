@@ -125,7 +125,7 @@ def test_parts_find_the_deadlock_of_one():
         topology, parameters={**topology.parameters, "xoff_bytes": 20e3, "xon_bytes": 18e3}
     )
 
-    def run(transport: Transport | None) -> object:
+    def run(transport: Transport | None):
         with VirtualNetwork(
             topology, find_scheme("pfc").configure(), transport=transport
         ) as network:
@@ -189,7 +189,7 @@ OUT = field("standard_metadata", "egress_spec")
 
 
 @pytest.fixture(scope="module")
-def through() -> Any:
+def through():
     """A program that sends everything out by port 2."""
     builder = Builder().header("e", ETHERNET).run([assign(OUT, value(2))])
     return build_program(json.dumps(builder.json()), inplace=True)
@@ -219,7 +219,7 @@ FRAMES = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(FRAMES, FRAMES, st.sampled_from([None, 1500]))
-def test_frames_cross_a_cut_as_they_are(through: Any, here, there, whole_bytes):
+def test_frames_cross_a_cut_as_they_are(through, here, there, whole_bytes):
     """Bytes, length, class and time, of frames stored whole or in part, on two cuts."""
     topology = lines()
     owners = {"h0": 0, "s0": 0, "s1": 1, "h1": 1, "h2": 1, "s2": 1, "s3": 0, "h3": 0}
@@ -384,7 +384,7 @@ def refused(
     match: str,
     run: Callable[[VirtualNetwork], object],
     scheme: Configured | None = None,
-    **options: Any,
+    **options,
 ):
     """Both parts refuse it."""
     reasons: list[str] = []

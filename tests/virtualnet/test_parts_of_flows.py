@@ -41,7 +41,7 @@ NETWORKS = by_feature()
 
 
 def run(
-    scheme: str, topology: Topology, flows: Iterable[FlowSpec], options: dict[str, Any], **more: Any
+    scheme: str, topology: Topology, flows: Iterable[FlowSpec], options: dict[str, Any], **more
 ) -> tuple[Any, Any, float]:
     """Returns the parts (None without `explain`), all counts, and how much has arrived."""
     with VirtualNetwork(topology, find_scheme(scheme).configure(), **options, **more) as network:
@@ -105,7 +105,7 @@ class Account:
             ends = [end for link in topology.links for end in (link.a, link.b)]
             network.explain_log(ports=ends)
             log = network.log_pfc()
-            self.windows: dict[int, list[tuple[int, float]]] = defaultdict(list)
+            self.windows = defaultdict(list)
             """By flow: when its RP decided, and the window."""
             for number, flow in network.flows.items():
                 self.windows[number].append((0, flow.rp.window_bytes))
@@ -120,9 +120,9 @@ class Account:
             )
             self.ends = {network.link(end.node, end.port): end for end in ends}
         self.topology = topology
-        self.lines: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        self.lines = defaultdict(list)
         """By port: start, end and flow of each frame; -1: of none, + ACKS: an ACK of it."""
-        self.flows: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        self.flows = defaultdict(lambda: defaultdict(list))
         """By flow and port: starts."""
         for start, link, flow, size, about in zip(
             *(lines[x].tolist() for x in ("start_ps", "link", "flow", "bytes", "about")),
@@ -450,7 +450,7 @@ def marks_of(
         )
 
 
-def second_account(topology: Topology, hops: Any, causes: Any, n_ports: int) -> Any:
+def second_account(topology: Topology, hops, causes, n_ports: int):
     """By the packets' log and the times at which gates opened."""
     (rate_bps,) = {link.rate_bps for link in topology.links}
     opens = causes[causes["kind"] == OPENS]

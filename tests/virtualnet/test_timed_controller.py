@@ -4,7 +4,6 @@ simulated times."""
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ def network(request) -> Iterator[tuple[TimedNetwork, InProcessSwitch]]:
     """h0 - s0 - h1, 10 Gbit/s, 1 us each; s0 learns, and forwards by destination."""
     links = tuple(Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), 10e9, 1e-6) for i in range(2))
     topology = Topology("pair", make_hosts(["h0", "h1"]), (Switch("s0", 1),), links)
-    queues: Any = request.param
+    queues = request.param
     with ExitStack() as stack:
         switch = VirtualSwitch("s0", load(BENCH, inplace=False), seed=1, cpu_port=CPU_PORT)
         control = stack.enter_context(InProcessSwitch("s0", switch))

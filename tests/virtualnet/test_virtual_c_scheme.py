@@ -2,7 +2,6 @@
 files."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from networks import star, with_flows
@@ -46,7 +45,7 @@ def somebody_s(name: str, tmp_path: Path) -> Scheme:
     return find_scheme(str(mine))
 
 
-def outcome(scheme: Scheme, **more: Any) -> tuple[object, ...]:
+def outcome(scheme: Scheme, **more) -> tuple[object, ...]:
     with VirtualNetwork(star(3, 40e9, delay_s=2e-6), scheme.configure(), **more) as network:
         with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0", start_s=i * 3e-6) for i in range(3)])
         network.run(until_s=5e-4)

@@ -36,8 +36,8 @@ PERIOD_S = 50e-6
 class Np(NotificationPoint):
     """Sends what `answer` is, a window."""
 
-    def __init__(self, answer: Any = None):
-        self.period_s: float = PERIOD_S
+    def __init__(self, answer=None):
+        self.period_s = PERIOD_S
         self.answer = answer
         self.windows: list[Window] = []
 
@@ -45,8 +45,7 @@ class Np(NotificationPoint):
         self.windows.append(window)
         if isinstance(self.answer, Exception):
             raise self.answer
-        result: Cnp | None = self.answer
-        return result
+        return self.answer
 
 
 class Rp(ReactionPoint):
@@ -266,7 +265,7 @@ def test_an_algorithms_error_carries_its_traceback():
 
 @pytest.mark.parametrize("callback", ["on_rate", "on_window"])
 def test_errors_of_notified_functions_end_the_run(callback):
-    def fails(*_: object):
+    def fails(*_):
         raise ZeroDivisionError
 
     with network_of(Rp(), Np(Cnp(Mark.NONE))) as network:
@@ -292,7 +291,7 @@ def test_a_rate_is_at_most_what_limits_the_flow():
 def test_questions_leave_no_object_behind(scheme, settings):
     calls = 0
 
-    def count(flow: VirtualFlow, now_s: float, *_: object):
+    def count(flow: VirtualFlow, now_s: float, *_):
         nonlocal calls
         calls += 1
 
@@ -354,7 +353,7 @@ def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong):
         def __init__(self):
             pass
 
-    def broken() -> Any:
+    def broken():
         return {}["mine"]
 
     def silent() -> Np:
@@ -362,10 +361,8 @@ def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong):
         np.period_s = 0.0
         return np
 
-    rp: Callable[[], ReactionPoint] = {"reaction_point": broken, "rate": Rateless}.get(wrong, Rp)
-    np: Callable[[], NotificationPoint] = {"notification_point": broken, "period": silent}.get(
-        wrong, Np
-    )
+    rp = {"reaction_point": broken, "rate": Rateless}.get(wrong, Rp)
+    np = {"notification_point": broken, "period": silent}.get(wrong, Np)
     text = {
         "reaction_point": (
             r"its RP can't be made: KeyError: 'mine' \(test_virtual_callbacks.py, line \d+\)"

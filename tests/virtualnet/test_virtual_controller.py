@@ -40,7 +40,7 @@ def learning(tmp_path) -> Program:
     """`pcn_native` with `digest<seen_t>(1, {hdr.bth.psn, standard_metadata.ingress_port})` wherever
     it forwards."""
     compiled = Program.compiled("pcn_native")
-    source: Json = json.loads(bytes(compiled))
+    source = json.loads(bytes(compiled))
     fields = [
         {"type": "field", "value": [*field]}
         for field in (("bth", "psn"), ("standard_metadata", "ingress_port"))
@@ -60,7 +60,7 @@ def learning(tmp_path) -> Program:
     return program
 
 
-def network_with_cpu(queues: Any = "nodes", scheme: str = "pfc") -> VirtualNetwork:
+def network_with_cpu(queues="nodes", scheme: str = "pfc") -> VirtualNetwork:
     return VirtualNetwork(
         star(2), find_scheme(scheme).configure(), cpu_port=CPU_PORT, queues=queues
     )

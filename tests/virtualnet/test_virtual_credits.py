@@ -5,7 +5,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -296,7 +295,7 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme, output)
     )
     topology = replace(topology, switches=switches)
     totals = []
-    orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (
+    orders = (
         ("nodes", True),
         ("one", True),
         ("nodes", False),

@@ -1,7 +1,6 @@
 """DCTCP in virtual time against the paper's model of N flows in step (SIGCOMM'10, 3.3)."""
 
 import math
-from typing import Any
 
 import pytest
 from networks import star, with_flows
@@ -18,7 +17,7 @@ EACH_PACKET = {"ack_bytes": 1.0}
 SECOND = {"ack_bytes": 2000.0, "exact": 1.0}
 
 
-def dctcp_network(senders: int, settings: dict[str, float], **more: Any) -> VirtualNetwork:
+def dctcp_network(senders: int, settings: dict[str, float], **more) -> VirtualNetwork:
     network = VirtualNetwork(
         star(senders, LINE, delay_s=DELAY), find_scheme("dctcp").configure(settings), **more
     )

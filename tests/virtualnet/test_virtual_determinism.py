@@ -5,7 +5,6 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -42,7 +41,7 @@ def pace(request, monkeypatch, reference: Totals):
     compares the two; `reference` is never paced. At k = 0.001 a run is late all the time."""
     k, begun, begin = request.param, itertools.count(), VirtualNetwork.__init__
 
-    def paced(network: VirtualNetwork, *arguments: Any, **options: Any):
+    def paced(network: VirtualNetwork, *arguments, **options):
         begin(network, *arguments, **options)
         if next(begun) % 2 == 0:
             network.pace(k, 1e-4)

@@ -3,7 +3,6 @@ nothing leaks, and that the order of events is the same."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from networks import MTU, PFC_ONLY, all_to_all, chain, mesh, star, with_flows
@@ -129,7 +128,7 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme, reliabl
     buffer = replace(BUFFER, reliable=reliable)
     topology = buffered(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer, arbitration)
     totals = []
-    orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (
+    orders = (
         ("nodes", True),
         ("one", True),
         ("nodes", False),

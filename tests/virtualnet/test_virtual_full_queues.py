@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from networks import star, with_flows
@@ -29,7 +28,7 @@ class Rp(ReactionPoint):
     segment_bytes = 1
     window_bytes = 20e3
 
-    def __init__(self, line_bps: float, _: object):
+    def __init__(self, line_bps: float, _):
         self.rate_bps = line_bps
 
 
@@ -38,7 +37,7 @@ def windowed() -> Configured:
 
 
 def repeating_network(
-    kind: Repeats, scheme: Configured | None = None, size: int = SIZE, **more: Any
+    kind: Repeats, scheme: Configured | None = None, size: int = SIZE, **more
 ) -> VirtualNetwork:
     reliability = {CLASS: Reliability(kind, timeout_s=200e-6)}
     network = VirtualNetwork(

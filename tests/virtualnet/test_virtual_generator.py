@@ -4,7 +4,6 @@ changes by it."""
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from networks import PFC_ONLY, chain, star, with_flows
@@ -46,7 +45,7 @@ def test_a_batch_each_period(inplace, queues):
         assert network.totals().packets == 0
 
 
-def outcome(generated: bool, **options: Any) -> tuple[Totals, list[FlowStats]]:
+def outcome(generated: bool, **options) -> tuple[Totals, list[FlowStats]]:
     topology = star(3, xoff_bytes=50e3)
     with with_flows(VirtualNetwork(topology, PFC_ONLY, **options), FLOWS) as network:
         if generated:
@@ -83,7 +82,7 @@ def test_each_switch_has_its_own():
 
 
 def stopped(
-    keep_alive: int, scheme: str = "qcn-os-largest", arbitration: str = FIFO, **options: Any
+    keep_alive: int, scheme: str = "qcn-os-largest", arbitration: str = FIFO, **options
 ) -> tuple[Totals, list[int], int]:
     """From 0.1 ms on the output sends nothing, and its input has paused its host. Totals; messages
     because of that input so far, each 120 us, keep-alive's interval at 10 Gbit/s; how many of them

@@ -81,7 +81,7 @@ def topology() -> Topology:
     return racks()
 
 
-def run(topology: Topology, scheme: Configured, **options: object) -> tuple[int, list[object]]:
+def run(topology: Topology, scheme: Configured, **options) -> tuple[int, list[object]]:
     with VirtualNetwork(topology, scheme, **options) as network:
         for spec in flows():
             network.add_flow(spec)

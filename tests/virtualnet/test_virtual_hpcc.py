@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,9 +27,9 @@ def hpcc_network(
     senders: int,
     line_bps: float = LINE,
     delay_s: float = DELAY,
-    scheme: Any = HPCC,
+    scheme=HPCC,
     settings: Mapping[str, float] = MappingProxyType({}),
-    **more: Any,
+    **more,
 ) -> VirtualNetwork:
     topology = star(senders, line_bps, delay_s=delay_s, xoff_bytes=50e6)
     network = VirtualNetwork(
@@ -57,7 +56,7 @@ def test_bottleneck_carries_eta(line_bps, delay_s, flows):
     assert queue.mean() < 2e3
 
 
-def fairness(flows: int, line_bps: float, delay_s: float, round_trips: int, **more: Any) -> float:
+def fairness(flows: int, line_bps: float, delay_s: float, round_trips: int, **more) -> float:
     """Returns Jain's index of what arrives of long flows in the second half of `round_trips`."""
     rtt_s = 4 * delay_s
     topology = star(flows, line_bps, delay_s=delay_s, xoff_bytes=50e6)
@@ -126,7 +125,7 @@ def test_run_is_the_same_with_either_queue_and_form_and_in_c(settings):
 class Recording(HpccReactionPoint):
     """Keeps what acknowledgements bring."""
 
-    def __init__(self, line_rate_bps: float, parameters: Any):
+    def __init__(self, line_rate_bps: float, parameters):
         super().__init__(line_rate_bps, parameters)
         self.brought: list[Ack] = []
 

@@ -122,7 +122,7 @@ def test_run_is_equal_in_any_order_of_events(name, cut_through):
         topology, parameters={**topology.parameters, "xoff_bytes": 40e3, "xon_bytes": 36e3}
     )
 
-    def run(**options: object) -> object:
+    def run(**options):
         with VirtualNetwork(topology, find_scheme(name).configure(), **options) as network:
             for number in range(40):
                 network.add_flow(FlowSpec(number, f"h{number % 15}", "h15", size_bytes=60_000))
@@ -198,7 +198,7 @@ def test_cnp_arrives_later_by_the_time_that_it_takes():
 
 
 def test_run_with_late_cnps_is_equal_in_any_order_of_events():
-    def run(**options: object) -> object:
+    def run(**options):
         scheme = find_scheme("dcqcn").configure()
         with VirtualNetwork(fat_tree(k=4), scheme, cnp_delay_s=20e-6, **options) as network:
             for number in range(60):

@@ -4,7 +4,6 @@ that all arrives."""
 import math
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from networks import ConstantWindow, read_pcap, star, with_flows
@@ -37,7 +36,7 @@ def scheme(window: float = 1.2 * BDP, segment: int | None = 1, of: str = "pfc") 
 
 
 def lossy_network(
-    kind: Repeats, configured: Configured | None = None, timeout_s: float = 100e-6, **more: Any
+    kind: Repeats, configured: Configured | None = None, timeout_s: float = 100e-6, **more
 ) -> VirtualNetwork:
     return VirtualNetwork(
         star(1, LINE, delay_s=DELAY),
@@ -61,7 +60,7 @@ def accounted(network: VirtualNetwork):
         assert stats.ended_s is not None
 
 
-def run(kind: Repeats, p_lose: float, seed: int, **more: Any) -> tuple[float, VirtualNetwork]:
+def run(kind: Repeats, p_lose: float, seed: int, **more) -> tuple[float, VirtualNetwork]:
     """Goodput of 50 MB over a link that loses at random; the network is to be closed."""
     network = with_flows(lossy_network(kind, **more), [FlowSpec(1, "h0", "r0", size_bytes=SIZE)])
     network.disturb("s0", 2, "data", p_lose=p_lose, seed=seed)

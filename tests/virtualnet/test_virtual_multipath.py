@@ -53,7 +53,7 @@ def test_a_flow_has_one_path_which_its_five_tuple_decides():
     assert upward <= seen, "flows take every way up"
 
 
-def permutation(**options: object) -> tuple[Totals, list[int]]:
+def permutation(**options) -> tuple[Totals, list[int]]:
     """Each host sends ten flows to the one half the tree away: totals, and packets of each link to
     a core."""
     flows = [

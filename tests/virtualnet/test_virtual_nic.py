@@ -69,7 +69,7 @@ def test_the_nic_of_the_agents(seed, tmp_path):
     assert len(sent) > 2
 
     # What came to h0: PFC frames, a microsecond after they had left the switch
-    events: list[tuple[float, str, object]] = [
+    events = [
         (time + 1e-6, "pfc", wire.decode_pfc_quanta(frame))
         for time, frame in read_pcap(tmp_path / "back.pcap")
     ]

@@ -3,7 +3,6 @@ the run."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from networks import star, with_flows
@@ -103,7 +102,7 @@ def with_c(scheme: Scheme, folder: Path, text: str) -> Scheme:
     )
 
 
-def outcome(scheme: Scheme, watched: bool, **more: Any) -> tuple[object, ...]:
+def outcome(scheme: Scheme, watched: bool, **more) -> tuple[object, ...]:
     seen: list[object] = []
     with VirtualNetwork(star(3), scheme.configure(), **more) as network:
         if watched:

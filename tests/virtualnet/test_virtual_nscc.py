@@ -1,8 +1,6 @@
 """NSCC in virtual time: the delay that it holds, and the same run however it is computed.
 judges/htsim compares it with uet-htsim."""
 
-from typing import Any
-
 import pytest
 from networks import star, with_flows
 
@@ -18,7 +16,7 @@ DEPTH = round(BDP / DATA)
 
 
 def nscc_network(
-    senders: int, trim: bool = True, size: int | None = None, **more: Any
+    senders: int, trim: bool = True, size: int | None = None, **more
 ) -> VirtualNetwork:
     scheme = find_scheme("nscc").configure({"network_rtt_s": RTT})
     reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=200e-6, reordering_s=1)}

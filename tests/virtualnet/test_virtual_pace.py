@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -57,7 +56,7 @@ def ends_in_python() -> VirtualNetwork:
     return network
 
 
-NETWORKS: Sequence[Callable[[], VirtualNetwork]] = (
+NETWORKS = (
     dumbbell_network,
     tree_of_pauses,
     short_links,

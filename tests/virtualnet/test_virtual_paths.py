@@ -4,7 +4,6 @@ packets are marked."""
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from networks import PFC_ONLY, ConstantWindow, read_pcap, with_flows
@@ -148,7 +147,7 @@ def test_run_is_the_same_with_either_queue_and_form():
 
 
 def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps():
-    def paths_of(rp: type[ReactionPoint], **more: Any) -> int:
+    def paths_of(rp: type[ReactionPoint], **more) -> int:
         with VirtualNetwork(
             TREE, windowed(rp), reliability=SELECTIVE, paths=more.pop("network", None)
         ) as network:

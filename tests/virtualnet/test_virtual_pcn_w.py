@@ -21,7 +21,7 @@ class Constant(ReactionPoint):
     segment_bytes = 1
     window_bytes = 2 * BDP
 
-    def __init__(self, line_bps: float, _: object):
+    def __init__(self, line_bps: float, _):
         self.rate_bps = line_bps
 
 

@@ -5,7 +5,7 @@ import ctypes
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_log_keeps_the_order_of_events_of_one_picosecond():
     events = (native.PfcEvent * len(happened))(*happened)
 
     class Library:
-        def vn_pfc_events(self, _: int, out: Any) -> int:
+        def vn_pfc_events(self, _: int, out) -> int:
             out._obj.contents = events[0]
             return len(events)
 

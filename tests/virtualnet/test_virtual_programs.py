@@ -54,8 +54,7 @@ def dropping_through_a_copy(source: Json, fields: list[str]) -> Json:
 
 
 def source_of(program: Program) -> Json:
-    source: Json = json.loads(bytes(program))
-    return source
+    return json.loads(bytes(program))
 
 
 def changed(folder: Path, source: Json) -> Program:

@@ -3,7 +3,6 @@ judges/htsim compares it with uet-htsim."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from networks import star, with_flows
@@ -23,7 +22,7 @@ SIZE = 300_000
 
 
 def rccc_network(
-    senders: int, size: int | None = None, pull_rate: float = 0.99, **more: Any
+    senders: int, size: int | None = None, pull_rate: float = 0.99, **more
 ) -> VirtualNetwork:
     """Senders to one port, whose queue is a bandwidth-delay product, and trims."""
     parameters = {

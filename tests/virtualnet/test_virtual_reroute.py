@@ -189,7 +189,7 @@ def test_packets_to_a_host_that_is_cut_off_are_lost_and_counted():
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])
 def test_run_with_failures_is_equal_in_any_order_of_events(name):
-    def run(**options: object) -> object:
+    def run(**options):
         scheme = find_scheme(name).configure()
         with VirtualNetwork(fat_tree(k=4), scheme, reroute_s=30e-6, **options) as network:
             for number in range(48):

@@ -3,7 +3,6 @@ the same."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from networks import MTU, PFC_ONLY, all_to_all, chain, mesh, star, with_flows
@@ -81,7 +80,7 @@ def test_both_orders_of_events_agree(scheme, pfc):
     """Switches in a line, three flows to each host; PFC under the program and in it."""
     topology = arbitrated(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), ROUND_ROBIN)
     totals = []
-    orders: tuple[Literal["nodes", "one"], ...] = ("nodes", "one")
+    orders = ("nodes", "one")
     for queues in orders:
         with VirtualNetwork(
             topology, find_scheme(scheme).configure(), pfc=pfc, queues=queues

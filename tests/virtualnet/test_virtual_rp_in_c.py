@@ -3,7 +3,6 @@ bad files."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from networks import star, with_flows
@@ -182,7 +181,7 @@ def with_c(scheme: Scheme, folder: Path, text: str) -> Scheme:
     return replace(scheme, reaction_point=rp_class_with(scheme, str(folder / "other.c")))
 
 
-def rp_class_with(scheme: Scheme, file: str) -> Any:
+def rp_class_with(scheme: Scheme, file: str):
     """Returns the RP's class with another C file."""
     return type("Other", (scheme.reaction_point,), {"in_c": file})
 
@@ -203,9 +202,7 @@ def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: 
 def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program):
     """CNPs, or a switch's messages; windows, timers, byte counters."""
     marking = () if program == "pcn" else find_scheme(program).marking
-    parameters: Any = (
-        every_event.parameters if program == "pcn" else find_scheme(program).parameters
-    )
+    parameters = every_event.parameters if program == "pcn" else find_scheme(program).parameters
     seen = []
     for in_c in (True, False):
         configured = replace(every_event, program=program, marking=marking).configure()

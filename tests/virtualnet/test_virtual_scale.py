@@ -24,7 +24,7 @@ NETWORKS = {
 }
 TICKS_S = {"hpcc": 2e-9, "qcn-os-sojourn": 1e-6}
 """Of the switches' clocks, for schemes that read it; half of it in the faster network."""
-SETTINGS: dict[str, dict[str, float]] = {"swift": {"min_cwnd": 1}}
+SETTINGS = {"swift": {"min_cwnd": 1}}
 """Swift paces a window below one frame, by gaps of whole picoseconds: half of an odd one is
 rounded, and whether a delay is above the target turns on a picosecond somewhere."""
 UNITS_OF_TIME = {

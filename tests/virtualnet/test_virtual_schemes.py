@@ -129,7 +129,7 @@ def test_every_message_of_a_switch_reaches_its_rp():
         for flow in flows:
             on_cnm = flow.rp.on_cnm
 
-            def note(cnm: Cnm, now_s: float, on_cnm: object = on_cnm):
+            def note(cnm: Cnm, now_s: float, on_cnm=on_cnm):
                 feedbacks.append(cnm.feedback)
                 assert callable(on_cnm)
                 on_cnm(cnm, now_s)

@@ -1,7 +1,6 @@
 """Swift in virtual time: the round trip is the target, with few flows and with many."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ BASE = 4 * DELAY + (2 * (DATA + ACK) - DATA) * 8 / LINE
 TARGET, RANGE = 25e-6, 50e-6
 
 
-def swift_network(senders: int, ai: float = 1, **more: Any) -> VirtualNetwork:
+def swift_network(senders: int, ai: float = 1, **more) -> VirtualNetwork:
     topology, scheme = (
         star(senders, LINE, delay_s=DELAY, xoff_bytes=5e6),
         find_scheme("swift").configure({"ai": ai}),

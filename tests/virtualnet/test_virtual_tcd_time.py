@@ -10,7 +10,7 @@ import pytest
 from networks import tree, with_flows
 
 from pcn.experiments.papers.tcd.undetermined import network as fig11
-from pcn.hosts.algorithms import Configured, find_scheme
+from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.compact import P0_S0
 from pcn.topologies.head_of_line import P1, P2, head_of_line
@@ -62,7 +62,7 @@ def compare(
     for name in ("tcd", "tcd-time"):
         by_time = name == "tcd-time"
         parameters = {"largest_frame_bytes": largest_frame} if by_time else {}
-        scheme: Configured = find_scheme(name).configure({**RED, **parameters})
+        scheme = find_scheme(name).configure({**RED, **parameters})
         program = find_scheme(name).program + ("" if emulated else "_native")
         with VirtualNetwork(topology, scheme, program=program, pfc=not emulated) as network:
             with_flows(network, flows).run(until_s=until_s)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ def short_at(topology: Topology, names: set[str]) -> Topology:
     )
 
 
-NETWORKS: dict[str, Callable[[], Topology]] = {
+NETWORKS = {
     "fat tree": lambda: fat_tree(4),
     "odd ring": lambda: mesh(5, [(i, (i + 1) % 5) for i in range(5)], [2e-6]),
     "all to all": lambda: mesh(4, [(i, j) for i in range(4) for j in range(i)], [1e-6, 3e-6]),
@@ -135,7 +134,7 @@ class _Raises(Np):
         super().__init__(Cnp(Mark.CE, 1e9))
         self.at = at
 
-    def on_window(self, window: Any) -> Cnp | None:
+    def on_window(self, window) -> Cnp | None:
         answer = super().on_window(window)
         if len(self.windows) == self.at:
             raise ValueError(f"window {self.at}")
@@ -172,7 +171,7 @@ def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number):
         calls: list[float] = []
         interrupts = 0
 
-        def on_window(flow: object, now_s: float, window: object, cnp: object):
+        def on_window(flow, now_s: float, window, cnp):
             calls.append(now_s)
             if interrupted and len(calls) == 20:
                 signal.raise_signal(signal.SIGINT)

@@ -4,7 +4,6 @@ requests it at once."""
 import struct
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from networks import ConstantWindow, read_pcap, star, with_flows
@@ -34,7 +33,7 @@ def trimming_network(
     depth: int = DEPTH,
     senders: int = SENDERS,
     depth_trimmed: int = 2048,
-    **more: Any,
+    **more,
 ) -> VirtualNetwork:
     """An incast into r0, whose port's queue of the class holds few packets."""
     reliability = (
@@ -84,7 +83,7 @@ def test_trimmed_packets_are_repeated_without_a_timeout():
         assert network.totals().packets == 0
 
 
-def lost_by_flow(percent: int, seed: int = 1, **more: Any) -> list[int]:
+def lost_by_flow(percent: int, seed: int = 1, **more) -> list[int]:
     """Of two flows at a line's rate, whose packets come at the same instants."""
     with trimming_network(None, senders=2, **more) as network:
         trimming = Trimming(tail_percent=percent)

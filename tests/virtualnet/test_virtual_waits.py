@@ -3,7 +3,6 @@ events."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +36,7 @@ def play(
     flows: Sequence[FlowSpec],
     scheme: str = "pcn",
     finish: bool = True,
-    **options: Any,
+    **options,
 ) -> tuple[Totals, dict[int, FlowStats]]:
     with VirtualNetwork(topology, find_scheme(scheme).configure(), **options) as network:
         for flow in in_order(flows):
@@ -114,7 +113,7 @@ BACK_PS = 2 * (1_000_000 + 62 * 8 * 100)
 
 
 def after_the_sender(
-    scheme: str, src: str, reliability: Reliability | None, *more: FlowSpec, **options: Any
+    scheme: str, src: str, reliability: Reliability | None, *more: FlowSpec, **options
 ) -> tuple[FlowStats, FlowStats]:
     """Returns the stats of 20 kB from h0 to h1, and of 5 kB from `src` to h2 that start when the
     sender of the first has its last acknowledgement."""
@@ -153,7 +152,7 @@ def test_flow_waits_for_an_acknowledgement_that_is_delayed(src):
     """The ACK of the last packet waits behind data that its receiver sends."""
     busy = FlowSpec(2, "h1", "h3", 0.0, 200_000, traffic_class=6)
     reliability = Reliability(Repeats.SELECTIVE, 1e-3)
-    options: dict[str, Any] = {"notification_class": 1}
+    options = {"notification_class": 1}
     before, after = after_the_sender("nscc", src, reliability, busy, **options)
     assert after.start_s == before.ended_s
     assert picoseconds(after.start_s or 0) > picoseconds(before.complete_s or 0) + BACK_PS
@@ -173,7 +172,7 @@ def test_flow_starts_at_the_last_end_in_every_order_of_events(flows, data, links
         )
         for flow in flows
     ]
-    reliability: dict[str, Any] = {"reliability": {1: Reliability(Repeats.SELECTIVE, 1e-3)}}
+    reliability = {"reliability": {1: Reliability(Repeats.SELECTIVE, 1e-3)}}
     outcome = play(near(links_s), flows, "nscc", **reliability)
     stats = outcome[1]
     for flow in flows:

@@ -3,7 +3,6 @@ RP gets of it."""
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from networks import PFC_ONLY, star, with_flows
@@ -23,9 +22,7 @@ FRAME_S = DATA * 8 / LINE
 class Rp(ReactionPoint):
     """A constant window, or what `wants` sets after each ACK."""
 
-    def __init__(
-        self, window: float, segment: int | None, rate_bps: float = LINE, wants: Any = None
-    ):
+    def __init__(self, window: float, segment: int | None, rate_bps: float = LINE, wants=None):
         self.rate_bps = rate_bps
         self.window_bytes = window
         self.segment_bytes = segment
@@ -37,14 +34,14 @@ class Rp(ReactionPoint):
         self.wants(self)
 
 
-def scheme(window: float, segment: int | None = 1, **more: Any) -> Configured:
+def scheme(window: float, segment: int | None = 1, **more) -> Configured:
     pfc = find_scheme("pfc")
     return replace(
         pfc, name="window", reaction_point=lambda _line, _: Rp(window, segment, **more)
     ).configure()
 
 
-def windowed_network(configured: Configured, senders: int = 1, **more: Any) -> VirtualNetwork:
+def windowed_network(configured: Configured, senders: int = 1, **more) -> VirtualNetwork:
     return VirtualNetwork(star(senders, LINE, delay_s=DELAY), configured, **more)
 
 

@@ -4,7 +4,7 @@ restores the port."""
 import json
 import struct
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import given, strategies as st
@@ -180,7 +180,7 @@ def paused_by(
     us."""
     build = TimedNetwork.__init__
 
-    def with_sources(self: TimedNetwork, *args: Any, **options: Any):
+    def with_sources(self: TimedNetwork, *args, **options):
         build(self, *args, **{**options, "endpoints": ("rdma", "source")})
 
     monkeypatch.setattr(TimedNetwork, "__init__", with_sources)

@@ -52,7 +52,7 @@ class Cells:
         if isinstance(message, p4r.CounterEntry):
             if not message.HasField("data"):
                 return  # without data, nothing changes
-            value: Any = count_form(message.data)
+            value = count_form(message.data)
         elif isinstance(message, p4r.MeterEntry):
             value = meter_form(message.config) if message.HasField("config") else None
         else:
@@ -64,7 +64,7 @@ class Cells:
                 del self._state.cells[key]
             self._state.whole[array_kind, number] = value
 
-    def value(self, array_kind: str, number: int, index: int) -> Any:
+    def value(self, array_kind: str, number: int, index: int):
         """What a cell holds."""
         whole = self._state.whole.get(
             (array_kind, number), _initial(array_kind, self.arrays[array_kind][number])
@@ -76,7 +76,7 @@ def answered(message: Cell) -> tuple[tuple[str, int, int], Any]:
     """A cell of a server's answer: which it is, and what it holds, as the server wrote it."""
     array_kind, number = _named(message)
     if isinstance(message, p4r.CounterEntry):
-        value: Any = count_form(message.data)
+        value = count_form(message.data)
     elif isinstance(message, p4r.MeterEntry):
         value = meter_form(message.config) if message.HasField("config") else None
     else:
@@ -93,7 +93,7 @@ def _named(message: Cell) -> tuple[str, int]:
     return REGISTER, message.register_id
 
 
-def _initial(array_kind: str, array: Array) -> Any:
+def _initial(array_kind: str, array: Array):
     if array_kind == COUNTER:
         return (0, 0)
     if array_kind == METER:
@@ -111,7 +111,7 @@ def _wrong_data(array: Array, data: p4d.P4Data) -> Iterator[str]:
         yield "data-value"
 
 
-def _data(array: Array, data: p4d.P4Data) -> Any:
+def _data(array: Array, data: p4d.P4Data):
     if array.form == "bool":
         return ("bool", data.bool)
     return (

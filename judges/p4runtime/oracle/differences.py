@@ -151,4 +151,4 @@ BMV2 = (
     Difference("change of a digest", UNAVAILABLE, "9.8: it is carried out"),
 )
 
-DIFFERENCES: dict[str, tuple[Difference, ...]] = {"none": (), "bmv2": BMV2}
+DIFFERENCES = {"none": (), "bmv2": BMV2}

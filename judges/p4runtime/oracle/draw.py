@@ -1,8 +1,7 @@
 """Updates that break no rule, drawn from the p4info and what the model holds."""
 
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from oracle.cells import COUNTER, METER, encoded
 from oracle.info import (
@@ -14,7 +13,6 @@ from oracle.info import (
     Action,
     Array,
     Field,
-    Info,
     Param,
     Profile,
     Table,
@@ -46,8 +44,8 @@ class Draw:
     def __init__(self, rng: random.Random, model: Model):
         self.rng = rng
         self.model = model
-        self.info: Info = model.info
-        self._kinds: list[Callable[[], p4r.Update | None]] = [self.multicast, self.session]
+        self.info = model.info
+        self._kinds = [self.multicast, self.session]
         if self.info.tables:
             self._kinds += [self.entry] * 8 + [self.default]
         if any(table.counter or table.meter for table in self.info.tables.values()):
@@ -258,7 +256,7 @@ class Draw:
         message.table_id, message.priority = key.table, key.priority
         for number, form, *values in key.match or ():
             match = message.match.add(field_id=number)
-            inner: Any = getattr(match, form)
+            inner = getattr(match, form)
             fields = {
                 "lpm": ("value", "prefix_len"),
                 "ternary": ("value", "mask"),
@@ -353,7 +351,7 @@ class Draw:
         """MODIFY of a cell, or of a whole array that is not too large."""
         array_kind, array = self.rng.choice(self._arrays())
         update = p4r.Update(type=MODIFY)
-        entry: Any = getattr(update.entity, f"{array_kind}_entry")
+        entry = getattr(update.entity, f"{array_kind}_entry")
         setattr(entry, f"{array_kind}_id", array.id)
         if array.size > 10_000 or self.rng.random() < 0.95:
             entry.index.index = self.rng.choice((0, array.size - 1, min(3, array.size - 1)))
@@ -397,7 +395,7 @@ class Draw:
             message.packet_length_bytes = self.rng.choice((0, 0, 64, 2000))
         return update
 
-    def _replicas(self, message: Any):
+    def _replicas(self, message):
         for port in self.rng.sample(range(1, 9), self.rng.randrange(4)):
             replica = message.replicas.add(instance=self.rng.choice((0, 1, 65535)))
             if self.rng.random() < 0.5:

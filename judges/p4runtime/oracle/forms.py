@@ -58,7 +58,7 @@ def call_form(message: p4r.Action, params: Mapping[int, Param] | None = None) ->
     )
 
 
-def watch_form(message: Any) -> Form:
+def watch_form(message) -> Form:
     """What a member of a group or a one-shot watches."""
     kind = message.WhichOneof("watch_kind")
     return () if kind is None else (kind, getattr(message, kind))

@@ -27,7 +27,7 @@ def breaks(*rules: str) -> Callable[[Mutation], Mutation]:
     return register
 
 
-def entity(update: p4r.Update, *kinds: str) -> Any:
+def entity(update: p4r.Update, *kinds: str):
     """The message in an update of one of these kinds of entities; None for another."""
     which = update.entity.WhichOneof("entity")
     return getattr(update.entity, which) if which in kinds else None

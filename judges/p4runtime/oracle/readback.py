@@ -120,7 +120,7 @@ def _cells(model: Model) -> Iterable[tuple[str, int, int]]:
 
 def _cell(array_kind: str, number: int, index: int) -> p4r.Entity:
     entity = p4r.Entity()
-    entry: Any = {
+    entry = {
         COUNTER: entity.counter_entry,
         METER: entity.meter_entry,
         REGISTER: entity.register_entry,
@@ -207,10 +207,10 @@ def differences(want: Observed, have: Observed) -> Iterator[Finding]:
             yield Finding(text, "", tuple(_differing(name, want[key], have[key])))
 
 
-def _differing(subject: str, want: Any, have: Any) -> Iterator[str]:
+def _differing(subject: str, want, have) -> Iterator[str]:
     """Names of what is not as it should be: fields where there are some, and whether strings have
     too many zeros."""
-    parts: list[tuple[str, Any, Any]] = [(subject, want, have)]
+    parts = [(subject, want, have)]
     if isinstance(want, tuple) and hasattr(want, "_fields") and type(want) is type(have):
         parts = [
             (f"{subject} {name}", *both)
@@ -225,7 +225,7 @@ def _differing(subject: str, want: Any, have: Any) -> Iterator[str]:
             yield f"padded {name}" if _shortened(expected) == _shortened(actual) else name
 
 
-def _shortened(form: Any) -> Any:
+def _shortened(form):
     """The same without zeros in front of strings, in any order."""
     if isinstance(form, tuple):
         return sorted(map(_shortened, form), key=repr)
@@ -235,7 +235,7 @@ def _shortened(form: Any) -> Any:
 def adopt(model: Model, observed: Observed) -> Iterator[Finding]:
     """Takes what a fresh pipeline holds as the start: a p4info doesn't list initial entries. Yields
     what can't be."""
-    info: Info = model.info
+    info = model.info
     for (kind, key), value in observed.items():
         if kind == "value set" and not value:
             continue

@@ -1,8 +1,7 @@
 """Reads that select something, and reads of missing entities: sections 9.1.6 and 13."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from google.protobuf import text_format
 
@@ -200,7 +199,7 @@ def _direct(draw: Draw) -> Query | None:
     if not key.match:
         return None
     query = p4r.Entity()
-    message: Any = getattr(query, f"direct_{name}_entry")
+    message = getattr(query, f"direct_{name}_entry")
     message.table_entry.CopyFrom(draw.keyed(p4r.Update.UNSPECIFIED, key, entry).entity.table_entry)
     if not getattr(table, name):
         return Query(query, {}, _choices(INVALID, NOT_FOUND))
@@ -221,9 +220,7 @@ def _all_profiles(draw: Draw) -> Query:
     kind = draw.rng.choice(("member", "group"))
     query = p4r.Entity()
     getattr(query, f"action_profile_{kind}").SetInParent()
-    held: Mapping[Any, Any] = (
-        draw.model.state.members if kind == "member" else draw.model.state.groups
-    )
+    held = draw.model.state.members if kind == "member" else draw.model.state.groups
     return Query(query, {(kind, key): value for key, value in held.items()})
 
 
@@ -231,12 +228,10 @@ def _profile(draw: Draw) -> Query:
     """Members or groups: all of a profile, one, or a missing one."""
     profile = draw.rng.choice(list(draw.info.profiles.values()))
     kind = draw.rng.choice(("member", "group"))
-    state: dict[tuple[int, int], Any] = (
-        draw.model.state.members if kind == "member" else dict(draw.model.state.groups)
-    )
+    state = draw.model.state.members if kind == "member" else dict(draw.model.state.groups)
     held = {(kind, key): value for key, value in state.items() if key[0] == profile.id}
     query = p4r.Entity()
-    message: Any = getattr(query, f"action_profile_{kind}")
+    message = getattr(query, f"action_profile_{kind}")
     message.action_profile_id = profile.id
     if draw.rng.random() < 0.4:
         return Query(query, held)
@@ -254,7 +249,7 @@ def _cells(draw: Draw) -> Query | None:
     if array.form == "other":
         return None
     query = p4r.Entity()
-    message: Any = getattr(query, f"{array_kind}_entry")
+    message = getattr(query, f"{array_kind}_entry")
     setattr(message, f"{array_kind}_id", array.id)
     if draw.rng.random() < 0.3 and array.size <= LARGE:
         cells = [(array_kind, array.id, index) for index in range(array.size)]

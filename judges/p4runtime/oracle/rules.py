@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 from pcn.base.p4rt import rpc_code
 
-OK: int = rpc_code.OK
-UNKNOWN: int = rpc_code.UNKNOWN
-INTERNAL: int = rpc_code.INTERNAL
-INVALID: int = rpc_code.INVALID_ARGUMENT
-NOT_FOUND: int = rpc_code.NOT_FOUND
-EXISTS: int = rpc_code.ALREADY_EXISTS
-DENIED: int = rpc_code.PERMISSION_DENIED
-EXHAUSTED: int = rpc_code.RESOURCE_EXHAUSTED
-PRECONDITION: int = rpc_code.FAILED_PRECONDITION
-RANGE: int = rpc_code.OUT_OF_RANGE
-UNIMPLEMENTED: int = rpc_code.UNIMPLEMENTED
-ABORTED: int = rpc_code.ABORTED
-UNAVAILABLE: int = rpc_code.UNAVAILABLE  # of a server that crashed
+OK = rpc_code.OK
+UNKNOWN = rpc_code.UNKNOWN
+INTERNAL = rpc_code.INTERNAL
+INVALID = rpc_code.INVALID_ARGUMENT
+NOT_FOUND = rpc_code.NOT_FOUND
+EXISTS = rpc_code.ALREADY_EXISTS
+DENIED = rpc_code.PERMISSION_DENIED
+EXHAUSTED = rpc_code.RESOURCE_EXHAUSTED
+PRECONDITION = rpc_code.FAILED_PRECONDITION
+RANGE = rpc_code.OUT_OF_RANGE
+UNIMPLEMENTED = rpc_code.UNIMPLEMENTED
+ABORTED = rpc_code.ABORTED
+UNAVAILABLE = rpc_code.UNAVAILABLE  # of a server that crashed
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def _choice(says: str, section: str, *codes: int) -> Rule:
     return Rule(says, section, frozenset(codes), choice=True)
 
 
-RULES: dict[str, Rule] = {
+RULES = {
     # ---- requests ----
     "device": _rule("another device", "12", NOT_FOUND),
     "role": _rule("a role that no client has", "12", NOT_FOUND),

@@ -7,7 +7,7 @@ import queue
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import grpc
 import p4rt_bmv2
@@ -80,10 +80,10 @@ class Embedded:
         self._native = NativeSwitch(library, cpu_port=255)
         self._pipeline = Pipeline(self._native, library)
         self._native.start()
-        self.service: Any = Service(self._native, self._pipeline, 1, 255)
+        self.service = Service(self._native, self._pipeline, 1, 255)
         first = p4r.MasterArbitrationUpdate(device_id=1, election_id=p4r.Uint128(low=1))
         self.service.hear(Session(ListOutlet()), p4r.StreamMessageRequest(arbitration=first))
-        self._loaded: tuple[str, Any] = ("", None)
+        self._loaded = ("", None)
 
     def load(self, program: Program):
         """Compiles a program once, and then only empties its state."""

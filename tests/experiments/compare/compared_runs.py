@@ -5,7 +5,6 @@ import io
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,7 +32,7 @@ def results(tmp_path_factory) -> Path:
 
 
 def stored_run(
-    seed: int, scheme: str = "pcn", number: float | None = 1.0, place: str = "a", **settings: Any
+    seed: int, scheme: str = "pcn", number: float | None = 1.0, place: str = "a", **settings
 ) -> StoredRun:
     return StoredRun(
         place, seed, scheme, "traffic", {"scheme": scheme, **settings}, {"n": number}, {}

@@ -195,8 +195,7 @@ JSON = st.recursive(
 
 @pytest.fixture(scope="module")
 def whole(results: Path) -> dict[str, Any]:
-    summary: dict[str, Any] = json.loads((results / "low/summary.json").read_text())
-    return summary
+    return json.loads((results / "low/summary.json").read_text())
 
 
 @settings(settings.get_profile("few"))
@@ -213,7 +212,7 @@ def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
         "samples", "latency", "steady",
     )  # fmt: skip
     name = data.draw(st.sampled_from(used))
-    value: Any = data.draw(JSON)
+    value = data.draw(JSON)
     if isinstance(whole[name], dict) and data.draw(st.booleans()):
         value = {
             **whole[name],

@@ -1,7 +1,6 @@
 """Which runs are one group, what groups are called, and settings that differ."""
 
 from pathlib import Path
-from typing import Any
 
 from compared_runs import stored_run
 
@@ -44,7 +43,7 @@ def test_equal_runs_from_two_places_stay_apart():
 
 def test_groups_are_named_by_what_they_need():
     """Two networks with two schemes: parameters of the schemes aren't differences."""
-    dcqcn: dict[str, Any] = {"R_AI": 40e6, "cnp_interval": 50e-6, "K_max": 200_000}
+    dcqcn = {"R_AI": 40e6, "cnp_interval": 50e-6, "K_max": 200_000}
     runs = [
         stored_run(1, scheme, topology=f"/a/long/way/{network}.txt", xoff_bytes=xoff, **parameters)
         for network, xoff in (("clos", 512e3), ("fat", 300e3))

@@ -59,7 +59,7 @@ def errors_in(text: str) -> list[str]:
 
 
 def test_a_text_that_fails_costs_nothing_else(monkeypatch, capsys, tmp_path):
-    def broken(*_: object) -> list[tuple[str, str]]:
+    def broken(*_) -> list[tuple[str, str]]:
         return {}["mine"]
 
     monkeypatch.setattr(dumbbell_story, "_marked", broken)
@@ -107,7 +107,7 @@ def test_a_picture_that_fails_costs_no_other(monkeypatch, capsys, tmp_path):
     )
 
 
-def rates(*_: object) -> Chart:
+def rates(*_) -> Chart:
     raise ValueError("no such series")
 
 
@@ -174,7 +174,7 @@ def test_checks_and_charts_that_fail_leave_the_numbers(monkeypatch, capsys, tmp_
 
 
 def test_a_figure_whose_picture_fails_keeps_its_numbers(monkeypatch, capsys, tmp_path):
-    def broken(*_: object) -> list[Chart]:
+    def broken(*_) -> list[Chart]:
         raise KeyError("mine")
 
     place = tmp_path / "figures"

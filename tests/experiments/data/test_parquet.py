@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from pcn.experiments.data import parquet
 
-TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+TYPES = {
     "truth": (pa.bool_(), st.booleans()),
     "whole": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
     "number": (pa.float64(), st.floats(allow_nan=False)),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.define.arrivals import Arrivals, LogNormal, OnOff, arrivals_at
+from pcn.experiments.define.arrivals import LogNormal, OnOff, arrivals_at
 from pcn.experiments.define.flow_sizes import CdfSizes, sample
 from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.published_sizes import PUBLISHED, percentiles, published
@@ -23,7 +23,7 @@ INCASTS = {"incast_size": 20e3, "incast_load": 0.05, "incast_period": None}
 SPREAD = 6.0
 """Standard deviations within which a mean must be."""
 
-PROCESSES: list[tuple[Arrivals, float]] = [
+PROCESSES = [
     (LogNormal(0.0), 0.0),
     (LogNormal(1.0), math.expm1(1.0)),
     (LogNormal(1.5), math.expm1(2.25)),
@@ -103,7 +103,7 @@ def incasts(senders: int, **more: float | None) -> list[tuple[float, str, set[st
         1000,
         INCASTS | more,
     )
-    by_start: dict[float, list[tuple[str, str, int]]] = defaultdict(list)
+    by_start = defaultdict(list)
     for flow in drawn:
         if flow.group == INCAST:
             by_start[flow.start_s].append((flow.src, flow.dst, flow.size_bytes or 0))

@@ -3,7 +3,6 @@ flows themselves."""
 
 import importlib
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -48,9 +47,7 @@ def _large_last(random: np.random.Generator, n: int, seed: int) -> tuple[Array, 
     return sizes, 1 + sizes / 1e5 + random.random(n)
 
 
-SETS: dict[
-    str, tuple[Callable[[np.random.Generator, int, int], tuple[Array, Array]], list[int]]
-] = {
+SETS = {
     "heavy tail": (_heavy, [400, 380, 420, 390, 410, 405]),
     "equal values": (_alike, [300, 310, 290, 300, 305]),
     "seeds apart": (_apart, [200] * 8),

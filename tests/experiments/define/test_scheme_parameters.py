@@ -166,7 +166,7 @@ def test_name_that_no_scheme_of_the_run_has_is_refused(setting, message):
 
 
 def test_scenarios_default_is_of_what_it_means_in_any_scheme():
-    defaults: dict[str, scheme_parameters.Default] = {"dcqcn.R_AI": (1e6, "")}
+    defaults = {"dcqcn.R_AI": (1e6, "")}
     rates = {
         scheme: {
             parameter.name: parameter.default

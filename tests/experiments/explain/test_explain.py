@@ -1,7 +1,6 @@
 """`pcn explain`: why the flows of a run were slow, by the parts of their time."""
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -205,7 +204,7 @@ def test_fair_shares_are_those_of_flows_under_way():
     assert run.work_of(100, 150) == {2: 100, 1: 100}
 
 
-def _lines(frames: list[tuple[int, int, int]]) -> Any:
+def _lines(frames: list[tuple[int, int, int]]):
     """A port at 8 Tbit/s: a byte takes a ps. Frames: start, bytes, flow."""
     import numpy as np
 

@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -58,7 +57,7 @@ def test_run_whose_queues_were_read_is_run_again_with_its_digest(tmp_path):
     assert pcn(["explain", str(read), "-q"]) == 0
 
 
-def changed(place: Path, **entries: Any):
+def changed(place: Path, **entries):
     file = place / "summary.json"
     result = {
         name: value

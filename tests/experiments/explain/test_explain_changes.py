@@ -38,8 +38,7 @@ def test_without_its_root_a_flow_is_faster(tmp_path, capsys):
     def explanation(*more: str) -> dict[str, Any]:
         capsys.readouterr()
         assert pcn(["explain", str(place), "--flow", "4", *more, "--json"]) == 0
-        result: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return result
+        return json.loads(capsys.readouterr().out)
 
     before = explanation()
     assert "instead" not in before

@@ -32,7 +32,7 @@ def test_explanation_is_kept_whole_and_printed(mixed: Path, capsys):
 
 
 def test_a_result_that_cannot_be_written_is_explained_alone(mixed: Path, monkeypatch, capsys):
-    def refuse(*_: object, **__: object) -> object:
+    def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
     before = sorted((mixed / "pcn").rglob("*"))
@@ -57,7 +57,7 @@ def test_an_explanation_that_fails_leaves_the_earlier_one(mixed: Path, monkeypat
     assert pcn(["explain", str(mixed / "pcn"), "--flow", "3", "-q"]) == 0
     before = (mixed / "pcn" / keep.FOLDER / keep.TEXT).read_bytes()
 
-    def full(*_: object) -> object:
+    def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(keep, "whole", full)

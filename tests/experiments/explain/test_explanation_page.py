@@ -117,7 +117,7 @@ def test_phases_have_the_colours_of_the_bar(run_folder: Path, chromium: Browser,
     assert len({tuple(bar) for bar, _ in pairs.values()}) == len(PARTS) - 1
 
 
-def explained(place: Path, **options: Any) -> list[Any]:
+def explained(place: Path, **options) -> list[Any]:
     kept_result = KeptResult(place)
     numbers = kept_result.slowest(FLOWS, Silent())
     return list(answers.of_flows(kept_result, numbers, options.get("span_s"), Silent()).flows)

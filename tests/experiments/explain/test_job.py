@@ -19,7 +19,7 @@ def kept_run(out: Path, *command: str) -> Path:
 def job_of(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     capsys.readouterr()
     assert pcn(["explain", str(place), "--job", "--json"]) == 0
-    result: dict[str, Any] = json.loads(capsys.readouterr().out)["job"]
+    result = json.loads(capsys.readouterr().out)["job"]
     assert sum(result["parts_ps"].values()) == result["time_ps"]
     for item in result["chain"]:
         assert sum(item["parts_ps"].values()) == item["time_ps"]

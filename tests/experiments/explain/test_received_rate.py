@@ -4,7 +4,6 @@ all ports, the times at which their gates were closed, and Algorithm 1."""
 import math
 from collections import defaultdict
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -42,10 +41,10 @@ class Account:
 
     def __init__(self, again: Again):
         self.again = again
-        self.starts: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        self.starts = defaultdict(lambda: defaultdict(list))
         """By flow and port."""
-        self.busy: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        self.answers: dict[int, list[int]] = defaultdict(list)
+        self.busy = defaultdict(list)
+        self.answers = defaultdict(list)
         """By flow: when its CNPs came to its host."""
         columns = ("start_ps", "link", "flow", "bytes", "about")
         for start, link, flow, size, about in zip(
@@ -60,7 +59,7 @@ class Account:
                 far = cable.b.node if near == cable.a.node else cable.a.node
                 if far == again.plan.topology.flows[about].src:
                     self.answers[about].append(end + picoseconds(cable.delay_s))
-        self.closed: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self.closed = defaultdict(list)
         since: dict[int, int] = {}
         for time, link, event in zip(
             *(again.logs.causes[name].tolist() for name in ("time_ps", "link", "kind")), strict=True
@@ -71,12 +70,12 @@ class Account:
                 self.closed[link].append((since.pop(link), time))
         self.idle = {link: self.paused_and_idle(link) for link in self.busy}
 
-    def cable(self, link: int) -> Any:
+    def cable(self, link: int):
         end = self.again.logs.ports[link]
         return self.again.plan.topology.link_at(end.node, end.port)
 
     def duration(self, link: int, size: int) -> int:
-        rate_bps: float = self.cable(link).rate_bps
+        rate_bps = self.cable(link).rate_bps
         return round(size * 8e12 / rate_bps)
 
     def paused_and_idle(self, link: int) -> list[tuple[int, int]]:

@@ -49,7 +49,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         for number, scheme in enumerate(SCHEMES)
     ]
     charts = [Chart("Queue", "Flows", "KB", lines, log_x=True)]
-    summary: dict[str, Any] = {"runs": [], "wall_s": 0.0, "checks": []}
+    summary = {"runs": [], "wall_s": 0.0, "checks": []}
     figures, live = place / "figures.html", place / "live.html"
     figures.write_text(page([Section(FIGURES["fig10"], summary, None, charts)]), encoding="utf-8")
     live.write_text(one_file(recorded(place / "run/pfc")), encoding="utf-8")

@@ -38,10 +38,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def bars(chromium: Browser, title: str) -> list[list[tuple[str, dict[str, float]]]]:
-    tables: list[list[tuple[str, dict[str, float]]]] = chromium.ask(
-        BARS.replace("TITLE", json.dumps(title))
-    )
-    return tables
+    return chromium.ask(BARS.replace("TITLE", json.dumps(title)))
 
 
 def test_bars_of_slowest_flows_are_those_of_the_file(chromium: Browser, explained: Path):
@@ -81,7 +78,7 @@ def test_bars_have_the_parts_that_their_headings_have(chromium: Browser, explain
     chromium.open(explained / "pcn" / "report.html", 1400)
     looks = """[...document.querySelectorAll('th .part')].map(part => [part.classList[1],
       getComputedStyle(part).backgroundColor + getComputedStyle(part).backgroundImage])"""
-    by_part: dict[str, str] = dict(chromium.ask(looks))
+    by_part = dict(chromium.ask(looks))
     assert len(set(by_part.values())) == len(by_part) > 3
     segments = chromium.ask(looks.replace("th .part", ".parts .part"))
     assert all(by_part[name] == look for name, look in segments)

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import browser
 import numpy as np
@@ -75,7 +74,7 @@ TIP = "JSON.stringify([...document.getElementById('tip').children].map(line => l
 
 
 def write(place: Path, charts: Sequence[Chart]) -> Path:
-    summary: dict[str, Any] = {"runs": [], "wall_s": 0.0, "checks": []}
+    summary = {"runs": [], "wall_s": 0.0, "checks": []}
     report = place / "report.html"
     section = Section(FIGURES["fig10"], summary, None, charts)
     report.write_text(page([section]), encoding="utf-8")
@@ -96,23 +95,21 @@ def chromium(report: Path) -> Iterator[Browser]:
         assert running.complaints == []
 
 
-def evaluated(chromium: Browser, expression: str) -> Any:
+def evaluated(chromium: Browser, expression: str):
     return json.loads(chromium.ask(f"JSON.stringify({expression})"))
 
 
 def texts(chromium: Browser, plot: int) -> list[str]:
-    shown: list[str] = evaluated(
+    return evaluated(
         chromium, f"[...{PLOT % plot}.querySelectorAll('text')].map(text => text.textContent)"
     )
-    return shown
 
 
 def heights_of(chromium: Browser, plot: int, selector: str) -> list[float]:
-    heights: list[float] = evaluated(
+    return evaluated(
         chromium,
         f"[...{PLOT % plot}.querySelectorAll('{selector}')].map(part => part.getBBox().height)",
     )
-    return heights
 
 
 def ticks(
@@ -133,7 +130,7 @@ def ticks(
     ]
 
 
-def scale(ends: Sequence[tuple[float, float]], log: bool = False) -> Any:
+def scale(ends: Sequence[tuple[float, float]], log: bool = False):
     """Returns the function from a position to a value, of two texts of the axis."""
     (first, low), (last, high) = ends[0], ends[-1]
     if log:

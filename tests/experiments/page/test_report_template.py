@@ -1,7 +1,6 @@
 """The compiled template of a report, and the cache that has it."""
 
 from pathlib import Path
-from typing import Any
 
 import jinja2
 from jinja2 import Environment
@@ -24,7 +23,7 @@ def test_template_is_compiled_once(tmp_path, monkeypatch):
 
     generate = Environment._generate
 
-    def noted(self: Environment, *rest: Any, **more: Any) -> str:
+    def noted(self: Environment, *rest, **more) -> str:
         compiled.append(generate(self, *rest, **more))
         return compiled[-1]
 

@@ -27,8 +27,7 @@ TIP = """
 
 def tip(chromium: Browser, plot: int, x: float) -> list[str]:
     """Returns the lines of the tip with the pointer over an x of a plot."""
-    lines: list[str] = json.loads(chromium.ask(TIP % (plot, x)))
-    return lines
+    return json.loads(chromium.ask(TIP % (plot, x)))
 
 
 def plain(text: str) -> float:

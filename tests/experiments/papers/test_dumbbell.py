@@ -26,7 +26,7 @@ def plan(*settings: str, scheme: str = "pcn") -> Plan:
     )
 
 
-def checks(run_plan: Plan, **changes: object) -> dict[str, Check]:
+def checks(run_plan: Plan, **changes) -> dict[str, Check]:
     recording = dataclasses.replace(fluid(run_plan), **changes)
     return {
         check.what.split(",")[0].split(" (")[0]: check

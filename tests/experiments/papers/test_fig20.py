@@ -63,7 +63,7 @@ def test_short_flows_are_kept_from_pauses_by_their_priority():
 
 def test_verdicts_come_from_the_numbers():
     def outcome(scheme: str, pause: float, time: float) -> Outcome:
-        values: dict[str, float | None] = {f"pause {kind}": 0.0 for kind in ("S", "M")}
+        values = {f"pause {kind}": 0.0 for kind in ("S", "M")}
         values |= {
             "pause L": pause,
             "pause XL": pause,

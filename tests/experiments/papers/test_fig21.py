@@ -77,7 +77,7 @@ def outcomes(shares: dict[str, float]) -> list[Outcome]:
         for scheme, share in shares.items():
             for seed in range(10):
                 stuck = seed < 10 * share
-                numbers: dict[str, float | None] = {
+                numbers = {
                     "stands_still": float(stuck),
                     "lost": 500.0 * stuck,
                     "inside": 0.0,

@@ -1,7 +1,5 @@
 """Charts of figures have the paper's own numbers beside ours, wherever it states them."""
 
-from typing import Any
-
 import pytest
 
 from pcn.experiments.define.charts import Chart
@@ -23,7 +21,7 @@ from pcn.experiments.papers.pcn.claims import (
 from pcn.experiments.papers.pcn.figures import hadoop
 
 
-def charts(name: str, **keys: Any) -> dict[str, Chart]:
+def charts(name: str, **keys) -> dict[str, Chart]:
     """A figure's charts of runs in which all schemes have the same numbers."""
     numbers = {"s0_s1_gbps": 40.0, "s1_r1_gbps": 20.0, "f1_gbps": 10.0, "f0_gbps": 10.0}
     numbers |= {"utilisation": 0.97, "stands_still": 0.5, "from_start": 0.9}
@@ -41,9 +39,7 @@ def test_throughput_stands_beside_the_papers():
     assert paper.y.tolist() == [LONG_INTERVALS[scheme] for scheme in COMPARED]
 
 
-def of_seeds(
-    name: str, numbers: dict[str, dict[str, tuple[float, float | None]]], **keys: Any
-) -> Any:
+def of_seeds(name: str, numbers: dict[str, dict[str, tuple[float, float | None]]], **keys):
     """Returns a figure's charts of two seeds' runs, by title: numbers by scheme."""
     runs = [
         Outcome(

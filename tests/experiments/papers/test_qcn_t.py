@@ -5,7 +5,6 @@ import dataclasses
 import math
 import statistics
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +83,7 @@ def packets_to_jain(
     rates = iter(start)
     its = find_scheme(scheme)
 
-    def started(line_bps: float, parameters: Any) -> ReactionPoint:
+    def started(line_bps: float, parameters) -> ReactionPoint:
         rp = its.reaction_point(line_bps, parameters)
         assert isinstance(rp, QcnReactionPoint | QcnTReactionPoint)
         rp.rate_bps = rp.target_bps = next(rates) * line_bps

@@ -7,7 +7,7 @@ from short_plans import until
 from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.experiment import Run
 from pcn.experiments.define.flows_by_size import FLOWS
-from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.define.outcomes import Outcome, Outcomes
 from pcn.experiments.define.samples import RunSamples, Samples
 from pcn.experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, IBCC, IBCC_TCD, RED, TCD
 from pcn.experiments.papers.tcd.fig11 import Fig11
@@ -190,7 +190,7 @@ def test_fat_tree_figure_draws_all_seeds():
         sizes = np.full(200, 1e3)
         units = {unit: np.full(200, slowdown) for unit in ("ms", "slowdown")}
         samples = RunSamples("", {FLOWS: Samples.of([1e3], sizes, units)})
-        keys: dict[str, Key] = {"traffic": HADOOP_EVEN, "scheme": DCQCN, "alpha": 0.5, "seed": seed}
+        keys = {"traffic": HADOOP_EVEN, "scheme": DCQCN, "alpha": 0.5, "seed": seed}
         return Outcome(keys, {}, samples=samples.to_json())
 
     (chart,) = Fig16().charts(Outcomes([outcome(1, 2.0), outcome(2, 6.0)]))

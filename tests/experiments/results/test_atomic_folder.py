@@ -2,10 +2,7 @@
 same names."""
 
 import stat
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO
 
 import pytest
 from others import as_nobody, shared_folder, umask
@@ -13,8 +10,6 @@ from others import as_nobody, shared_folder, umask
 from pcn import cli
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.results.atomic_folder import replacing, result_directory, whole
-
-Writing = Callable[[Path], AbstractContextManager[IO[bytes]]]
 
 
 @pytest.mark.parametrize("writing", [whole, replacing])

@@ -49,9 +49,9 @@ class Trace:
         assert document["displayTimeUnit"] in ("ms", "ns")
         self.processes: dict[int, str] = {}
         self.tracks: dict[tuple[int, int], str] = {}
-        self.spans: dict[str, list[tuple[str, Span]]] = defaultdict(list)
+        self.spans = defaultdict(list)
         """By track: names, begin and end in ps, arguments."""
-        self.counters: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self.counters = defaultdict(list)
         events = document["traceEvents"]
         for event in events:
             if event["ph"] == "M":
@@ -114,7 +114,7 @@ def rows_of(export_folder: Path, table: str) -> list[dict[str, Any]]:
 
 
 def test_tracks_of_ports_are_their_pauses(export_folder: Path, trace: Trace):
-    stops: dict[str, list[list[float]]] = defaultdict(list)
+    stops = defaultdict(list)
     for row in rows_of(export_folder, "events"):
         of = stops[f"{row['node']}:{row['port']} class {row['class']}"]
         if row["event"] == "paused" and (not of or len(of[-1]) == 2):
@@ -134,7 +134,7 @@ def test_tracks_of_ports_are_their_pauses(export_folder: Path, trace: Trace):
 
 
 def test_counters_are_the_queues(export_folder: Path, trace: Trace):
-    queues: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    queues = defaultdict(list)
     for row in rows_of(export_folder, "queues"):
         queues[f"{row['port']} queue"].append((row["time_s"], row["queue_bytes"]))
     assert set(trace.counters) == {

@@ -229,7 +229,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(mark: str, tmp_path):
 
 
 def test_what_is_missing_shows_before_anything_is_measured(mark: str, tmp_path, monkeypatch):
-    def too_late(*_: object) -> float:
+    def too_late(*_) -> float:
         pytest.fail("the calibration came first")
 
     monkeypatch.setattr(calibrate, "choose", too_late)

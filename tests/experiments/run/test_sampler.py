@@ -4,7 +4,6 @@ user's too; and that PAUSEs of all classes that flows have are counted."""
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from pcn.controller import marking
 from pcn.controller.constants import index
@@ -54,7 +53,7 @@ class Counted:
 
 def test_pauses_of_all_classes_of_flows_are_counted():
     flows = tuple(FlowSpec(number, "h0", "r0", traffic_class=number) for number in (3, 5))
-    switches: dict[str, Any] = {"s0": Counted(), "s1": Counted()}
+    switches = {"s0": Counted(), "s1": Counted()}
     sampler = Sampler(
         replace(dumbbell(pairs=1), flows=flows), switches, [], Clock(time.monotonic(), 1)
     )

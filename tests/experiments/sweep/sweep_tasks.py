@@ -1,7 +1,6 @@
 """Tasks that the tests of sweeps run, and progress that they read."""
 
 from pathlib import Path
-from typing import Any
 
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.sweep.task import Task
@@ -11,7 +10,7 @@ ROOT = TESTS.parents[2]
 SHORT = ["--set", "duration=2ms"]
 
 
-def task_for(name: str, **arguments: Any) -> Task:
+def task_for(name: str, **arguments) -> Task:
     return Task(f"sweep_functions:{name}", arguments, {"function": name, **arguments})
 
 

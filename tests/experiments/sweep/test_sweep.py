@@ -1,7 +1,6 @@
 """`pcn sweep`: tasks, its arguments, its table and picture, runs that fail."""
 
 import shlex
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -118,7 +117,7 @@ def test_picture_of_a_sweep_speaks_in_words_and_units():
 
 
 def test_a_run_that_fails_is_a_row(tmp_path, monkeypatch, capsys):
-    def broken(plan: Plan, progress: RunProgress, *rest: Any) -> Recording:
+    def broken(plan: Plan, progress: RunProgress, *rest) -> Recording:
         if plan.values.get("w_min") == 0.5:
             raise ExperimentError("half is too much")
         return run_virtual(plan, progress, *rest)

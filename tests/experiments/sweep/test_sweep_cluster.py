@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import distributed
 import needs
@@ -38,7 +37,7 @@ PAGE = (ROOT / "docs/sweeps.md").read_text()
 FILES = {"--tls-ca": "cert.pem", "--tls-cert": "cert.pem", "--tls-key": "key.pem"}
 
 
-def task_for(name: str, **arguments: object) -> Task:
+def task_for(name: str, **arguments) -> Task:
     return Task(f"sweep_functions:{name}", arguments, {"function": name, **arguments})
 
 
@@ -278,7 +277,7 @@ def test_workers_with_another_dask_are_refused(dask: Dask, tmp_path, monkeypatch
     """Of another version a worker dies at the first message."""
     get_versions = distributed.Client.get_versions
 
-    def with_another(self: distributed.Client, check: bool) -> Any:
+    def with_another(self: distributed.Client, check: bool):
         versions = get_versions(self, check=check)
         for worker in versions["workers"].values():
             worker["packages"]["distributed"] = "2025.1.0"
@@ -301,7 +300,7 @@ def test_connection_lost_before_any_run_ends_in_one_line(dask: Dask, tmp_path, m
     versions, resets = distributed.Client.get_versions, itertools.count(1)
     ends = cluster._QUESTIONS
 
-    def reset(self: distributed.Client, check: bool) -> Any:
+    def reset(self: distributed.Client, check: bool):
         if next(resets) <= ends:
             raise distributed.comm.core.CommClosedError(
                 "ConnectionResetError: [Errno 104] Connection reset by peer"

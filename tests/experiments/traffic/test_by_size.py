@@ -137,9 +137,7 @@ def test_tables_fit_a_terminal_of_80_columns(tmp_path):
     """Of long times, many flows, and more schemes than one table has."""
     sizes = np.arange(1, 60_001, dtype=float) * 1e6
     samples = [samples_of(sizes, (sizes / 1e10).tolist())]
-    numbers: dict[str, float | None] = {
-        f"{measure} all": 60_000.0 for measure in ("flows", "unfinished")
-    }
+    numbers = {f"{measure} all": 60_000.0 for measure in ("flows", "unfinished")}
     numbers |= dict.fromkeys(
         ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps"), 12345.6
     )

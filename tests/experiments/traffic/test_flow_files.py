@@ -4,7 +4,7 @@ import io
 import re
 import struct
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -324,7 +324,7 @@ def pcapng(records: Sequence[tuple[int, bytes]]) -> bytes:
     return file.getvalue()
 
 
-SHAPES: list[Callable[[Sequence[tuple[int, bytes]]], bytes]] = [
+SHAPES = [
     pcap,
     pcapng,
     lambda records: pcap(records, ">", 0xA1B2C3D4),

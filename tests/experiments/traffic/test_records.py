@@ -56,8 +56,7 @@ class RunFiles:
 
     @property
     def summary(self) -> dict[str, Any]:
-        summary: dict[str, Any] = json.loads((self.folder / "summary.json").read_text())
-        return summary
+        return json.loads((self.folder / "summary.json").read_text())
 
     def table(self, name: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = pq.read_table(self.folder / f"{name}.parquet").to_pylist()
@@ -67,8 +66,7 @@ class RunFiles:
         return [line.split() for line in (self.folder / name).read_text().splitlines()]
 
     def links(self) -> Mapping[str, Mapping[str, int]]:
-        links: Mapping[str, Mapping[str, int]] = self.summary["pfc"]["links"]
-        return links
+        return self.summary["pfc"]["links"]
 
 
 @pytest.fixture(scope="module")

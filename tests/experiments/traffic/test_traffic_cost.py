@@ -4,7 +4,6 @@ grows with them."""
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -30,7 +29,7 @@ class Counted:
         sample, between = VirtualNetwork.sample, EmptyPaths.between
 
         def sampled(
-            network: VirtualNetwork, every_s: float, sources: Sequence[Source], **more: Any
+            network: VirtualNetwork, every_s: float, sources: Sequence[Source], **more
         ) -> Samples:
             self.columns.append(len(sources))
             return sample(network, every_s, sources, **more)
