@@ -99,7 +99,6 @@ def forks(folder: Path, environment: Mapping[str, str], *prefix: str) -> Iterato
     ):
         theirs.close()
         try:
-            assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
             yield Forks(ours, environment, process.pid)
         finally:

@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parent.parent
 def site() -> Iterator[ModuleType]:
     """docs/site.py, which is no package's."""
     spec = importlib.util.spec_from_file_location("documentation_site", ROOT / "docs/site.py")
-    assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     before = list(sys.path)

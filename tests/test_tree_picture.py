@@ -18,7 +18,6 @@ MOST_BYTES = 30_000
 def program() -> ModuleType:
     """docs/picture.py, which is no package's."""
     spec = importlib.util.spec_from_file_location("tree_picture", ROOT / "docs/picture.py")
-    assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     before = list(sys.path)

@@ -275,7 +275,6 @@ def change(network: Network, native: NativeSwitch, plane: InProcessSwitch | None
     elif isinstance(step, Way):
         native.table_modify(_WAYS, step.label, 0, [step.port])
     elif isinstance(step, Threshold):
-        assert plane is not None
         (entry,) = (
             entry
             for entry in plan(network.topology(), plane.name, 1.0).pfc

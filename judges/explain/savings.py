@@ -84,7 +84,6 @@ def roots(seed: int) -> list[Root]:
     original = InMemory(plan(seed))
     explained = dataclasses.replace(original.plan, records=Records(explain=True))
     parts = run_virtual(explained, Silent()).recorded.parts
-    assert parts is not None
     columns = [parts.names.index(name) for name in ("paused", "pause_backlog", "pause_idle")]
     place = int(parts.parts_ps[:, columns].sum(axis=1).argmax())
     flow = original.plan.topology.flows[place]

@@ -49,7 +49,6 @@ def network(tmp_path) -> Path:
 
 def test_network_has_hpccs_buffers_and_thresholds(network: Path):
     tor = hpcc.network(network).switch("s4")
-    assert tor.buffer is not None
     assert [(share.alpha, share.headroom_bytes) for share in tor.buffer.shares[:4]] == [
         (1 / 8, 37_500)
     ] * 2 + [(0.5, 150_000)] * 2

@@ -281,7 +281,6 @@ class LiveFaults(EntryFaults):
 
     def stall(self, node: str, real_s: float):
         process = self._lab.record.nodes[node].process
-        assert process is not None
         os.kill(process.pid, signal.SIGSTOP)
         try:
             time.sleep(real_s)

@@ -75,7 +75,6 @@ def test_the_fastest_port_sets_the_period_and_each_lossless_class_is_an_input():
     ]
     topology = replace(star(4, lossless_classes="3,5", xoff_bytes=110e3), links=tuple(fast))
     packet_generator = generator("qcn-os", topology, keep_alive=2, dilation=1)
-    assert packet_generator is not None
     assert packet_generator.period_us == 30
     assert packet_generator.packet_ids == tuple(
         index(port, number) for port in range(1, 6) for number in (3, 5)

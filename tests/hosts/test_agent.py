@@ -207,7 +207,6 @@ def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair):
     failed, survivor = sender.flows()
     assert failed.end_s is not None
     # Python 3.14 leaves "float" out.
-    assert failed.error is not None
     assert (
         failed.error.replace("float ", "")
         == "its RP raised ZeroDivisionError: division by zero (fragile.py, line 10)"

@@ -104,7 +104,6 @@ def cut_twice() -> DcqcnReactionPoint:
 
 @pytest.mark.parametrize("event", [expire, send], ids=["timer", "bytes"])
 def test_additive_increase_follows_fast_recovery(event):  # 1.5, 1.6
-    assert callable(event)
     rp = cut_twice()
     event(rp, 5)
     assert rp.target_bps == LINE / 2

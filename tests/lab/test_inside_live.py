@@ -256,7 +256,6 @@ def test_lateness_is_reported_and_changes_no_number(network: SimpleNamespace):
         pacing = Pacing(lab.record)
         assert pacing.behind_since_last() == frozenset()
         board = pacing._board
-        assert board is not None
         now_ns = board.read()[0].updated_ns
         board.write(0, behind_since_ns=now_ns - 10**9, worst_ns=2 * 10**8, updated_ns=now_ns)
         late = pacing.overload(now_ns)
@@ -283,7 +282,6 @@ def test_killed_network_leaves_a_log_that_can_be_played(tmp_path):
     pcn("up", "dumbbell", "--inside", "-k", K, "--network", name, "--logs", str(logs))
     pcn("flow", "start", "h0", "r0", "-n", name)
     record = journal.load(name)
-    assert record is not None
     os.kill(record.owner.pid, 9)
     journal.wait_gone([record.owner], 10)
     pcn("down", name)

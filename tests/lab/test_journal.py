@@ -60,7 +60,6 @@ def sleeper(user: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """A process that waits for its end, of this user or of another one."""
     command = ["sh", "-c", "echo; exec sleep 3600"]
     with subprocess.Popen(command, user=user, stdout=subprocess.PIPE, cwd="/") as process:
-        assert process.stdout is not None
         process.stdout.readline()
         try:
             yield process
@@ -142,11 +141,9 @@ except records.NameInUseError:
         for step in range(2):
             for attempt in tries:
                 if step:
-                    assert attempt.stdin is not None
                     attempt.stdin.write("\n")
                     attempt.stdin.flush()
             for attempt in tries:
-                assert attempt.stdout is not None
                 answers.append(attempt.stdout.readline().strip())
         for attempt in tries:
             attempt.communicate("\n", timeout=LIMIT_S)
@@ -171,7 +168,6 @@ def test_record_has_what_was_noted_of_nodes_since_it_was_saved(run_dir: Path):
         for length in range(len(saved), len(whole)):
             path.write_bytes(whole[:length])
             loaded = records.load("net")
-            assert loaded is not None
             assert loaded.nodes["h0"] == records.NodeRecord("h0", shell)
             assert ("h1" in loaded.nodes) == (whole[:length].count(b"\n") == 2)
         path.write_bytes(whole)

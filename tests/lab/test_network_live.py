@@ -68,7 +68,6 @@ def test_everything_is_up_and_gone(name: str, tmp_path):
         for host in net.hosts.values():
             assert host.agent.stats().name == host.name
         record = records.load(name)
-        assert record is not None
         assert record.owner.pid == os.getpid()
         assert all(process.alive() for process in record.processes())
         processes = record.processes()
@@ -81,7 +80,6 @@ def test_exec_reports_a_node_s_ended_shell(name: str, tmp_path):
     """Mininet's own cleanup kills every node's shell of the machine."""
     with network(name, tmp_path):
         record = records.load(name)
-        assert record is not None
         record.state = "up"
         record.save()
         os.kill(record.nodes["s1"].shell.pid, signal.SIGKILL)

@@ -35,7 +35,6 @@ def test_overload_names_the_nodes_since_when_and_the_k():
     report = overload(
         400, {"s0": node(behind_s=2), "s1": node(), "h0": node(behind_s=12.5)}, NOW, 0
     )
-    assert report is not None
     assert [(late.node, late.since_s, late.share, late.worst_s) for late in report.nodes] == [
         ("h0", 12.5, 0.4, pytest.approx(20e-6)),
         ("s0", 2.0, 0.4, pytest.approx(20e-6)),
@@ -54,7 +53,6 @@ def test_overload_names_the_nodes_since_when_and_the_k():
 )
 def test_suggested_k_is_the_measured_one_or_larger_than_now(k, measured, suggested):
     report = overload(k, {"h0": node(behind_s=1)}, NOW, measured)
-    assert report is not None
     assert report.k == suggested
 
 

@@ -124,7 +124,6 @@ class Egress:
 
     def _slice(self, text: str) -> Slice:
         match = _SLICE.fullmatch(text)
-        assert match is not None
         name, low, high = match.groups()
         whole = self._fields.get(name) or Slice(name, 0, _WIDTHS[name.lstrip("T")[0]])
         if low is None:
@@ -326,7 +325,6 @@ _COMPARE = {
 def _parsed(text: str) -> tuple[str, str, list[str]]:
     """A stateful ALU's instruction: what, on which condition, operands."""
     match = re.fullmatch(r"(\S+) (?:(\([^)]*\)|!?cmplo|!?cmphi), )?(.+)", text)
-    assert match is not None
     return match[1], match[2] or "", match[3].split(", ")
 
 
@@ -349,7 +347,6 @@ def _named(names: Mapping[str, Any], parameters: Mapping[str, int]) -> dict[str,
         for part in parts if isinstance(parts, list) else [parts]:
             if isinstance(part, str):
                 match = _SLICE.fullmatch(part)
-                assert match is not None
                 place(match[1], number << int(match[2] or 0))
 
     for name, parts in names.items():

@@ -15,7 +15,6 @@ for folder in ("softswitch_program", "np_ecn"):
 
 def load(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"p4src_{name}", ROOT / f"p4src/{name}.py")
-    assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

@@ -82,7 +82,6 @@ def test_controller_finds_switches_at_tcp_ports_from_device_0_on(live: P4Live):
 
 def test_record_serves_other_commands(live: P4Live):
     record = records.load(NAME)
-    assert record is not None
     assert (record.state, record.program, record.nodes["h1"].interfaces) == (
         "up",
         "router",
@@ -143,7 +142,6 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path, live: P4Liv
     with subprocess.Popen(
         [*command, "-n", f"{NAME}-2"], env=environment, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(3)]
         process.send_signal(signal.SIGINT)
         assert process.wait(LIMIT_S) == 128 + signal.SIGINT

@@ -63,7 +63,6 @@ def ping(lab: Attached, src: str, dst: str, count: int):
 
 def waiting(lab: Attached) -> int:
     counted = interface_counters.read(lab.switches["s1"])
-    assert counted is not None
     return counted[1].queued_packets
 
 
@@ -153,7 +152,6 @@ def test_page_that_ends_leaves_its_network_up(tmp_path, capfd):
     """A page that can't read a switch any more reports it."""
     with page_of_router(tmp_path, "--web") as url, attach(NAME) as lab:
         switch = lab.record.nodes["s2"].process
-        assert switch is not None
         os.kill(switch.pid, signal.SIGKILL)
 
         output = ""

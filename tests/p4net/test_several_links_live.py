@@ -44,7 +44,6 @@ def counts(live: P4Live, interface: str) -> tuple[int, int]:
 
 def test_each_link_has_an_interface_and_the_first_the_address(live: P4Live):
     record = records.load(NAME)
-    assert record is not None
     assert record.nodes["h1"].interfaces == ["eth0", "eth1"]
     shown = {
         interface["ifname"]: interface

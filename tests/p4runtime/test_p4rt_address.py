@@ -134,7 +134,6 @@ def test_switch_serves_a_relative_path_in_a_long_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(_long(tmp_path).parent)
     words = [*COMMAND, "--no-p4", "--device-id", "1", "--grpc-server-addr", "unix:s"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
         assert "listening" in process.stderr.readline()
         SwitchClient.connect("s1", "unix:s", 1).close()
         process.terminate()

@@ -220,7 +220,6 @@ def test_switch_warns_of_an_address_that_others_reach(tmp_path):
     for address, lines in (("0.0.0.0:0", 2), ("127.0.0.1:0", 1), (f"unix:{tmp_path}/socket", 1)):
         words = [*COMMAND, "--no-p4", "--grpc-server-addr", address]
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr is not None
             messages = [process.stderr.readline() for _ in range(lines)]
             process.terminate()
             assert process.stderr.read() == ""
@@ -235,7 +234,6 @@ def test_unix_socket_is_for_its_user_alone(tmp_path):
     path = tmp_path / "socket"
     words = [*COMMAND, "--no-p4", "--grpc-server-addr", f"unix:{path}"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, umask=0) as process:
-        assert process.stderr is not None
         assert "listening" in process.stderr.readline()
         mode = stat.S_IMODE(path.stat().st_mode)
         process.terminate()

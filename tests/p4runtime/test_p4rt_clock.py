@@ -245,7 +245,6 @@ def test_the_example_of_the_documentation(capsys):
     text = (ROOT / "docs/test-clock.md").read_text()
     command = re.search(r"^    softswitch (.*--clock manual.*)$", text, re.MULTILINE)
     code = re.search(r"```python\n(.*?)```\n+```\n(.*?)```", text, re.DOTALL)
-    assert command is not None
     assert code is not None
     words = command[1].split()
     process = Process(*words)

@@ -89,7 +89,6 @@ def test_a_controller_is_killed_at_any_moment(processes: Callable[..., Process],
             str(election_id),
         ]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as controller:
-            assert controller.stdout is not None
             assert controller.stdout.readline() == "ready\n"
             time.sleep(rng.uniform(0, 0.2))
             controller.kill()
@@ -123,7 +122,6 @@ def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process], tmp
         (tmp_path / "said").open("w+") as errors,
         subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True) as controller,
     ):
-        assert controller.stdout is not None
         assert controller.stdout.readline() == "ready\n"
         assert switch.end(signal.SIGTERM) == 0
         try:
@@ -253,7 +251,6 @@ def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]):
     try:
         switch = processes("--no-p4", "-i", f"1@{ends[0]}")
         stderr = switch.process.stderr
-        assert stderr is not None
         subprocess.run(["ip", "link", "delete", ends[0]], check=True)
         gone = stderr.readline()
         if gone.endswith("is down; what is to leave by it is lost\n"):

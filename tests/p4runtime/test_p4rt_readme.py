@@ -81,7 +81,6 @@ def test_hosts_of_the_page_speak_through_the_switch(monkeypatch):
         serve = [*hosts["h2"], sys.executable, "-c", TRANSFER, "serve"]
         with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as server:
             try:
-                assert server.stdout is not None
                 assert server.stdout.readline() == "ready\n"
                 subprocess.run(
                     [*hosts["h1"], sys.executable, "-c", TRANSFER, "send"],

@@ -82,7 +82,6 @@ def test_examples_name_real_commands_and_options(command, capsys):
             name, sub, rest = context.command.resolve_command(
                 context, [*context._protected_args, *context.args]
             )
-            assert sub is not None
             context = sub.make_context(name, rest, parent=context)
 
 

@@ -256,7 +256,6 @@ def test_an_interrupted_up_leaves_nothing(tmp_path, prefix):
         text=True,
         start_new_session=True,
     )
-    assert process.stderr is not None
     first = process.stderr.readline()
     assert first.startswith("bringing"), process.communicate(timeout=LIMIT_S)
     os.killpg(process.pid, signal.SIGINT)
@@ -275,9 +274,7 @@ def test_what_died_is_named_and_removed(options, ended, tmp_path):
     assert up.returncode == 0
     try:
         record = records.load(name)
-        assert record is not None
         switch = record.nodes["s1"].process
-        assert switch is not None
         os.kill(switch.pid, signal.SIGKILL)
         records.wait_gone([switch], LIMIT_S)
         (status,) = [row for row in ask("status") if row["name"] == name]

@@ -56,7 +56,6 @@ def serving(machine: Machine, server: str, address: str) -> Iterator[None]:
         cwd=ROOT,
         env={"PYTHONPATH": str(ROOT / "src")},
     ) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         yield
 

@@ -23,7 +23,6 @@ from pcn.topologies.star import star
 def numbers(name: str) -> list[list[float]]:
     """The numbers of each line that a page shows below a program."""
     printed = shown(f"tutorial/{name}")
-    assert printed is not None
     return [
         [float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", line)]
         for line in printed.splitlines()

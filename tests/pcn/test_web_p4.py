@@ -109,7 +109,6 @@ def test_command_serves_the_page_and_prints_the_table(tmp_path):
     environment = {**os.environ, "COLUMNS": "200"}
     with subprocess.Popen([*command, "--json"], cwd=tmp_path, env=environment, **pipes) as process:
         try:
-            assert process.stderr is not None
             url = process.stderr.readline().strip()
             while process.stderr.readline() != f"{url} stays until Ctrl-C\n":
                 assert process.poll() is None

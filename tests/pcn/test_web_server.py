@@ -407,7 +407,6 @@ def test_work_beside_the_page_keeps_its_descriptors():
     silent = []
     try:
         assert child.stdin is not None
-        assert child.stdout is not None
         port = urlsplit(child.stdout.readline()).port or 0
         for number in range(400):
             silent.append(socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S))

@@ -20,8 +20,6 @@ FRAME_NS = 8_464_000  # 1,058 bytes at 1 Mbit/s
 def module() -> Iterator[ModuleType]:
     sys.path.insert(0, str(RUN.parent))
     spec = importlib.util.spec_from_file_location("ptf_run", RUN)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     yield module

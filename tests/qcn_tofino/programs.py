@@ -170,7 +170,6 @@ class Program:
             table = tables[entry.table_id]
             if table.preamble.name not in half.tables:
                 continue
-            assert entry.match is not None
             assert isinstance(entry.action, TableAction)
             parts = [entry.match.get(field.name) for field in table.match_fields]
             if parts[1:2] == [(0, 1 << 11)]:  # beyond all steps: whatever these are

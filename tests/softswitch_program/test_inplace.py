@@ -15,7 +15,6 @@ from pcn.softswitch.program.load import load_program
 def test_what_is_not_bridged_is_what_both_forms_set_before_egress():
     text = (Path(softswitch.__file__).parent / "csrc/pipeline.h").read_text()
     body = re.search(r"void sw_before_egress\([^{]*\{(.*?)\n\}", text, re.DOTALL)
-    assert body is not None
     assert set(re.findall(r"std->(\w+) = ", body[1])) == SET_BEFORE_EGRESS
 
 

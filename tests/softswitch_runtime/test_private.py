@@ -295,7 +295,6 @@ def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask):
     ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, umask=mask) as switch:
         try:
-            assert switch.stderr is not None
             assert "listening" in switch.stderr.readline()
             assert mode(path) == 0o600
             connect()

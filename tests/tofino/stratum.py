@@ -301,8 +301,6 @@ class Stratum(Service):
 
     def entries(self) -> dict[str, list[p4r.TableEntry]]:
         """What the tables hold, by alias; default entries left out."""
-        assert self.loaded.state is not None
-        assert self.loaded.config is not None
         return {
             table.preamble.alias: [
                 entity.table_entry

@@ -131,7 +131,6 @@ def cable() -> Iterator[Cable]:
 def test_a_host_that_is_killed_leaves_nothing(cable: Cable, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with cable.start(0) as host:
-        assert host.stderr is not None
         assert READY.match(host.stderr.readline())
         (agent,) = sockets()
         host.kill()
@@ -147,7 +146,6 @@ def sockets() -> list[Path]:
 @pytest.mark.root
 def test_agent_of_a_host_is_this_user_s_whatever_the_umask(cable: Cable):
     with umask(0), cable.start(0) as host:
-        assert host.stderr is not None
         assert READY.match(host.stderr.readline())
         (agent,) = sockets()
         assert [stat.S_IMODE(path.stat().st_mode) for path in (agent.parent, agent)] == [
@@ -160,7 +158,6 @@ def test_agent_of_a_host_is_this_user_s_whatever_the_umask(cable: Cable):
 def test_another_user_can_t_take_an_interface(cable: Cable):
     """By any name that a process of his can bind in the host's network namespace."""
     with cable.start(0) as host:
-        assert host.stderr is not None
         assert READY.match(host.stderr.readline())
         (agent,) = sockets()
     taking = (
@@ -187,7 +184,6 @@ def test_another_user_can_t_take_an_interface(cable: Cable):
         stdout=subprocess.PIPE,
         text=True,
     ) as popen:
-        assert popen.stdout is not None
         assert popen.stdout.readline() == "refused\n"
         code, _, err = cable.run(0, "--for", "1ms")
         popen.communicate()
@@ -197,7 +193,6 @@ def test_another_user_can_t_take_an_interface(cable: Cable):
 @pytest.mark.root
 def test_a_flow_of_a_size_arrives_whole(cable: Cable):
     with cable.start(1) as receiver:
-        assert receiver.stderr is not None
         assert (
             receiver.stderr.readline()
             == "eth2: 10.0.0.2, 02:00:00:00:00:02, 1 Gbit/s, pcn; Ctrl-C ends it\n"
@@ -245,7 +240,6 @@ def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path):
     """65,535 quanta of 512 bits at 1 Gbit/s are 33.6 ms."""
     log = tmp_path / "log"
     with cable.start(0, "--to", IPS[1], "--rate", "50M", "--log", str(log)) as sender:
-        assert sender.stderr is not None
         assert READY.match(sender.stderr.readline())
         cable.inject(1, wire.encode_pfc(wire.PfcFrame(wire.parse_mac(MACS[1]), {3: 65535})))
         wait_until(lambda: "expiry" in log.read_text(), "the expiry")
@@ -287,7 +281,6 @@ def test_host_refuses_impossible_arguments_with_the_way_out(cable: Cable):
 @pytest.mark.root
 def test_an_interface_has_one_agent_and_loses_it_with_the_cable(cable: Cable):
     with cable.start(0) as first:
-        assert first.stderr is not None
         assert READY.match(first.stderr.readline())
         code, _, err = cable.run(0)
         assert (code, err) == (

@@ -530,7 +530,6 @@ def test_reader_refuses_with_file_line_and_way_out(name, text, message):
 def test_own_format_gives_topology_back(form, name):
     topology = find_topology(name).build()
     write = FORMATS[form].write
-    assert write is not None
     assert read(f"t{FORMATS[form].suffix}", write(topology)) == topology
 
 
@@ -553,7 +552,6 @@ def test_own_format_gives_all_back():
     cut = replace(topology, switches=(quick, topology.switches[1]), flow_control="pfc")
     for form, network in product(("pcn", "pcn-json"), (topology, cut)):
         write = FORMATS[form].write
-        assert write is not None
         assert read(f"t{FORMATS[form].suffix}", write(network)) == network
 
 
@@ -608,7 +606,6 @@ def test_writer_is_chosen_by_name_or_suffix():
 
 def test_writer_of_p4lang_refuses_names_that_exercises_read_otherwise():
     write = FORMATS["p4lang"].write
-    assert write is not None
     with pytest.raises(FormatError, match="r0: hosts begin with h there, switches with s"):
         write(find_topology("dumbbell").build())
 

@@ -112,7 +112,6 @@ def test_credits_have_no_way_out():
 
 def test_check_names_all_that_runs_and_live_networks_refuse(tmp_path):
     file = tmp_path / "net.yaml"
-    assert FORMAT.write is not None
     file.write_text(FORMAT.write(everything()))
     done = CliRunner().invoke(command, ["check", str(file)])
     notes = [line for line in done.output.splitlines() if line.startswith("note: ")]

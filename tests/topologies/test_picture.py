@@ -47,7 +47,6 @@ def check(topology: Topology):
     width, height = (float(picture.get(name, "")) for name in ("width", "height"))
     rows: dict[str, list[tuple[float, float]]] = {}
     for box in boxes.values():
-        assert box is not None
         x, y, wide, high = (float(box.get(name, "")) for name in ("x", "y", "width", "height"))
         assert x >= 0
         assert x + wide <= width

@@ -121,7 +121,6 @@ def test_switch_has_what_the_file_has(tmp_path):
         ((14, 0, 0, 15, 15, 0, 0, 0), None)
     ]
     assert switch.watchdog == Watchdog("forward", 0.2, 0.3, 0.05)
-    assert switch.buffer is not None
     lossless = switch.buffer.share(2, 100e9, 3, lossless=True)
     # `xoff` is the headroom behind the threshold, and `size` holds it.
     assert lossless == Share(1 / 8, 0, 4096, 46_000, 2288, traffic_class=3)
@@ -150,7 +149,6 @@ def test_written_file_has_rows_of_all_ports_once(tmp_path):
 def test_written_file_has_rows_that_differ_by_port(tmp_path):
     topology = set_up(tmp_path)
     switch = topology.switch("s0")
-    assert switch.buffer is not None
     # Only the first port has a row of class 0.
     assert [share.port for share in switch.buffer.shares] == [1, None, None, None]
     net = tmp_path / "net.yaml"
@@ -351,7 +349,6 @@ def test_resume_is_at_the_higher_of_xon_and_its_offset(tmp_path, threshold, resu
         tmp_path, changed("BUFFER_PROFILE", "pg_lossless_100000_5m_profile", value=profile)
     )
     buffer = topology.switch("s0").buffer
-    assert buffer is not None
     assert buffer.share(1, 100e9, 3, lossless=True).resume_bytes == resume
 
 
@@ -387,7 +384,6 @@ def test_watchdog_of_no_class_is_none(tmp_path):
     mixed = rows_of_watchdog(*PORTS)
     mixed["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"] = ""
     watchdog = set_up(tmp_path, mixed).switch("s0").watchdog
-    assert watchdog is not None
     assert watchdog.ports == (2, 3, 4, 5)
 
 
@@ -395,7 +391,6 @@ def test_leaf_of_a_static_model_is_mapped_whole():
     """Its headrooms fit their pool, its output queues have the whole of theirs."""
     topology = sonic.apply(star(3, 1), {"s0": sonic.read(FILES / "leaf.config_db.json")})
     switch = topology.switch("s0")
-    assert switch.buffer is not None
     assert switch.buffer.size_bytes == 26_531_072 + 4 * 2 * (18_432 + 160_000)
     assert switch.buffer.share(4, 100e9, 4, lossless=True).alpha == 1 / 8
     assert {
@@ -503,7 +498,6 @@ def test_result_states_the_thresholds_that_ports_had(tmp_path):
     thresholds."""
     network = tmp_path / "net.yaml"
     write = FORMATS["pcn"].write
-    assert write is not None
     network.write_text(write(set_up(tmp_path)))
     place = runner.run(
         f"traffic?topology={network}&workload=W1&pattern=uniform",

@@ -28,7 +28,6 @@ def parts(tmp_path_factory) -> Iterator[list[Part]]:
     for text, name in files:
         (folder / name).write_text(text)
     python = re.search(r"```python\n(.*?)```", section, re.DOTALL)
-    assert python is not None
     names: dict[str, list[Part]] = {}
     exec(python[1], names)
     types = {int: ctypes.c_int64}

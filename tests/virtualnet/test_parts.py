@@ -90,7 +90,6 @@ def seen(
 
 def require_equal(topology: Topology, scheme: str, numbers: Sequence[int]):
     reference = seen(topology, scheme)
-    assert reference is not None
     assert reference["received"] > 500
     for n in numbers:
         first, *others = in_threads(n, lambda transport: seen(topology, scheme, transport))

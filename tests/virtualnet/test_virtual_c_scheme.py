@@ -36,7 +36,6 @@ def somebody_s(name: str, tmp_path: Path) -> Scheme:
         f".marking = {marking}"
     )
     file = c_file(type(rp))
-    assert file is not None
     text = file.read_text()
     head = f'#include "reaction_point.h"\n#define PARAMETERS(P) {rows}\n'
     head += f'RP_SCHEME(.summary = "{ours.summary}", .program = "{ours.program}", {facts})\n'

@@ -105,7 +105,6 @@ def test_pooled_statistics_are_those_of_pandas(flows: pd.DataFrame):
                 ):
                     assert estimate is None
                 else:
-                    assert estimate is not None
                     assert estimate.value == pytest.approx(
                         statistic(selected[unit], name), rel=1e-6
                     )
@@ -120,7 +119,6 @@ def test_interval_is_the_bootstrap_of_whole_seeds_by_pandas(flows: pd.DataFrame)
     for place, name in ((None, "p95"), (None, "mean"), (1, "p50")):
         frames = [frame if place is None else frame[frame["bin"] == place] for frame in by_seed]
         estimate = pooled.estimate("slowdown", name, place)
-        assert estimate is not None
         assert (interval := estimate.interval) is not None
         assert interval.bootstrap is (seeds >= 5)
         if seeds < 5:
@@ -167,7 +165,6 @@ def test_interval_of_a_mean_and_tests_agree_with_scipy(number):
     first = random.lognormal(0, 0.5, 5 + 3 * number)
     second = first * random.uniform(1, 1.2, first.size) + number / 20
     interval = intervals.of_mean(first.tolist())
-    assert interval is not None
     judged = stats.bootstrap(
         (first,), np.mean, n_resamples=20_000, method="percentile", random_state=random
     )
@@ -176,12 +173,10 @@ def test_interval_of_a_mean_and_tests_agree_with_scipy(number):
     assert interval.high == pytest.approx(judged.confidence_interval.high, abs=0.1 * spread)
     paired = intervals.difference(first.tolist(), second.tolist(), paired=True)
     exact = stats.ttest_rel(second, first)
-    assert paired is not None
     assert (paired.low, paired.high) == pytest.approx(tuple(exact.confidence_interval()), rel=1e-3)
     assert paired.beyond == (exact.pvalue < 0.05)
     welch = intervals.difference(first.tolist(), second.tolist(), paired=False)
     judge = stats.ttest_ind(second, first, equal_var=False)
-    assert welch is not None
     low, high = judge.confidence_interval()
     assert welch.low <= low + 1e-3
     assert high - 1e-3 <= welch.high
@@ -218,8 +213,6 @@ def test_pairs_show_what_spread_of_seeds_hides():
     first = [1.0, 5.0, 2.0, 9.0]
     second = [value + 0.1 + 0.01 * place for place, value in enumerate(first)]
     paired, welch = (intervals.difference(first, second, paired=way) for way in (True, False))
-    assert paired is not None
-    assert welch is not None
     assert paired.beyond
     assert not welch.beyond
     assert intervals.difference(first, [*first[:3], 9.0], paired=True) == intervals.Difference(
@@ -235,7 +228,6 @@ def test_many_flows_keep_their_mean_and_nearly_their_percentiles(n, seed):
     assert flow_samples.values["ms"][0].size == min(n, MOST)
     pooled = Pooled([flow_samples])
     mean = pooled.estimate("ms", "mean")
-    assert mean is not None
     assert mean.value == pytest.approx(values.mean(), rel=1e-9)
     ordered = np.sort(values)
     part = 0 if n <= MOST else -(-(n - samples._TOP) // (MOST - samples._TOP))
@@ -267,14 +259,10 @@ def test_interval_of_few_seeds_needs_each_seed_s_flows():
         return Samples.of((10.0,), np.full(n, 5.0), dict.fromkeys(UNITS, np.linspace(1, 2, n)))
 
     few = Pooled([seed(90), seed(120)]).estimate("ms", "p99")
-    assert few is not None
     assert few.interval is None, "p99 of 90 flows is their largest"
     enough = Pooled([seed(100), seed(120)]).estimate("ms", "p99")
-    assert enough is not None
-    assert enough.interval is not None
     assert not enough.interval.bootstrap
     (flow_samples,) = (Pooled([seed(200)]).estimate("ms", "p99"),)
-    assert flow_samples is not None
     assert flow_samples.interval is None
 
 

@@ -23,7 +23,6 @@ def test_marks_of_a_run_are_those_of_its_packets(mixed: Path, capsys):
     )
     counts = marks.of_hops(run.plan.topology, run.logs, run.logs.hops)
     assert marks.by_reason(counts) == result["packets"]
-    assert run.logs.marks is not None
     assert counts.tolist() == run.logs.marks.sum(axis=0).tolist()
     of = marks.decisions(counts, np_ecn=True)
     assert {name: result[name] for name in of} == of

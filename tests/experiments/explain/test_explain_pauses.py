@@ -25,7 +25,6 @@ def test_roots_of_a_report_are_those_that_explain_names(mixed: Path):
     plan = replace(original.plan, records=Records(explain=True))
     recording = run_virtual(plan, Silent())
     roots = pause_roots.of(plan, recording)
-    assert roots is not None
     stopped_s = sum(link.paused_s for link in recording.links.values())
     # PFC's counter begins when a PAUSE comes; the gate closes behind a frame that leaves then
     assert sum(roots.stopped_ps.values()) / 1e12 == pytest.approx(stopped_s, rel=1e-3)

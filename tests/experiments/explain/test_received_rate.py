@@ -195,7 +195,6 @@ def test_a_second_account_finds_the_same_rates(result: KeptResult):
     longer = shorter = 0
     for item in answers.of_flows(result, numbers, None, Silent()).flows:
         of = item.received_rate
-        assert of is not None
         slowed, changed = account.received_rate(item.id)
         assert of.decreases == slowed
         for shift, rows in (
@@ -215,7 +214,6 @@ def test_a_second_account_finds_the_same_rates(result: KeptResult):
 def test_rates_that_pause_changed_are_printed(result: KeptResult):
     items = answers.of_flows(result, result.slowest(12, Silent()), None, Silent()).flows
     for item in items:
-        assert item.received_rate is not None
         text = "\n".join(received_rates(item))
         assert ("longer" in text) == bool(item.received_rate.longer.n)
         assert ("shorter" in text) == bool(item.received_rate.shorter.n)

@@ -339,7 +339,6 @@ def test_an_interrupted_figure_ends_at_once_and_goes_on_later(number, moment, tm
         text=True,
         start_new_session=True,  # which the signal reaches whole, as Ctrl-C does
     )
-    assert process.stderr is not None
     assert process.stderr.readline().startswith("unbiased-fig5")
     pids: list[int] = []
 

@@ -247,7 +247,6 @@ def killed(tmp_path, monkeypatch) -> Path:
     command = [sys.executable, "-c", script, str(place)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         try:
-            assert run.stdout is not None
             left = Path(run.stdout.readline().strip())
             with result_directory(place) as work:
                 assert left.is_dir()
