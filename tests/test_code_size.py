@@ -28,11 +28,7 @@ def test_c_that_python_writes_is_code():
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [
-        ('puts("a b"); /* c\n d */ // e\n', 4),
-        ("x->y <<= 0x1f & ~z;", 9),
-        ("char c = '\\'';", 4),
-    ],
+    [('puts("a b"); /* c\n d */ // e\n', 4), ("x->y <<= 0x1f & ~z;", 9), ("char c = '\\'';", 4)],
 )
 def test_words_of_c_leave_out_texts(text, count):
     assert code_size.of_c(text) == count

@@ -23,12 +23,7 @@ def test_names_counts_what_is_bound(tmp_path):
     path.write_text(TEXT)
     total, which = names.share([path])
     assert (total, which.total(), set(which)) == (12, len(VAGUE), VAGUE)
-    assert {name for name, _ in names.names(ast.parse(TEXT))} == {
-        *VAGUE,
-        "port",
-        "flow",
-        "file",
-    }
+    assert {name for name, _ in names.names(ast.parse(TEXT))} == {*VAGUE, "port", "flow", "file"}
 
 
 @pytest.mark.parametrize(

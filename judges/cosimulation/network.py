@@ -315,10 +315,9 @@ def _hop_frame(rng: random.Random, classes: Sequence[int]) -> bytes:
         if operation in COPYING:
             copies += 1
             operation = operation if copies <= 2 else FORWARD
-        argument = {
-            RECIRCULATE: rng.randint(1, 6),
-            TRUNCATE: rng.randrange(256),
-        }.get(operation, rng.randint(1, GROUPS))
+        argument = {RECIRCULATE: rng.randint(1, 6), TRUNCATE: rng.randrange(256)}.get(
+            operation, rng.randint(1, GROUPS)
+        )
         if rng.random() < 0.02:
             argument = 99  # no such group, or often round
         label = LABELS if rng.random() < 0.03 else rng.randrange(LABELS)  # the former leads nowhere

@@ -27,14 +27,7 @@ from cosimulation.network import (
     Way,
     instructions_of,
 )
-from cosimulation.play import (
-    TICK_NS,
-    Departure,
-    Outcome,
-    change,
-    hops_state,
-    load_hops,
-)
+from cosimulation.play import TICK_NS, Departure, Outcome, change, hops_state, load_hops
 
 from pcn.softswitch.embed.switch import NativeSwitch
 from pcn.virtualnet import TimedNetwork

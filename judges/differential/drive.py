@@ -95,9 +95,7 @@ def running(kind: Bmv2Target) -> Iterator[tuple[Client, int, Callable[[], bool]]
     spec = LaunchSpec("differential", 1, ports, f"127.0.0.1:{GRPC_PORT}")
     with tempfile.TemporaryFile() as log:
         child = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *kind.command(spec)],
-            stdout=log,
-            stderr=log,
+            ["setpriv", "--pdeathsig", "KILL", *kind.command(spec)], stdout=log, stderr=log
         )
         try:
             with contextlib.closing(_controller(child)) as client:

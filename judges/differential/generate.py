@@ -244,11 +244,7 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
 def _state(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
     entries = [Entry("policing", {"a": a}, "police", {}, 0, [3 + a, 8 + a]) for a in (1, 2)]
     entries += [Entry("policing", {"a": 3}, "police", {})]
-    meters = [
-        ["limits", 1, 4, 9],
-        ["limits", 2, 1, 1],
-        ["byte_limits", 0, 300, 900],
-    ]
+    meters = [["limits", 1, 4, 9], ["limits", 2, 1, 1], ["byte_limits", 0, 300, 900]]
     meters += [["byte_limits", 3, 50, 2000]]
 
     def frames() -> Iterator[bytes]:

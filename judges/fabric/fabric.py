@@ -68,10 +68,7 @@ LABELS = {"leaf1": 101, "leaf2": 102}
 SELECTOR = "hashed_selector"
 RATE_BPS, DELAY_S = 10e9, 1e-6
 # when a link fails; how long until the controllers have changed groups
-FAILED_S, NOTICED_S = (
-    2e-3,
-    1e-3,
-)
+FAILED_S, NOTICED_S = (2e-3, 1e-3)
 
 
 def network(folder: Path) -> P4Network:

@@ -246,10 +246,7 @@ def judge(name: str, text: str) -> str:
     source = Source(Path(name), text)
     chosen = FORMATS[SAMPLES[name]].read
     options = {"split_hosts": 1} if "split_hosts" in inspect.signature(chosen).parameters else {}
-    readers = [
-        lambda: chosen(source, **options),
-        lambda: format_of(source).read(source),
-    ]
+    readers = [lambda: chosen(source, **options), lambda: format_of(source).read(source)]
     outcome = "refused"
     for read in readers:
         with contextlib.suppress(FormatError):

@@ -47,10 +47,7 @@ from pcn.hosts.log import MOST_BYTES  # noqa: E402
 MTU = 9000
 FRAMES = 20_000  # a round
 # cycles differ by 2 MB, however many there were: pages that malloc keeps
-ROOM_KB, GROWN_KB = (
-    16 << 10,
-    4 << 10,
-)
+ROOM_KB, GROWN_KB = (16 << 10, 4 << 10)
 NAMED, UNNAMED = 1, 2  # flows: which the frames name, and which they don't
 VICTIM, ATTACKER = 0, 1
 

@@ -55,10 +55,7 @@ def test_network_has_hpccs_buffers_and_thresholds(network: Path):
     assert [
         (thresholds.k_min_bytes, thresholds.k_max_bytes, thresholds.rate_bps)
         for thresholds in tor.ecn
-    ] == [
-        (400e3, 1600e3, 100e9),
-        (1600e3, 6400e3, 400e9),
-    ]
+    ] == [(400e3, 1600e3, 100e9), (1600e3, 6400e3, 400e9)]
 
 
 def test_run_writes_each_flows_time_and_path(network: Path, tmp_path):

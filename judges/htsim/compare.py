@@ -62,10 +62,7 @@ FRAME, ACK, DELAY_S = 4150, 64, 1e-6
 MEAN_BOUND, INCAST_BOUND, P99_BOUND = 0.02, 0.05, 0.03
 ULTRA_ETHERNET = {"nscc": (), "rccc": ("-receiver_cc_only", "-force_disable_oversubscribed_cc")}
 """With htsim's options."""
-CONFIGURATIONS = {
-    "default": (),
-    "same": ("-sack_threshold", "1", "-load_balancing_algo", "bitmap"),
-}
+CONFIGURATIONS = {"default": (), "same": ("-sack_threshold", "1", "-load_balancing_algo", "bitmap")}
 """With htsim's options: how many bytes an acknowledgement waits for, and how paths are chosen."""
 COIN_PERCENT = 50
 """htsim's, of a full queue."""

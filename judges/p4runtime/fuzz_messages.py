@@ -371,10 +371,7 @@ def starts(info: p4i.P4Info) -> list[bytes]:
         info.controller_packet_metadata and info.controller_packet_metadata[-1].metadata, 1
     ):
         out.packet.metadata.add(metadata_id=number, value=b"\1")
-    others = [
-        out,
-        p4r.StreamMessageRequest(digest_ack=p4r.DigestListAck(digest_id=1, list_id=1)),
-    ]
+    others = [out, p4r.StreamMessageRequest(digest_ack=p4r.DigestListAck(digest_id=1, list_id=1))]
     return (
         [joined([write]) for write in writes]
         + [joined([request]) for request in others]

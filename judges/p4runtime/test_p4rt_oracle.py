@@ -24,14 +24,7 @@ from pcn.base.p4rt import p4r, rpc_code
 PROGRAMS = programs()
 Change = Callable[["Wrong", p4r.WriteRequest], Answer]
 # 11 draws a rare one: a batch of which nothing is wrong but its election ID
-SEEDS = (
-    11,
-    9,
-    8,
-    5,
-    3,
-    1,
-)
+SEEDS = (11, 9, 8, 5, 3, 1)
 
 
 @pytest.fixture(scope="module")

@@ -205,12 +205,7 @@ def _dctcp(of, place: Star) -> Side:
     )
 
 
-NS3 = {
-    "dcqcn-ns3": _dcqcn,
-    "hpcc": _hpcc,
-    "timely-hpcc": _timely,
-    "dctcp": _dctcp,
-}
+NS3 = {"dcqcn-ns3": _dcqcn, "hpcc": _hpcc, "timely-hpcc": _timely, "dctcp": _dctcp}
 SETTINGS = {
     "ENABLE_QCN": 1, "USE_DYNAMIC_PFC_THRESHOLD": 1, "ALPHA_RESUME_INTERVAL": 1,
     "RATE_DECREASE_INTERVAL": 4, "CLAMP_TARGET_RATE": 0, "RP_TIMER": 300, "EWMA_GAIN": 0.00390625,
@@ -353,10 +348,7 @@ def ns3(folder: Path, place: Star, topology: Topology, side: Side, ends_s: float
 def _topo(place: Star) -> str:
     """uet-htsim's file of a `Line`."""
     hosts, gbps, delay_ns = max(FLOWS), place.rate_bps / 1e9, place.rtt_s / 8 * 1e9
-    tiers = [
-        f"Radix_Down {hosts}\nRadix_Up 1\nOversubscribed {hosts}",
-        "Radix_Down 2",
-    ]
+    tiers = [f"Radix_Down {hosts}\nRadix_Up 1\nOversubscribed {hosts}", "Radix_Down 2"]
     head = f"Nodes {2 * hosts}\nTiers 2\nPodsize {2 * hosts}\n"
     return head + "".join(
         f"Tier {tier}\nDownlink_speed_Gbps {gbps:.0f}\n{text}\n"

@@ -30,12 +30,7 @@ from pcn.topologies.model import (
 PROGRAMS = {"pcn": ("pcn_waited", "pcn_left_behind")}
 """Of schemes that have several with the same tables."""
 CREDITS_ALONE = ("ibcc", "ibcc-tcd")
-VARIANTS = (
-    {},
-    {"queues": "one"},
-    {"inplace": False},
-    {"prefetch": False},
-)
+VARIANTS = ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False})
 """How a scenario is played a second time: no result may depend on it."""
 
 

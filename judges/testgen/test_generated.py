@@ -21,12 +21,7 @@ from pcn.base import packed
 from pcn.softswitch.coverage.counts import Counts
 
 # p4testgen was not at hand when these were added
-WITHOUT_TESTS = {
-    "dctcp",
-    "hpcc",
-    "nscc",
-    "plain",
-}
+WITHOUT_TESTS = {"dctcp", "hpcc", "nscc", "plain"}
 PROGRAMS = sorted(
     {path.stem for path in (SOURCES / "v1model" / "programs").glob("*.p4")} - WITHOUT_TESTS
 )

@@ -57,11 +57,7 @@ class Pair:
 
     def command(self, side: int, *options: str) -> list[str]:
         """The command line of an agent, in its namespace; `options` take the place of defaults."""
-        defaults = {
-            "--line-rate": str(LINE_RATE),
-            "--dilation": str(DILATION),
-            "--scheme": "pcn",
-        }
+        defaults = {"--line-rate": str(LINE_RATE), "--dilation": str(DILATION), "--scheme": "pcn"}
         return [
             *(
                 "ip", "netns", "exec", self.namespaces[side], sys.executable, "-m",

@@ -58,11 +58,7 @@ def test_a_flow_arrives_whole(pair: Pair):
     )
     assert (a.bad_frames, b.bad_frames, a.socket_drops, b.socket_drops) == (0, 0, 0, 0)
     # no ICMP "port unreachable" either
-    assert (a.unknown_cnps, a.other_frames, b.other_frames) == (
-        0,
-        0,
-        0,
-    )
+    assert (a.unknown_cnps, a.other_frames, b.other_frames) == (0, 0, 0)
     assert sent.rate_bps == LINE_RATE
     assert 0 < sent.start_s <= received.first_s < received.last_s == received.complete_s
 

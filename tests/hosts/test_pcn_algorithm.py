@@ -82,8 +82,7 @@ def test_a_flow_starts_at_line_rate_with_w_min():  # 0.7
 
 
 @given(
-    st.lists(st.tuples(st.booleans(), st.floats(1e6, 100e9)), max_size=40),
-    st.floats(1 / 2048, 0.5),
+    st.lists(st.tuples(st.booleans(), st.floats(1e6, 100e9)), max_size=40), st.floats(1 / 2048, 0.5)
 )
 def test_decrease_never_increases_and_resets_w(events, w_min):  # 0.8
     rp = reaction_point(w_min)

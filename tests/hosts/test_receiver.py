@@ -154,11 +154,7 @@ def test_windows_follow_every_t_from_the_flows_phase():
         [1.0 + (n - phase()) * T for n in range(1, 12)]
     )
     # 9, 10 or 11 frames a window
-    assert {cnp.rec_rate_mbps for _, cnp in bench.cnps[1:-1]} <= {
-        152,
-        169,
-        186,
-    }
+    assert {cnp.rec_rate_mbps for _, cnp in bench.cnps[1:-1]} <= {152, 169, 186}
     assert sum(cnp.rec_rate_mbps for _, cnp in bench.cnps) == pytest.approx(1693, abs=11)
     assert bench.cnps[1][1] == CnpPacket(*reply(), flow=1, ecn=wire.ECN_ECT0, rec_rate_mbps=169)
 

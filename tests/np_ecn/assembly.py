@@ -315,11 +315,7 @@ class Egress:
         )
 
 
-_COMPARE = {
-    "lss.u": operator.lt,
-    "grt.u": operator.gt,
-    "neq": operator.ne,
-}
+_COMPARE = {"lss.u": operator.lt, "grt.u": operator.gt, "neq": operator.ne}
 
 
 def _parsed(text: str) -> tuple[str, str, list[str]]:

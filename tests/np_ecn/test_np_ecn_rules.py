@@ -255,10 +255,7 @@ def test_what_comes_between_resume_and_first_departure_is_taken_for_paused():
     assert [
         trace.departures[place].dequeue.enqueued_at - 10**6
         for place in sorted(observed.counter_alone)
-    ] == [
-        21_100,
-        22_100,
-    ]
+    ] == [21_100, 22_100]
 
 
 def test_higher_classes_without_rest_hide_a_pause():

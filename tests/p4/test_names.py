@@ -77,7 +77,7 @@ OWN_V1MODEL = {
             "marked_by_counter": (
                 "compares the two rules of NP-ECN, which takes the paper's counter"
             ),
-        },
+        }
     },
     "tcd": {
         "tables": {

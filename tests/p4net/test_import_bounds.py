@@ -180,13 +180,7 @@ def test_system_without_namespaces_refuses_the_script(scripts: Scripts, monkeypa
 
 @pytest.mark.parametrize(
     "report",
-    [
-        "{}",
-        "[]",
-        "no JSON",
-        '{"kind": "network", "network": {"hosts": 1}}',
-        50_000 * "[",
-    ],
+    ["{}", "[]", "no JSON", '{"kind": "network", "network": {"hosts": 1}}', 50_000 * "["],
     ids=["empty", "list", "text", "hosts", "deep"],
 )
 def test_report_of_another_shape_is_refused(tmp_path, monkeypatch, report):

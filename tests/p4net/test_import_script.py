@@ -148,10 +148,7 @@ h1.cmd("sysctl -w net.ipv6.conf.all.disable_ipv6=1")
     }
     out, _ = scripts.imported(text, "--json")
     assert json.loads(out)["left_out"] == {
-        "commands of nodes": [
-            "h1: iperf -s",
-            "s1: tc qdisc add dev s1-eth1 root netem loss 1%",
-        ]
+        "commands of nodes": ["h1: iperf -s", "s1: tc qdisc add dev s1-eth1 root netem loss 1%"]
     }
 
 

@@ -171,7 +171,7 @@ def plain(p: Probes) -> list[list[int]]:
     for number in (3, 1):
         p.client.insert(action_profile_member=p.member("plain_profile", number, 10 * number))
         p.client.insert(
-            table_entry=p.entry(PLAIN, number, p4r.TableAction(action_profile_member_id=number)),
+            table_entry=p.entry(PLAIN, number, p4r.TableAction(action_profile_member_id=number))
         )
     p.client.insert(table_entry=p.entry(CRC32, 201, p.oneshot((0, 1))))
     p.client.insert(table_entry=p.entry(CRC32, 202, p.oneshot((7, 1))))

@@ -124,11 +124,7 @@ def frame(source: int, destination: int) -> bytes:
 
 async def learn_and_forward(port: int, native: NativeSwitch, files: dict[str, Path]):
     ready = asyncio.Event()
-    options = fy.SwitchOptions(
-        **files,
-        ready_handler=partial(learn_hosts, ready),
-        fail_fast=True,
-    )
+    options = fy.SwitchOptions(**files, ready_handler=partial(learn_hosts, ready), fail_fast=True)
     switch = fy.Switch("s1", f"127.0.0.1:{port}", options)
     async with fy.Controller([switch]):
 
@@ -190,9 +186,7 @@ def to_controller(reason: int) -> fy.P4TableAction:
 async def take_over(port: int, native: NativeSwitch, files: dict[str, Path]):
     ready = asyncio.Event()
     options = fy.SwitchOptions(
-        **files,
-        ready_handler=partial(answer_packets, ready),
-        fail_fast=True,
+        **files, ready_handler=partial(answer_packets, ready), fail_fast=True
     )
     switch = fy.Switch("s1", f"127.0.0.1:{port}", options)
     async with fy.Controller([switch]):

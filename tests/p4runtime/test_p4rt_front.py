@@ -334,12 +334,7 @@ def test_streams_without_an_election_id_make_room(client: Client, switch: Switch
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b"GET / HTTP/1.1\r\n\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nXX",
-        bytes(24),
-    ],
+    "data", [b"GET / HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nXX", bytes(24)]
 )
 def test_what_is_no_http2_is_closed(switch: Switch, data):
     with Stranger(switch.port, begin=False) as stranger:

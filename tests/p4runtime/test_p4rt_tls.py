@@ -149,9 +149,7 @@ def test_finsy_with_certificates(authority: Authority, server_files: list[str], 
     demand = ["--grpc-server-cacert", str(authority.certificate), "--grpc-server-with-client-auth"]
     tls = fy.GRPCCredentialsTLS(cacert=authority.certificate, cert=certificate, private_key=key)
     options = fy.SwitchOptions(
-        **unpacked(PROGRAMS / "bench", tmp_path),
-        device_id=1,
-        channel_credentials=tls,
+        **unpacked(PROGRAMS / "bench", tmp_path), device_id=1, channel_credentials=tls
     )
 
     async def use(port: int):

@@ -69,11 +69,7 @@ def test_exact_members(client: Client, sets: Program):
     assert [probe(client, a) for a in (0x1234, 0x3412)] == [SINGLE | NONE, NONE]
     assert client.read(value_set_entry=singles(sets)) == [singles(sets, 9, 7, 0x1234)]
     client.modify(value_set_entry=singles(sets, 8, 9))
-    assert [probe(client, a) for a in (8, 9, 0x1234)] == [
-        SINGLE | NONE,
-        SINGLE | NONE,
-        NONE,
-    ]
+    assert [probe(client, a) for a in (8, 9, 0x1234)] == [SINGLE | NONE, SINGLE | NONE, NONE]
     client.modify(value_set_entry=singles(sets))
     assert probe(client, 9) == NONE
 
@@ -121,11 +117,7 @@ def test_refusals(client: Client, sets: Program):
     refused(rpc_code.UNIMPLEMENTED, client.modify, ranged)
     assert [
         len(value_set.members) for value_set in client.read(value_set_entry=p4r.ValueSetEntry())
-    ] == [
-        0,
-        0,
-        0,
-    ]
+    ] == [0, 0, 0]
 
 
 def test_rollback_and_reconcile(client: Client, sets: Program):

@@ -206,10 +206,7 @@ def test_what_only_a_switch_s_own_system_has(line):
 def test_make_targets_of_pages_exist(line):
     """Targets are minutes each, and tested as what they call: here, that they are."""
     # not `-n` behind the line: the make before an && would be real
-    dry = {
-        **os.environ,
-        "MAKEFLAGS": "n",
-    }
+    dry = {**os.environ, "MAKEFLAGS": "n"}
     line = line.removesuffix(" && . .venv/bin/activate")  # which a dry run hasn't made
     done = subprocess.run(
         line, shell=True, env=dry, cwd=ROOT, capture_output=True, text=True, check=False

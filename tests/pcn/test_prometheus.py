@@ -222,12 +222,7 @@ def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: Sta
     ]  # fmt: skip
     command += ["--every", "0.3s"]
     environment = {**os.environ, "COLUMNS": "200"}
-    pipes = {
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-        "text": True,
-        "env": environment,
-    }
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
     with subprocess.Popen(command, **pipes) as watch:
         try:
             assert watch.stdout is not None

@@ -196,16 +196,7 @@ def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser):
         chromium.ask("document.querySelector('#ports tbody button').click()")
         drawn(chromium)
         nodes = chromium.call("Accessibility.getFullAXTree")["nodes"]
-    used = (
-        "button",
-        "textbox",
-        "slider",
-        "combobox",
-        "group",
-        "region",
-        "heading",
-        "columnheader",
-    )
+    used = ("button", "textbox", "slider", "combobox", "group", "region", "heading", "columnheader")
     names_by_role = {role: [] for role in used}
     for node in nodes:
         role = node.get("role", {}).get("value")

@@ -175,8 +175,7 @@ def test_page_has_no_inline_script_or_style():
     assert len(scripts) > 10
     for script in scripts:
         assert not re.search(
-            r"innerHTML|insertAdjacentHTML|\beval\(|setAttribute\(\"style\"",
-            script.read_text(),
+            r"innerHTML|insertAdjacentHTML|\beval\(|setAttribute\(\"style\"", script.read_text()
         )
         assert f'src="static/{script.name}"' in text
 

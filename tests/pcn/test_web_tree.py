@@ -168,14 +168,8 @@ def crafted(page: Browser, place: Path, moments: Sequence[Mapping[str, Mapping[s
 
 
 def test_card_names_the_port_that_built_a_tree_whose_queues_drained(page: Browser, tmp_path):
-    full = {
-        "s1:2": {"queue_bytes": 8_000_000},
-        "s1:1": {"pausing": True},
-    }
-    left = {
-        "s0:3": {"paused": True, "queue_bytes": 500_000},
-        "s1:1": {"pausing": True},
-    }
+    full = {"s1:2": {"queue_bytes": 8_000_000}, "s1:1": {"pausing": True}}
+    left = {"s0:3": {"paused": True, "queue_bytes": 500_000}, "s1:1": {"pausing": True}}
     lower = {"s1:2": {"queue_bytes": 7_500_000}}
     crafted(page, tmp_path, [full, {**left, **lower}, left])
     text = page.ask(FACTS)

@@ -122,10 +122,7 @@ def test_assignments(rows, packets):
     steps += [assign(field("out", f"{n}_low"), op("b2d", None, test)) for n, test in tests]
     builder.run(steps)
     # random comparisons are often decided, which gcc remarks on: no -Werror
-    flags = (
-        *SANITIZED,
-        "-O1",
-    )
+    flags = (*SANITIZED, "-O1")
     with Driver(builder.json(), flags) as driver:
         for packet in packets:
             state = {("in", n): Field(w, s) for n, w, s in OPERANDS}

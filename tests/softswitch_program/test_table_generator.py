@@ -142,7 +142,7 @@ def test_conditions():
     b.table("t", actions=[3])
     test = op("or", op("==", field("h", "x"), value(3)), op(">", field("h", "w"), value(2**127)))
     b.conditionals["ingress"] = [
-        {"name": "c", "id": 0, "expression": test, "true_next": "t", "false_next": None},
+        {"name": "c", "id": 0, "expression": test, "true_next": "t", "false_next": None}
     ]
     with Driver(b.json()) as d:
         outputs = [d.run(frame(x=x, w=w))[0] for x, w in ((3, 0), (2, 2**127), (2, 2**127 + 1))]

@@ -18,10 +18,7 @@ SOL_PACKET, PACKET_VNET_HDR, PACKET_QDISC_BYPASS = 263, 15, 20
 TAG, OUTER_TAG = b"\x81\x00\x60\x05", b"\x88\xa8\x0f\xff"
 MTU = 1500
 # by UDP or not: what follows
-HOP_BY_HOP = {
-    False: b"\x06\0\x01\x04\0\0\0\0",
-    True: b"\x11\0\x01\x04\0\0\0\0",
-}
+HOP_BY_HOP = {False: b"\x06\0\x01\x04\0\0\0\0", True: b"\x11\0\x01\x04\0\0\0\0"}
 
 
 class Path:

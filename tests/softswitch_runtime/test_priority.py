@@ -19,11 +19,7 @@ MOST = 1 << 30
 def test_user_without_privileges_has_normal_priority():
     assert as_nobody(
         lambda: (priority.refused(), priority.raise_priority(-10), priority.real_time(True))
-    ) == [
-        True,
-        False,
-        False,
-    ]
+    ) == [True, False, False]
 
 
 @pytest.mark.root

@@ -20,7 +20,7 @@ _MESSAGES = {
             "client_id": "2 uint32",
             "updates": "3 Update*",
             "p4_name": "5 string",
-        },
+        }
     },
     "WriteResponse": {"status": "1 Error*"},
     "ReadRequest": {
@@ -29,7 +29,7 @@ _MESSAGES = {
             "client_id": "2 uint32",
             "entities": "3 Entity*",
             "p4_name": "4 string",
-        },
+        }
     },
     "ReadResponse": {"entities": "1 Entity*", "status": "2 Error*"},
     "Update": {"type": "1 Update.Type", "entity": "2 Entity"},
@@ -83,7 +83,7 @@ _MESSAGES = {
         **{"base_path": "5 string", "config": "6 ForwardingPipelineConfig*"},
     },
     "SetForwardingPipelineConfigResponse": {
-        "set_forwarding_pipeline_config_response_type": "1 SetForwardingPipelineConfigResponseType",
+        "set_forwarding_pipeline_config_response_type": "1 SetForwardingPipelineConfigResponseType"
     },
     "ForwardingPipelineConfig": {
         "p4_name": "1 string",
@@ -99,7 +99,7 @@ _MESSAGES = {
     "NonP4Config": {"bfruntime_info": "1 bytes"},
     "GetForwardingPipelineConfigRequest": {"device_id": "1 uint32", "client_id": "2 uint32"},
     "GetForwardingPipelineConfigResponse": {
-        **{"config": "1 ForwardingPipelineConfig*", "non_p4_config": "2 NonP4Config"},
+        **{"config": "1 ForwardingPipelineConfig*", "non_p4_config": "2 NonP4Config"}
     },
     "Error": {
         "canonical_code": "1 int32",

@@ -285,11 +285,7 @@ def test_reader_takes_addresses_ports_and_flows_of_own_format():
         topology.number("xoff_bytes"),
         topology.parameters["colour"],
         topology.parameters["weight"],
-    ) == (
-        256e3,
-        "blue",
-        3,
-    )
+    ) == (256e3, "blue", 3)
 
 
 def _astra(*values: str) -> str:

@@ -265,13 +265,7 @@ def _output(**fields: float) -> Switch:
     ],
 )
 def test_impossible_topologies_are_refused(changes, message):
-    parts = {
-        "name": "t",
-        "hosts": _HOSTS,
-        "switches": (_SWITCH,),
-        "links": _links(),
-        **changes,
-    }
+    parts = {"name": "t", "hosts": _HOSTS, "switches": (_SWITCH,), "links": _links(), **changes}
     with pytest.raises(TopologyError, match=message):
         Topology(**parts)
 

@@ -380,10 +380,7 @@ def test_parts_of_different_networks_are_refused():
 
 
 def refused(
-    match: str,
-    run: Callable[[VirtualNetwork], object],
-    scheme: Configured | None = None,
-    **options,
+    match: str, run: Callable[[VirtualNetwork], object], scheme: Configured | None = None, **options
 ):
     """Both parts refuse it."""
     reasons: list[str] = []

@@ -295,11 +295,7 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme, output)
     )
     topology = replace(topology, switches=switches)
     totals = []
-    orders = (
-        ("nodes", True),
-        ("one", True),
-        ("nodes", False),
-    )
+    orders = (("nodes", True), ("one", True), ("nodes", False))
     for queues, inplace in orders:
         with VirtualNetwork(
             topology, find_scheme(scheme).configure(), queues=queues, inplace=inplace

@@ -128,11 +128,7 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme, reliabl
     buffer = replace(BUFFER, reliable=reliable)
     topology = buffered(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer, arbitration)
     totals = []
-    orders = (
-        ("nodes", True),
-        ("one", True),
-        ("nodes", False),
-    )
+    orders = (("nodes", True), ("one", True), ("nodes", False))
     for queues, inplace in orders:
         with VirtualNetwork(
             topology, find_scheme(scheme).configure(), queues=queues, inplace=inplace

@@ -148,10 +148,7 @@ def test_host_sends_by_the_only_port_of_a_shortest_path():
             network.add_flow(FlowSpec(number, src, dst, size_bytes=10_000))
         assert {
             (flow.spec.dst, flow.port) for flow in network.flows.values() if flow.spec.src == "h0"
-        } == {
-            ("h1", 0),
-            ("h2", 1),
-        }
+        } == {("h1", 0), ("h2", 1)}
         assert network.run(until_s=0.01, finish=True)
         assert network.link_stats("s0", 3).packets == 80  # of h1 to h2 alone
 

@@ -56,13 +56,7 @@ def ends_in_python() -> VirtualNetwork:
     return network
 
 
-NETWORKS = (
-    dumbbell_network,
-    tree_of_pauses,
-    short_links,
-    fat_tree_of_flows,
-    ends_in_python,
-)
+NETWORKS = (dumbbell_network, tree_of_pauses, short_links, fat_tree_of_flows, ends_in_python)
 
 
 @pytest.mark.parametrize("make", NETWORKS, ids=lambda make: make.__name__)

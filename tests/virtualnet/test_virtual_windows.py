@@ -129,10 +129,7 @@ def test_rp_gets_bytes_time_sequence_and_path_of_each_acknowledgement():
         network.run(until_s=1e-3)
         acks = rp_of(network, 9).acks
         # then its last packet has started, and the flow has ended
-        assert [ack.psn for ack, _, _ in acks] == [
-            0,
-            1,
-        ]
+        assert [ack.psn for ack, _, _ in acks] == [0, 1]
         for ack, now_s, _ in acks:
             assert ack == Ack(
                 pytest.approx(RTT - FRAME_S), Mark.NONE, DATA, ack.psn, wire.source_port(9), None

@@ -25,15 +25,7 @@ from pcn.base.p4rt import p4r
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 # translated strings
-NAMES = (
-    b"uplink",
-    b"Ethernet0",
-    b"7",
-    b"a b",
-    b"port 4",
-    b"Ethernet0/1",
-    b"host",
-)
+NAMES = (b"uplink", b"Ethernet0", b"7", b"a b", b"port 4", b"Ethernet0/1", b"host")
 MOST = 10  # entries of a table, members and so on; a table of at most SMALL is filled up
 SMALL = 16
 

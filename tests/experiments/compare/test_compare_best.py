@@ -36,10 +36,7 @@ def test_best_run_is_tested_against_the_next():
     twin = group("twin", *best, flows="x", number=name)
     assert tables.best([*compared, twin]).rows[0][1:7:5] == ["best, twin", "equal"]
     alone = [group("a", 1.0, number=name), group("b", 2.0, number=name)]
-    assert tables.best(alone).rows[0][1:] == [
-        *("a", "1", "b", "2", "-50%"),
-        "not tested: one seed",
-    ]
+    assert tables.best(alone).rows[0][1:] == [*("a", "1", "b", "2", "-50%"), "not tested: one seed"]
     assert tables.best([group("a", 1.0), group("b", 2.0)]).rows == [], "neither is better"
 
 

@@ -137,10 +137,7 @@ def test_binned_share_is_at_most_one_though_the_two_are_read_one_after_the_other
     assert series_math.binned_share(part, whole, 1, 1)[1].tolist() == [1.0]
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), max_size=20),
-    st.integers(1, 40),
-)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), max_size=20), st.integers(1, 40))
 def test_binned_max_holds_the_last_sample_where_a_bin_has_none(samples, bins):
     samples.sort()
     times, values = array(*(time for time, _ in samples)), array(*(value for _, value in samples))

@@ -84,10 +84,7 @@ def test_spread_stands_where_each_seed_gives_another_run():
     assert (
         parameter_sweep.means(different)["mean_ms"].error,
         parameter_sweep.means(different)["flows"].error,
-    ) == (
-        pytest.approx(3**-0.5),
-        0,
-    )
+    ) == (pytest.approx(3**-0.5), 0)
     assert parameter_sweep.means(different, NOTHING)["mean_ms"].error is None
     assert not spreads(equal)
     assert (distinct(equal), parameter_sweep.means(equal)["mean_ms"].error) == (2, None)

@@ -88,8 +88,7 @@ def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter():
 
 def test_values_that_do_not_go_together_are_refused():
     with pytest.raises(
-        ExperimentError,
-        match=r"^pcn: w_min = 0\.6 and w_max = 0\.5: w_min <= w_max must hold$",
+        ExperimentError, match=r"^pcn: w_min = 0\.6 and w_max = 0\.5: w_min <= w_max must hold$"
     ):
         Dumbbell().plan("pcn", 1, {"w_min": 0.6})
 
@@ -101,10 +100,7 @@ def test_plan_remarks_networks_that_a_scheme_is_not_made_for():
     }
     assert [
         "made for" in note or "are for" in note for remarks in notes.values() for note in remarks
-    ] == [
-        True,
-        True,
-    ]
+    ] == [True, True]
     assert notes["pcn"] == ()
     assert TRAFFIC.plan("dcqcn-ns3", 1, {"rate_bps": 100e9, "count": 5}).notes == ()
 

@@ -74,11 +74,7 @@ def test_another_scheme_gives_the_times_of_its_run(mixed: Path, capsys):
         (["--scheme", "nothing"], 1, "--scheme nothing: no scheme"),
         (["--what-if", "s9:1=1G"], 1, "--what-if s9:1: no such port"),
         (["--what-if", "s0:1"], 2, "--what-if s0:1"),
-        (
-            ["--without-flows", "nothing"],
-            1,
-            "--without-flows nothing: no such flow or group",
-        ),
+        (["--without-flows", "nothing"], 1, "--without-flows nothing: no such flow or group"),
         (
             ["--without-flows", "bursts,0,1"],
             1,

@@ -65,13 +65,7 @@ def test_victim_has_a_table_of_its_flows_parts(tmp_path):
         == 0
     )  # fmt: skip
     rows = rows_of(out / "flows.parquet")
-    assert list(rows[0]) == [
-        "id",
-        "src",
-        "dst",
-        "class",
-        *PARTS_COLUMNS,
-    ]
+    assert list(rows[0]) == ["id", "src", "dst", "class", *PARTS_COLUMNS]
     assert sums_are_right(rows)
     assert sum(row["paused_ps"] or 0 for row in rows) > 0
 

@@ -11,12 +11,7 @@ import pytest
 
 from pcn.experiments.define.checks import Claim
 from pcn.experiments.page.claims_page import addressed, claims
-from pcn.experiments.page.figures_page import (
-    documented,
-    figure_page,
-    index,
-    with_verdicts,
-)
+from pcn.experiments.page.figures_page import documented, figure_page, index, with_verdicts
 from pcn.experiments.papers import FIGURES
 from pcn.experiments.papers.dctcp import claims as dctcp
 from pcn.experiments.papers.hpcc import claims as hpcc

@@ -64,10 +64,7 @@ def test_derived_parameters_follow_those_they_come_from():
     ("settings", "message"),
     [
         (("xon=600KB",), "xon must be below xoff"),
-        (
-            ("w_min=0.5", "w_max=0.1"),
-            "pcn: w_min = 0.5 and w_max = 0.1: w_min <= w_max must hold",
-        ),
+        (("w_min=0.5", "w_max=0.1"), "pcn: w_min = 0.5 and w_max = 0.1: w_min <= w_max must hold"),
     ],
 )
 def test_parameters_that_do_not_go_together(settings, message):

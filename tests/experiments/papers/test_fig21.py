@@ -74,11 +74,7 @@ def outcomes(shares: dict[str, float]) -> list[Outcome]:
         for scheme, share in shares.items():
             for seed in range(10):
                 stuck = seed < 10 * share
-                numbers = {
-                    "stands_still": float(stuck),
-                    "lost": 500.0 * stuck,
-                    "inside": 0.0,
-                }
+                numbers = {"stands_still": float(stuck), "lost": 500.0 * stuck, "inside": 0.0}
                 if stuck:
                     numbers["deadlock_s"] = 0.1
                 runs.append(Outcome({"reading": reading, "scheme": scheme, "seed": seed}, numbers))

@@ -22,11 +22,7 @@ def test_the_version_is_of_all_sources_that_decide(tmp_path, monkeypatch):
         assert any(path.suffix in stores._KINDS for path in (ROOT / folder).rglob("*")), folder
     monkeypatch.setattr(stores, "ROOT", tmp_path)
     seen = {stores.version.__wrapped__()}
-    for name in (
-        "hosts/algorithms/pcn.py",
-        "virtualnet/csrc/api/net.c",
-        "p4src/compiled/pcn.json",
-    ):
+    for name in ("hosts/algorithms/pcn.py", "virtualnet/csrc/api/net.c", "p4src/compiled/pcn.json"):
         (tmp_path / name).parent.mkdir(parents=True)
         for text in ("as it was", "changed"):
             (tmp_path / name).write_text(text)

@@ -147,10 +147,7 @@ def test_a_sweep_that_is_killed_goes_on(tmp_path):
     tasks = [task_for("square", number=number) for number in (1, 2)]
     assert [
         outcome.value for outcome in sweep(tasks, Store(tmp_path / "sweep"), Means(), Silent())
-    ] == [
-        1,
-        4,
-    ]
+    ] == [1, 4]
 
 
 def test_sweep_opens_no_socket_that_others_reach(tmp_path):

@@ -233,14 +233,7 @@ def test_hostile_bytes_are_refused_by_name(tmp_path_factory, data, keep):
 
 def test_read_numbers_of_any_integer_type_and_leave_the_rest_out(tmp_path):
     # of Node.attr
-    values = (
-        whole(7, 5),
-        whole(9, 5),
-        whole(11, 5),
-        whole(13, 5),
-        whole(15, 10),
-        whole(17, 10),
-    )
+    values = (whole(7, 5), whole(9, 5), whole(11, 5), whole(13, 5), whole(15, 10), whole(17, 10))
     for value in values:
         size = block(10, block(1, b"comm_size") + value)
         extra = block(

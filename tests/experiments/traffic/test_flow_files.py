@@ -359,12 +359,7 @@ def test_capture_s_flows_are_those_that_were_sent(tmp_path, shape):
         records = [(frame.time_ns, frame.data) for frame in frames(file)]
     assert len(records) == 71 + 30
     # a link that repeats: nothing counts twice
-    again = [
-        records[0],
-        *records,
-        records[3],
-        records[-1],
-    ]
+    again = [records[0], *records, records[3], records[-1]]
     path = written(tmp_path, shape(again), "capture")
     flows = read_flows(path)
     assert [(flow.src, flow.dst, flow.size_bytes, flow.traffic_class) for flow in flows] == [
