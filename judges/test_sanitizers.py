@@ -26,7 +26,6 @@ counts, and tests in a process that preloads another library."""
 
 @pytest.fixture(scope="module")
 def sanitized() -> Mapping[str, str]:
-    """The environment."""
     variables = sanitizers.environment() or needs.missing(needs.SANITIZERS)
     paths = os.pathsep.join([str(TESTS), str(HERE.parent)])
     return {**variables, "PYTHONPATH": paths, "SW_EXAMPLES": "8"}

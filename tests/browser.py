@@ -173,7 +173,6 @@ class Browser:
         return answer["result"]
 
     def _take(self, end: float):
-        """One message."""
         while b"\0" not in self._received:
             ready = select.select([self._read_fd], [], [], max(0.0, end - time.monotonic()))[0]
             assert ready, "the browser doesn't answer"

@@ -8,7 +8,6 @@ from test_layers import ROOT, names, rows
 
 
 def modules() -> dict[str, Path]:
-    """All modules of the packages, by name."""
     paths = [path for package in rows() for path in (ROOT / package).rglob("*.py")]
     by_name = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts): path

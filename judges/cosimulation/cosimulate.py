@@ -109,7 +109,6 @@ def _apart(network: Network) -> Network:
 
 
 def judge(seed: int) -> Judged:
-    """Judges the network of a seed."""
     network = draw(seed)
     frames, different, coincides = compared(network)
     first = next(iter(different), "")

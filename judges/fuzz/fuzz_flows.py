@@ -112,7 +112,6 @@ _NUMBERS = (0, 1, 2, 7, 0x7F, 0xFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**63 -
 
 
 def cases(name: str, draw: random.Random) -> bytes:
-    """A changed sample."""
     sample = SAMPLES[name]()
     if name.startswith("frames") or name.endswith("parquet"):
         return of_bytes(sample, draw)

@@ -95,7 +95,6 @@ def starts(name: str) -> list[bytes]:
 
 
 def replay():
-    """Each kept input."""
     with tempfile.TemporaryDirectory() as folder:
         target = build_target(Path(folder))
         for name in NAMES:

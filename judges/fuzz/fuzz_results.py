@@ -92,7 +92,6 @@ def _sample(name: str) -> bytes:
 
 
 def cases(name: str, draw: random.Random) -> str | bytes:
-    """A changed sample."""
     if name.endswith("parquet"):
         return of_bytes(_sample(name), draw)
     text = _sample(name).decode()

@@ -117,7 +117,6 @@ _sample = functools.cache(lambda name: SAMPLES[name]())
 
 
 def cases(name: str, draw: random.Random) -> str | bytes:
-    """A changed sample."""
     sample = _sample(name)
     if isinstance(sample, bytes):
         return fuzz_flows.of_bytes(sample, draw)

@@ -116,7 +116,6 @@ class _Changed:
 
 
 def cases(name: str, draw: random.Random) -> bytes:
-    """A changed sample."""
     if name.endswith("json"):
         return of_tree(json.loads(json.dumps(GROUPS)), draw, as_json=True).encode(
             "utf-8", "surrogatepass"

@@ -321,7 +321,6 @@ def mutate(document: Json, rng: random.Random):
 
 
 def mutant(seed: int) -> str:
-    """The JSON of a seed."""
     rng = random.Random(seed)
     document = json.loads(rng.choice(bases()))
     try:

@@ -362,7 +362,6 @@ def _matrix_file(scenario: Scenario, folder: Path | None, scratch: Path) -> Path
 def htsim(
     name: str, folder: Path, seed: int = 1, scheme: str = "nscc", configuration: str = "default"
 ) -> Result:
-    """Runs htsim_uec."""
     scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory() as scratch:
         command = [

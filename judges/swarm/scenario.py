@@ -315,7 +315,6 @@ def _faults(rng: random.Random, topology: Topology, length_s: float) -> Iterator
 
 
 def _disturbance(rng: random.Random, traffic: str, length_s: float) -> Sequence[float]:
-    """Lose, repeat, late, late_s."""
     every = rng.choice((1, 2, 3, 10))
     kind = "lose" if traffic == "data" else rng.choice(("lose", "repeat", "late"))
     if kind == "lose":

@@ -114,7 +114,6 @@ def figures(topology: Topology, samples: Sequence[Sample]) -> Iterator[str]:
 
 
 def play(number: int, seed: int, plans: Mapping[str, SwitchPlan]) -> live.Aftermath:
-    """A round."""
     with attach(NETWORK) as lab:
         for name in lab.switches:
             lab.primary(name)

@@ -21,7 +21,6 @@ VALUE_SETS = Program("valuesets", PROGRAMS / "valuesets.json", PROGRAMS / "value
 
 @contextmanager
 def switch(program: Program = BENCH, kind: str = KINDS[1]) -> Iterator[ControlPlane]:
-    """A switch that runs the program."""
     with ExitStack() as stack:
         yield opened(stack, kind, program).control
 

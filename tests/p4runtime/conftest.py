@@ -64,7 +64,6 @@ def manual_switch(library: ctypes.CDLL) -> Iterator[Switch]:
 
 @pytest.fixture
 def clock(manual_switch: Switch) -> Iterator[ManualClock]:
-    """The clock of `manual_switch`."""
     with ManualClock(f"127.0.0.1:{manual_switch.port}") as clock:
         yield clock
 

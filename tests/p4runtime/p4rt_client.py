@@ -69,7 +69,6 @@ class Client:
         self.close()
 
     def close(self):
-        """Ends the stream and the channel."""
         self._requests.put(None)
         if self._stream is not None:
             self._stream.cancel()
@@ -130,7 +129,6 @@ class Client:
         action: str = "VERIFY_AND_COMMIT",
         cookie: int = 0,
     ):
-        """SetForwardingPipelineConfig."""
         request = p4r.SetForwardingPipelineConfigRequest(**self._identity(), action=action)
         if info is not None:
             request.config.p4info.CopyFrom(info)
@@ -154,15 +152,12 @@ class Client:
         )
 
     def insert(self, **entity):
-        """Write of one INSERT."""
         self.write(update("INSERT", **entity))
 
     def modify(self, **entity):
-        """Write of one MODIFY."""
         self.write(update("MODIFY", **entity))
 
     def delete(self, **entity):
-        """Write of one DELETE."""
         self.write(update("DELETE", **entity))
 
     def read(self, **entity) -> list[Any]:
@@ -207,7 +202,6 @@ class Names:
         )
 
     def action(self, name: str, **params: int | bytes) -> p4r.TableAction:
-        """An action with parameters by name."""
         action = self.actions[name]
         message = p4r.TableAction()
         message.action.action_id = action.preamble.id
@@ -244,7 +238,6 @@ class Names:
         action: p4r.TableAction | None = None,
         **fields,
     ) -> p4r.TableEntry:
-        """A table entry."""
         entry = p4r.TableEntry(table_id=self.tables[table].preamble.id, **fields)
         entry.match.extend(self.match(table, **(keys or {})))
         if action is not None:

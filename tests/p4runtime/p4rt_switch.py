@@ -33,8 +33,6 @@ class Switch:
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled program."""
-
     info: p4i.P4Info
     json: bytes
 
@@ -44,7 +42,6 @@ class Program:
 
 
 def load(path: Path) -> Program:
-    """A program beside its p4info."""
     info = text_format.Parse(packed.read_text(path.with_suffix(".p4info.txtpb")), p4i.P4Info())
     return Program(info, packed.read_bytes(path.with_suffix(".json")))
 

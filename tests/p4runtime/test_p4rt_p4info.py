@@ -25,7 +25,6 @@ Change = Callable[[p4i.P4Info], object]
 
 
 def struct(info: p4i.P4Info, name: str, *parts: str):
-    """A struct of structs."""
     members = info.type_info.structs[name].members
     for number, part in enumerate(parts):
         members.add(name=f"m{number}").type_spec.struct.name = part

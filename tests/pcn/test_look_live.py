@@ -115,7 +115,6 @@ def test_goodput_is_over_the_receiver_s_own_time(dcqcn_lab: Lab, flow: int):
 
 
 def received(lab: Lab, number: int) -> int:
-    """Packets of a flow at r0."""
     return sum(flow.packets for flow in lab.agents["r0"].stats().received if flow.flow == number)
 
 

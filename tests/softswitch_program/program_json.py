@@ -116,7 +116,6 @@ class Builder:
     def action(
         self, name: str, primitives: list[Json], parameters: list[tuple[str, int]] | None = None
     ) -> int:
-        """The action's id."""
         data = [{"name": n, "bitwidth": w} for n, w in parameters or []]
         number = len(self.actions)
         self.actions.append(

@@ -35,7 +35,6 @@ def several(n: int, name: str, **parts) -> list[Json]:
 
 
 def headers(n: int, width: int, fields: int) -> Builder:
-    """`n` headers with `fields` fields each."""
     builder = base()
     for i in range(n):
         builder.header(f"x{i}", [[f"f{j}", width] for j in range(fields)], type_name="x_t")

@@ -22,8 +22,6 @@ def ones_complement(data: bytes) -> int:
 
 @dataclass(frozen=True)
 class Packet:
-    """A TCP or UDP packet."""
-
     ipv6: bool
     udp: bool
     tags: tuple[bytes, ...]

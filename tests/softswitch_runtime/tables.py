@@ -23,8 +23,6 @@ def words(call: Call) -> tuple[c_uint32, ctypes.Array[c_uint64], c_uint32]:
 
 
 class Table:
-    """A table of programs/tables.c."""
-
     def __init__(self, number: int, flags: int):
         self.lib = library()
         self.program = ctypes.CDLL(str(build("tables")))

@@ -68,7 +68,6 @@ def fits(schema: Mapping[str, Any], value) -> bool:
 
 
 def allowed(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    """Values that a schema allows."""
     schema = resolved(schema)
     if "anyOf" in schema:
         return st.one_of(*map(allowed, schema["anyOf"]))

@@ -14,8 +14,6 @@ MEMBER, GROUP, ONESHOT = "member", "group", "oneshot"
 
 
 class Profiles:
-    """The action profiles of one p4info."""
-
     def __init__(self, info: Info, state: State):
         self._info = info
         self._state = state

@@ -43,7 +43,6 @@ class Program:
 
 
 def programs() -> dict[str, Program]:
-    """All programs by name."""
     by_name = {}
     for folder in FOLDERS:
         for info in packed.files(ROOT / folder, ".p4info.txtpb"):

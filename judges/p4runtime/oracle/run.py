@@ -29,7 +29,6 @@ from oracle.target import opened  # noqa: E402
 
 
 def main() -> int:
-    """The command."""
     known = programs()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -13,8 +13,6 @@ Type = p4r.Update.Type.ValueType
 
 
 class ValueSets:
-    """The value sets of one p4info."""
-
     def __init__(self, info: Info, state: State):
         self._info = info
         self._state = state

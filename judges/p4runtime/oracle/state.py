@@ -41,8 +41,6 @@ class Group(NamedTuple):
 
 
 class Multicast(NamedTuple):
-    """A multicast group."""
-
     metadata: bytes
     replicas: Form
 

@@ -48,7 +48,6 @@ class Target(Protocol):
 
 
 def answer(code: int, message: str, packed: bytes) -> Answer:
-    """The content of a status."""
     errors = []
     for detail in rpc_status.Status.FromString(packed).details:
         error = p4r.Error()
