@@ -2,11 +2,12 @@
 
 import itertools
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from pcn.hosts.algorithms import Ack, Loss, ReactionPoint, find_scheme
-from pcn.hosts.virtual import VirtualNetwork
+from pcn.hosts.virtual import FlowStats, VirtualNetwork
 from pcn.topologies import lossless
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
@@ -14,6 +15,7 @@ from pcn.virtualnet import LinkStats
 
 MTU = 1058
 PFC_ONLY = find_scheme("pfc").configure()
+PCN = find_scheme("pcn").configure()
 
 
 class ConstantWindow(ReactionPoint):
@@ -128,6 +130,26 @@ def mesh(
     return Topology(
         "mesh", hosts, mesh_switches, tuple(links), parameters=parameters(xoff_bytes=40e3)
     )
+
+
+def flow_stats(network: VirtualNetwork) -> list[FlowStats]:
+    return [flow.stats() for flow in network.flows.values()]
+
+
+def assert_one_outcome(
+    build: Callable[..., VirtualNetwork],
+    until_s: float,
+    *variants: dict[str, Any],
+    finish: bool = False,
+):
+    """A network of `build` has the same totals and flows with all events in one queue, with its
+    program's general form, and with each of the variants' options."""
+    outcomes = []
+    for options in ({}, {"queues": "one"}, {"inplace": False}, *variants):
+        with build(**options) as network:
+            assert network.run(until_s=until_s, finish=finish) or not finish
+            outcomes.append((network.totals(), flow_stats(network)))
+        assert outcomes[-1] == outcomes[0], options
 
 
 def with_flows(network: VirtualNetwork, flows: Iterable[FlowSpec]) -> VirtualNetwork:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from networks import read_pcap, star
+from networks import flow_stats, read_pcap, star
 
 from pcn.hosts.algorithms import Ack, ReactionPoint, find_scheme
 from pcn.hosts.virtual import VirtualNetwork
@@ -76,5 +76,5 @@ def test_cnp_among_data_carries_its_mark(tmp_path):
         for number in range(2):
             network.add_flow(FlowSpec(number, f"h{number}", "r0"))
         network.run(until_s=1e-3)
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         assert all(stat.cnps_received > 0 and stat.rate_bps < 10e9 for stat in stats)

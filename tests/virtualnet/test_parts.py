@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from credit_packets import by_credits
 from hypothesis import given, settings, strategies as st
-from networks import all_link_stats, mesh, star, tree, with_flows
+from networks import PCN, PFC_ONLY, all_link_stats, mesh, star, tree, with_flows
 from test_virtual_callbacks import Np, Rp, scheme_of
 from test_virtual_threads import NETWORKS
 
@@ -125,9 +125,7 @@ def test_parts_find_the_deadlock_of_one():
     )
 
     def run(transport: Transport | None):
-        with VirtualNetwork(
-            topology, find_scheme("pfc").configure(), transport=transport
-        ) as network:
+        with VirtualNetwork(topology, PFC_ONLY, transport=transport) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", f"h{(i + 2) % 5}") for i in range(5)])
             network.run(until_s=2e-3)
             return network.deadlock()
@@ -142,9 +140,7 @@ def test_parts_hold_their_nodes_alone():
     topology = fat_tree(4)
 
     def run(transport: Transport) -> tuple[set[str], int]:
-        with VirtualNetwork(
-            topology, find_scheme("pcn").configure(), transport=transport
-        ) as network:
+        with VirtualNetwork(topology, PCN, transport=transport) as network:
             with_flows(network, [FlowSpec(1, "h0", "h15", size_bytes=100_000)])
             network.run(until_s=1e-3)
             return set(network.switches), network.part_stats().events
@@ -153,7 +149,7 @@ def test_parts_hold_their_nodes_alone():
     names = [switch.name for switch in topology.switches]
     assert sorted(name for part, _ in parts for name in part) == sorted(names)
     assert all(part for part, _ in parts)
-    with VirtualNetwork(topology, find_scheme("pcn").configure()) as network:
+    with VirtualNetwork(topology, PCN) as network:
         with_flows(network, [FlowSpec(1, "h0", "h15", size_bytes=100_000)])
         network.run(until_s=1e-3)
         assert sum(events for _, events in parts) == network.totals().events
@@ -269,9 +265,7 @@ def test_error_in_one_part_is_the_error_of_all():
     topology = fat_tree(4)
 
     def run(transport: Transport | None) -> tuple[str, ...]:
-        with VirtualNetwork(
-            topology, find_scheme("pfc").configure(), transport=transport
-        ) as network:
+        with VirtualNetwork(topology, PFC_ONLY, transport=transport) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", "h0") for i in range(1, 16)])
             for switch in topology.switches:
                 for port in topology.ports(switch.name) if network.holds(switch.name) else ():
@@ -297,9 +291,7 @@ def test_part_that_gives_up_ends_the_others():
     reasons: list[str] = []
 
     def run(transport: ThreadTransport):
-        with VirtualNetwork(
-            fat_tree(4), find_scheme("pcn").configure(), transport=transport
-        ) as network:
+        with VirtualNetwork(fat_tree(4), PCN, transport=transport) as network:
             with_flows(network, [FlowSpec(1, "h0", "h15")])
             if transport.number == 1:
                 transport.give_up("process 1: out of patience")
@@ -341,9 +333,7 @@ def test_part_whose_transport_breaks_exchanges_no_more():
 
     def run(transport: ThreadTransport, n: int | None) -> int:
         breaking = Breaking(transport, n if transport.number == 0 else None)
-        with VirtualNetwork(
-            topology, find_scheme("pfc").configure(), transport=breaking
-        ) as network:
+        with VirtualNetwork(topology, PFC_ONLY, transport=breaking) as network:
             with_flows(
                 network, [FlowSpec(i, f"h{i}", f"h{(i + 2) % 5}", 0.0, 3000) for i in range(5)]
             )
@@ -361,9 +351,7 @@ def test_parts_of_different_networks_are_refused():
     """One has other flows, or another call."""
 
     def run(transport: Transport, divergence: Callable[[VirtualNetwork], object]) -> str:
-        with VirtualNetwork(
-            fat_tree(4), find_scheme("pcn").configure(), transport=transport
-        ) as network:
+        with VirtualNetwork(fat_tree(4), PCN, transport=transport) as network:
             with_flows(network, [FlowSpec(2, "h0", "h15")])
             if transport.number == 1:
                 divergence(network)
@@ -384,7 +372,7 @@ def refused(
 ):
     """Both parts refuse it."""
     reasons: list[str] = []
-    configured = scheme or find_scheme("pcn").configure()
+    configured = scheme or PCN
 
     def part(transport: Transport):
         with (

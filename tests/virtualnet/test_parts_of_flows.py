@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from feature_networks import FABRIC, by_feature, random_flows, victim, with_switches
+from networks import PCN, PFC_ONLY
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.algorithms.discovery import names
@@ -344,9 +345,7 @@ def test_logs_are_those_of_the_chosen_flows_and_ports():
     port = Endpoint("e0", 1)
     logs = []
     for threads in (1, 2):
-        with VirtualNetwork(
-            topology, find_scheme("pcn").configure(), explain=True, threads=threads
-        ) as network:
+        with VirtualNetwork(topology, PCN, explain=True, threads=threads) as network:
             network.add_flows((flow, None, None) for flow in flows)
             network.explain_log(flows=[0, 4], ports=[port], causes=True)
             network.run(until_s=20e-3, finish=True)
@@ -506,9 +505,7 @@ def test_where_order_is_not_by_coming_nothing_is_known_without_pause():
 
 def test_marks_that_were_not_counted_are_refused():
     topology, flows, options = NETWORKS["pool"]
-    with VirtualNetwork(
-        topology, find_scheme("pcn").configure(), **options, explain=True
-    ) as network:
+    with VirtualNetwork(topology, PCN, **options, explain=True) as network:
         network.add_flows((flow, None, None) for flow in flows)
         network.run(until_s=1e-6)
         with pytest.raises(VirtualError):
@@ -517,9 +514,7 @@ def test_marks_that_were_not_counted_are_refused():
 
 def test_explaining_begins_with_the_network():
     topology, flows, options = NETWORKS["pool"]
-    with VirtualNetwork(
-        topology, find_scheme("pcn").configure(), **options, explain=True
-    ) as network:
+    with VirtualNetwork(topology, PCN, **options, explain=True) as network:
         network.add_flows((flow, None, None) for flow in flows)
         network.run(until_s=1e-6)
         with pytest.raises(VirtualError, match="chosen once, before the run"):
@@ -531,9 +526,7 @@ def test_first_packet_of_a_class_after_a_pause_has_the_work_of_higher_ones_ahead
     the PAUSE, too."""
     topology, flows, options = victim()
     late = FlowSpec(50, "h0", "r0", 225e-6, 3_000, traffic_class=1)
-    with VirtualNetwork(
-        topology, find_scheme("pfc").configure(), **options, explain=True
-    ) as network:
+    with VirtualNetwork(topology, PFC_ONLY, **options, explain=True) as network:
         network.add_flows((flow, None, None) for flow in (*flows, late))
         network.explain_log([flow.id for flow in (*flows, late)], causes=True)
         network.run(until_s=20e-3, finish=True)

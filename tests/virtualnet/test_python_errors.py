@@ -4,14 +4,15 @@ import math
 from collections.abc import Iterator
 
 import pytest
+from networks import PFC_ONLY
 
-from pcn import Endpoint, FlowSpec, LabError, Link, VirtualNetwork, compact, find_scheme
+from pcn import Endpoint, FlowSpec, LabError, Link, VirtualNetwork, compact
 
 
 @pytest.fixture(scope="module")
 def network() -> Iterator[VirtualNetwork]:
     topology = compact(senders=2)
-    with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
+    with VirtualNetwork(topology, PFC_ONLY) as network:
         network.add_flow(FlowSpec(0, "h0", "r0", size_bytes=1000))
         network.run(until_s=1e-3)
         yield network

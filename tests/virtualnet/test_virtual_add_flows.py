@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from networks import chain, read_pcap, star
+from networks import PCN, chain, read_pcap, star
 
 from pcn.base.errors import LabError
 from pcn.hosts import wire
@@ -149,7 +149,7 @@ def test_flow_is_refused_alike_by_itself_and_among_others(wrong):
     spec = replace(FlowSpec(1, "h0", "r0", size_bytes=10_000, group="a"), **wrong)
     texts = []
     for together in (False, True):
-        with VirtualNetwork(star(2), find_scheme("pcn").configure()) as network:
+        with VirtualNetwork(star(2), PCN) as network:
             with pytest.raises(LabError) as error:
                 network.add_flows([(spec, None, None)]) if together else network.add_flow(spec)
             texts.append(str(error.value))
@@ -161,7 +161,7 @@ def test_flow_is_refused_alike_by_itself_and_among_others(wrong):
 
 def test_refused_flow_leaves_network_as_it_was():
     good = [FlowSpec(i, "h0", "r0", size_bytes=10_000, group=f"g{i}") for i in range(3)]
-    with VirtualNetwork(star(2), find_scheme("pcn").configure()) as network:
+    with VirtualNetwork(star(2), PCN) as network:
         with pytest.raises(VirtualError, match="flow 1 is there already"):
             network.add_flows((spec, None, None) for spec in [*good[:2], good[1], good[2]])
         assert not network.flows

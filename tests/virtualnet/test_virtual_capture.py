@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
+from networks import PFC_ONLY
 
 from pcn.base import owner_only
 from pcn.cli import run
-from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import FlowSpec
@@ -26,7 +26,7 @@ def disk_without_room(monkeypatch):
 
 def digest(capture: Path | None) -> str:
     topology = dumbbell(1, rate_bps=10e9)
-    with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
+    with VirtualNetwork(topology, PFC_ONLY) as network:
         if capture is not None:
             network.capture("h0", 0, capture)
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=200_000))
@@ -48,7 +48,7 @@ def test_full_disk_ends_a_capture_alone(tmp_path):
 @pytest.mark.usefixtures("disk_without_room")
 def test_error_of_a_run_goes_before_a_captures(tmp_path):
     def fail():
-        with VirtualNetwork(dumbbell(1), find_scheme("pfc").configure()) as network:
+        with VirtualNetwork(dumbbell(1), PFC_ONLY) as network:
             network.capture("h0", 0, tmp_path / "x.pcap")
             raise ZeroDivisionError
 

@@ -61,7 +61,7 @@ def test_a_higher_class_goes_first():
 def test_a_paused_class_holds_no_other_at_its_host():
     """h0's class 3 is paused by s1, whose link to r0 is down; class 5 to r1 goes on."""
     topology = lossless_in(chain(2, xoff_bytes=20e3), "3,5")
-    with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
+    with VirtualNetwork(topology, PFC_ONLY) as network:
         stopped = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1_000_000))
         network.set_link("s1", 2, up=False)
         network.run(until_s=200e-6)

@@ -20,7 +20,7 @@ from credit_packets import (
     period_s,
 )
 from hypothesis import given, settings, strategies as st
-from networks import MTU, PFC_ONLY, all_to_all, chain, ends, mesh, star, with_flows
+from networks import MTU, PFC_ONLY, all_to_all, chain, ends, flow_stats, mesh, star, with_flows
 
 from pcn.experiments.papers.tcd.plans import victims_plan
 from pcn.experiments.run.progress import Silent
@@ -68,7 +68,7 @@ def test_an_incast_fills_its_buffers_and_no_more(buffer_bytes, delay_s, response
             assert network.link_stats("s0", i + 1).pause == 0
             if delay_s < 50e-6:  # flows that are longer than a round trip
                 assert stats.held_max > buffer_bytes - 2 * blocks(MTU) * BLOCK
-        flows = [flow.stats() for flow in network.flows.values()]
+        flows = flow_stats(network)
         assert all((stats.received_payload, stats.out_of_order) == (500_000, 0) for stats in flows)
         assert nothing_inside(network)
         # enough for the credits' round trip: the output never ran dry

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from networks import dumbbell_network, mesh, star, tree, with_flows
+from networks import PCN, dumbbell_network, flow_stats, mesh, star, tree, with_flows
 
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.programs import Program
@@ -73,9 +73,7 @@ def test_both_forms_agree_under_pauses_and_random_marks(scheme):
                 name: [switch.read_registers(register) for register in switch.registers()]
                 for name, switch in network.switches.items()
             }
-            seen.append(
-                (network.totals(), [flow.stats() for flow in network.flows.values()], cells)
-            )
+            seen.append((network.totals(), flow_stats(network), cells))
     assert seen[0] == seen[1]
     assert sum(stats.marked_ce for stats in seen[0][1]) > 10
 
@@ -129,7 +127,7 @@ def test_many_flows_on_one_nic_in_both_queues():
         scheme = find_scheme("pcn").configure({"period_s": 50e-6})
         with VirtualNetwork(star(3), scheme, queues=queues) as network:
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
-            seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
+            seen.append((network.totals(), flow_stats(network)))
     assert seen[0] == seen[1]
     assert all(
         stats.received_payload == flow.size_bytes
@@ -143,7 +141,7 @@ def test_more_packets_than_caches_hold():
     seen = []
     for options in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}):
         topology = star(4, rate_bps=40e9, delay_s=500e-6, xoff_bytes=10e6)
-        with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:
+        with VirtualNetwork(topology, PCN, **options) as network:
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
             seen.append(network.totals())
     assert seen[0].packets_most > 2**20 // 128
@@ -169,9 +167,7 @@ def test_routes_that_come_and_go_under_many_packets():
     flows = [FlowSpec(i, f"h{i % 4}", "r0", size_bytes=1_500_000) for i in range(16)]
     seen = []
     for queues in ("nodes", "one"):
-        with with_flows(
-            VirtualNetwork(topology, find_scheme("pcn").configure(), queues=queues), flows
-        ) as network:
+        with with_flows(VirtualNetwork(topology, PCN, queues=queues), flows) as network:
             switch = network.switches["s0"]
             network.at(0.6e-3, partial(switch.insert, routes[:30]))
             network.at(0.8e-3, partial(switch.insert, routes[30:]))
@@ -190,7 +186,7 @@ def test_calls_and_samples_find_all_nodes_at_their_time(delay_s):
     seen = []
     for queues in ("nodes", "one"):
         topology = star(3, delay_s=delay_s, xoff_bytes=50e3)
-        with VirtualNetwork(topology, find_scheme("pcn").configure(), queues=queues) as network:
+        with VirtualNetwork(topology, PCN, queues=queues) as network:
             sources = [network.queue_bytes("s0", port + 1) for port in range(4)]
             sources += [
                 network.register("s0", "waiting_bytes", 8 * (port + 1) + 3) for port in range(4)
@@ -257,7 +253,7 @@ def test_any_network_in_both_queues(case, scheme, finish, chunk):
             VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues) as network,
         ):
             with_flows(network, flows).run(until_s=1.0 if finish else 200e-6, finish=finish)
-            seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
+            seen.append((network.totals(), flow_stats(network)))
     assert seen[0] == seen[1]
 
 
@@ -274,7 +270,7 @@ def test_short_links_cost_no_more_rounds(short, finish):
             for link in topology.links
         ]
         shortened = replace(topology, links=tuple(links))
-        with VirtualNetwork(shortened, find_scheme("pcn").configure()) as network:
+        with VirtualNetwork(shortened, PCN) as network:
             with_flows(
                 network, [FlowSpec(i, f"h{i}", f"h{i ^ 5}", size_bytes=200_000) for i in range(16)]
             )
@@ -300,13 +296,13 @@ def test_short_flows_leave_nodes_their_turns(flows):
     delay_s, seen = 5e-6, []
     for options in ({}, {"queues": "one"}, {"threads": 2}):
         topology = star(8, delay_s=delay_s)
-        with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:
+        with VirtualNetwork(topology, PCN, **options) as network:
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
-            seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
+            seen.append((network.totals(), flow_stats(network)))
             if not options:
                 rounds = network.call("vn_rounds")
     assert seen[0] == seen[1] == seen[2]
-    with VirtualNetwork(star(8, delay_s=delay_s), find_scheme("pcn").configure()) as network:
+    with VirtualNetwork(star(8, delay_s=delay_s), PCN) as network:
         with_flows(network, flows).run(until_s=seen[0][0].now_s)
         # rounds in one order aren't counted; turns are as long as where no end is looked for
         assert 0.8 < rounds / network.call("vn_rounds") < 1.3

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from networks import MTU, PFC_ONLY, chain, read_pcap, star, with_flows
+from networks import MTU, PFC_ONLY, chain, flow_stats, read_pcap, star, with_flows
 
 from pcn.controller.configure import plan
 from pcn.controller.routes import route_entry
@@ -273,9 +273,7 @@ def test_both_queues_and_both_forms_agree_about_faults():
             links = [network.link_stats("s0", i + 1) for i in range(3)] + [
                 network.link_stats(f"h{i}", 0) for i in range(3)
             ]
-            seen.append(
-                (network.totals(), [flow.stats() for flow in network.flows.values()], links)
-            )
+            seen.append((network.totals(), flow_stats(network), links))
             assert network.totals().packets == 0
     assert all(outcome == seen[0] for outcome in seen)
     assert all(min(link.lost, link.repeated) > 0 for link in seen[0][2][:3])

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from networks import star, with_flows
+from networks import flow_stats, star, with_flows
 
 from pcn.controller.constants import WAITING, index
 from pcn.hosts.algorithms import Configured, ReactionPoint, find_scheme
@@ -62,7 +62,7 @@ def test_everything_arrives_that_full_queues_drop(kind, name):
     with repeating_network(kind, scheme) as network:
         assert network.run(until_s=0.5, finish=True)
         network.run(until_s=network.now_s + 5e-3)
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         assert (
             network.link_stats(*END).refused_by_class[CLASS]
             == sum(stat.lost_packets for stat in stats)
@@ -109,7 +109,7 @@ def test_run_is_the_same_with_paths_of_one_port():
     for paths in (None, Paths("packet", 16, avoid=False)):
         with repeating_network(Repeats.SELECTIVE, paths=paths) as network:
             assert network.run(until_s=0.5, finish=True)
-            times.append([flow.stats() for flow in network.flows.values()])
+            times.append(flow_stats(network))
     assert times[0] == times[1]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from networks import PFC_ONLY, chain, star, with_flows
+from networks import PFC_ONLY, chain, flow_stats, star, with_flows
 
 from pcn.controller.constants import GENERATOR_PORT, index
 from pcn.hosts.algorithms import find_scheme
@@ -51,7 +51,7 @@ def outcome(generated: bool, **options) -> tuple[Totals, list[FlowStats]]:
         if generated:
             generating(network)
         assert network.run(until_s=1e-3, finish=True)
-        return network.totals(), [flow.stats() for flow in network.flows.values()]
+        return network.totals(), flow_stats(network)
 
 
 def test_one_order_of_events_for_both_queues_and_both_forms():

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from networks import all_link_stats
+from networks import PFC_ONLY, all_link_stats, flow_stats
 
 from pcn.hosts.algorithms import Configured, find_scheme
 from pcn.hosts.ports import choose
@@ -26,7 +26,6 @@ from pcn.topologies.model import (
 )
 from pcn.virtualnet.errors import VirtualError
 
-PFC_ONLY = find_scheme("pfc").configure()
 RATE, DELAY = 25e9, 1e-6
 HOSTS, RACKS, AGGREGATION = 4, 2, 2
 
@@ -86,8 +85,7 @@ def run(topology: Topology, scheme: Configured, **options) -> tuple[int, list[ob
         for spec in flows():
             network.add_flow(spec)
         assert network.run(until_s=0.1, finish=True)
-        flow_stats = [flow.stats() for flow in network.flows.values()]
-        return network.totals().digest, [*flow_stats, *all_link_stats(network)]
+        return network.totals().digest, [*flow_stats(network), *all_link_stats(network)]
 
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from networks import PFC_ONLY, assert_one_outcome, flow_stats, with_flows
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
@@ -26,7 +27,6 @@ from pcn.topologies.model import (
 from pcn.topologies.watchdog import Watchdog
 from pcn.virtualnet.errors import VirtualError
 
-PFC_ONLY = find_scheme("pfc").configure()
 FRAME, FIRST = 1058, 64
 
 
@@ -135,7 +135,7 @@ def test_run_is_equal_in_any_order_of_events(name, cut_through):
             return (
                 network.totals().digest,
                 paused,
-                [flow.stats() for flow in network.flows.values()],
+                flow_stats(network),
             )
 
     first = run()
@@ -186,7 +186,7 @@ def first_cut_s(delay_s: float) -> float:
         network.on_rate = lambda flow, now_s: cuts.append(now_s) if flow.rp.rate_bps < 9e9 else None
         network.run(until_s=0.1, finish=True)
         network.run(until_s=network.now_s + 1e-3)
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         assert all(stat.cnps_sent == stat.cnps_received > 0 for stat in stats)
         assert network.totals().packets == 0
     return cuts[0]
@@ -198,19 +198,17 @@ def test_cnp_arrives_later_by_the_time_that_it_takes():
 
 
 def test_run_with_late_cnps_is_equal_in_any_order_of_events():
-    def run(**options):
-        scheme = find_scheme("dcqcn").configure()
-        with VirtualNetwork(fat_tree(k=4), scheme, cnp_delay_s=20e-6, **options) as network:
-            for number in range(60):
-                network.add_flow(
-                    FlowSpec(number, f"h{number % 14}", f"h{14 + number % 2}", size_bytes=60_000)
-                )
-            assert network.run(until_s=0.1, finish=True)
-            return network.totals().digest, [flow.stats() for flow in network.flows.values()]
+    flows = [
+        FlowSpec(number, f"h{number % 14}", f"h{14 + number % 2}", size_bytes=60_000)
+        for number in range(60)
+    ]
 
-    first = run()
-    for options in ({"queues": "one"}, {"threads": 2}, {"inplace": False}):
-        assert run(**options) == first
+    def build(**options) -> VirtualNetwork:
+        scheme = find_scheme("dcqcn").configure()
+        network = VirtualNetwork(fat_tree(k=4), scheme, cnp_delay_s=20e-6, **options)
+        return with_flows(network, flows)
+
+    assert_one_outcome(build, 0.1, {"threads": 2}, finish=True)
 
 
 def test_cnp_delay_refuses_no_time():

@@ -8,7 +8,7 @@ import subprocess
 
 import needs
 import pytest
-from networks import chain, read_pcap, star, with_flows
+from networks import PCN, chain, read_pcap, star, with_flows
 from waiting import LIMIT_S
 
 from pcn.hosts import wire
@@ -163,7 +163,7 @@ def test_a_switch_s_message_is_captured_as_it_is(tmp_path):
 
 def test_tshark_reads_a_capture(tmp_path):
     tshark = needs.program("tshark", needs.TSHARK)
-    with VirtualNetwork(star(2, xoff_bytes=20e3), find_scheme("pcn").configure()) as network:
+    with VirtualNetwork(star(2, xoff_bytes=20e3), PCN) as network:
         with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=300_000) for i in range(2)])
         network.capture("s0", 1, tmp_path / "back.pcap")
         network.run(until_s=1e-3, finish=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from networks import star, with_flows
+from networks import flow_stats, star, with_flows
 
 from pcn.hosts.algorithms import Cnp, Mark, Scheme, SchemeError, Window, find_scheme
 from pcn.hosts.algorithms.check import check
@@ -111,7 +111,7 @@ def outcome(scheme: Scheme, watched: bool, **more) -> tuple[object, ...]:
             )
         with_flows(network, FLOWS).run(until_s=2e-3)
         totals = replace(network.totals(), packets_most=0)
-        return totals, [flow.stats() for flow in network.flows.values()], seen
+        return totals, flow_stats(network), seen
 
 
 @pytest.fixture(autouse=True)

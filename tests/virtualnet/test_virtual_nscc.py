@@ -1,8 +1,10 @@
 """NSCC in virtual time: the delay that it holds, and the same run however it is computed.
 judges/htsim compares it with uet-htsim."""
 
+from functools import partial
+
 import pytest
-from networks import star, with_flows
+from networks import assert_one_outcome, flow_stats, star, with_flows
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
@@ -49,17 +51,11 @@ def test_incast_ends_without_a_timeout():
     with nscc_network(32, size=200_000) as network:
         assert network.run(until_s=0.1, finish=True)
         assert network.now_s < 1.15 * 32 * 200 * DATA * 8 / LINE
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         assert sum(stat.repeated_packets for stat in stats) > 500
         assert sum(stat.timeouts for stat in stats) == 0
 
 
 def test_run_is_the_same_with_either_queue_and_form_and_in_c():
-    digests = set()
-    for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"threads": 2}):
-        with nscc_network(6, size=300_000, **more) as network:
-            assert network.run(until_s=0.1, finish=True)
-            digests.add(
-                (network.totals().digest, *(flow.stats() for flow in network.flows.values()))
-            )
-    assert len(digests) == 1
+    build = partial(nscc_network, 6, size=300_000)
+    assert_one_outcome(build, 0.1, {"in_c": False}, {"threads": 2}, finish=True)

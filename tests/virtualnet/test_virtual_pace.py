@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from feature_networks import by_feature, of_switches_alone
 from hypothesis import given, settings, strategies as st
-from networks import dumbbell_network, star, tree, with_flows
+from networks import PCN, PFC_ONLY, dumbbell_network, star, tree, with_flows
 
 from pcn.experiments.run.execute import paced_k
 from pcn.hosts.algorithms import find_scheme
@@ -32,13 +32,13 @@ def tree_of_pauses() -> VirtualNetwork:
 
 
 def short_links() -> VirtualNetwork:
-    network = VirtualNetwork(star(4, delay_s=1e-9), find_scheme("pcn").configure())
+    network = VirtualNetwork(star(4, delay_s=1e-9), PCN)
     with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=3_000_000)])
     return network
 
 
 def fat_tree_of_flows() -> VirtualNetwork:
-    network = VirtualNetwork(fat_tree(), find_scheme("pcn").configure())
+    network = VirtualNetwork(fat_tree(), PCN)
     hosts = [host.name for host in network.topology.hosts]
     ends = zip(hosts, hosts[5:], strict=False)
     with_flows(
@@ -91,7 +91,7 @@ def test_paced_run_has_what_virtual_time_has(name):
     topology, flows, options = FEATURES[name]
     results = []
     for k in (None, 2.0, 1e-3):
-        with VirtualNetwork(topology, find_scheme("pfc").configure(), **options) as network:
+        with VirtualNetwork(topology, PFC_ONLY, **options) as network:
             network.pace(k, 1e-5)
             with_flows(network, flows).run(until_s=1e-3)
             results.append(replace(network.totals(), packets_most=0))

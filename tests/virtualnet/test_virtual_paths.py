@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from networks import PFC_ONLY, ConstantWindow, read_pcap, with_flows
+from networks import PFC_ONLY, ConstantWindow, assert_one_outcome, read_pcap, with_flows
 
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Configured, Mark, ReactionPoint, find_scheme
@@ -130,20 +130,12 @@ def test_marked_path_is_avoided():
 
 
 def test_run_is_the_same_with_either_queue_and_form():
-    digests = set()
-    for more in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}, {"threads": 2}):
-        network = VirtualNetwork(
-            TREE, windowed(of="dctcp"), reliability=SELECTIVE, paths=PACKET, **more
-        )
-        with with_flows(network, permutation()):
-            network.run(until_s=1e-3)
-            digests.add(
-                (
-                    network.totals().digest,
-                    *(flow.stats().complete_s for flow in network.flows.values()),
-                )
-            )
-    assert len(digests) == 1
+    def build(**options) -> VirtualNetwork:
+        scheme = windowed(of="dctcp")
+        network = VirtualNetwork(TREE, scheme, reliability=SELECTIVE, paths=PACKET, **options)
+        return with_flows(network, permutation())
+
+    assert_one_outcome(build, 1e-3, {"prefetch": False}, {"threads": 2})
 
 
 def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps():

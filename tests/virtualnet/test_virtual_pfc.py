@@ -5,7 +5,7 @@ import ctypes
 from dataclasses import replace
 
 import pytest
-from networks import MTU, PFC_ONLY, chain, parameters, star, tree, with_flows
+from networks import MTU, PFC_ONLY, chain, flow_stats, parameters, star, tree, with_flows
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
@@ -147,7 +147,7 @@ def test_both_variants_mark_the_same_packets(scheme, xoff_bytes):
                 replace(network.totals(), packets_most=0),
                 network.switches["s0"].read_counter("marked", 4 * 8 + 3),
             )
-            flows = [flow.stats() for flow in network.flows.values()]
+            flows = flow_stats(network)
             frames = [network.link_stats("s0", i).packets for i in (1, 2, 3)]
             pauses = sum(network.link_stats("s0", i).pause for i in (1, 2, 3))
         seen.append((totals, marked, flows, frames))
@@ -192,7 +192,7 @@ def test_both_variants_of_tcd_mark_alike_behind_a_pause():
             topology, find_scheme("tcd").configure(), program=program, pfc=pfc
         ) as network:
             assert incast(network, 2, 2_000_000).run(until_s=0.1, finish=True)
-            flows = [flow.stats() for flow in network.flows.values()]
+            flows = flow_stats(network)
             seen.append(
                 [sum(getattr(flow, mark) for flow in flows) for mark in ("marked_ue", "marked_ce")]
             )

@@ -2,10 +2,11 @@
 judges/htsim compares it with uet-htsim."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
-from networks import star, with_flows
+from networks import assert_one_outcome, flow_stats, star, with_flows
 
 from pcn.hosts.algorithms import Demand, NotificationPoint, ReactionPoint, Turn, dcqcn, find_scheme
 from pcn.hosts.algorithms.parameters import Parameters
@@ -70,7 +71,7 @@ def test_incast_takes_the_line_s_time_and_no_timeout(senders):
         assert network.run(until_s=0.1, finish=True)
         bound_s = senders * SIZE / 1000 * DATA * 8 / LINE
         assert bound_s < network.now_s < bound_s / 0.99 + 2 * RTT
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         # first credits
         assert sum(stat.repeated_packets for stat in stats) >= (senders - 2) * BDP / DATA
         assert sum(stat.timeouts for stat in stats) == 0
@@ -81,7 +82,7 @@ def test_flow_that_misses_grants_goes_on_by_timers():
     with rccc_network(2, SIZE) as network:
         network.disturb("s0", 1, "notifications", p_lose=0.9)
         assert network.run(until_s=0.5, finish=True)
-        seen = [flow.stats() for flow in network.flows.values()]
+        seen = flow_stats(network)
         assert seen[0].timeouts > 0
         assert seen[1].timeouts == 0
         assert seen[1].complete_s < seen[0].complete_s
@@ -107,20 +108,14 @@ def test_grants_end_with_a_flow_whatever_maxwnd_is(in_c):
         network.stop_flow(1)
         network.run(until_s=6e-4)
         assert network.totals().packets == 0
-        sent = [flow.stats() for flow in network.flows.values()]
+        sent = flow_stats(network)
         network.run(until_s=1.0)
-        assert [flow.stats() for flow in network.flows.values()] == sent
+        assert flow_stats(network) == sent
 
 
 def test_run_is_the_same_with_either_queue_and_form_and_in_c():
-    digests = set()
-    for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"threads": 2}):
-        with rccc_network(6, SIZE, **more) as network:
-            assert network.run(until_s=0.1, finish=True)
-            digests.add(
-                (network.totals().digest, *(flow.stats() for flow in network.flows.values()))
-            )
-    assert len(digests) == 1
+    build = partial(rccc_network, 6, SIZE)
+    assert_one_outcome(build, 0.1, {"in_c": False}, {"threads": 2}, finish=True)
 
 
 class Granting(NotificationPoint):

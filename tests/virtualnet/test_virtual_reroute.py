@@ -1,10 +1,12 @@
 """Routes that change some time after a link has gone down or come up."""
 
 import math
+from functools import partial
 from ipaddress import IPv4Address
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from networks import PCN, PFC_ONLY, assert_one_outcome, with_flows
 
 from pcn.controller.control_plane import TableAction, TableActions
 from pcn.controller.reroute import read_routes, routes_of
@@ -25,7 +27,6 @@ from pcn.topologies.model import (
 )
 from pcn.virtualnet.errors import VirtualError
 
-PFC_ONLY = find_scheme("pfc").configure()
 LOSSY = {3: Reliability(Repeats.GO_BACK_N, timeout_s=200e-6)}
 
 
@@ -189,29 +190,21 @@ def test_packets_to_a_host_that_is_cut_off_are_lost_and_counted():
 
 @pytest.mark.parametrize("name", ["pcn", "swift"])
 def test_run_with_failures_is_equal_in_any_order_of_events(name):
-    def run(**options):
-        scheme = find_scheme(name).configure()
-        with VirtualNetwork(fat_tree(k=4), scheme, reroute_s=30e-6, **options) as network:
-            for number in range(48):
-                network.add_flow(
-                    FlowSpec(
-                        number, f"h{number % 16}", f"h{(number * 5 + 3) % 16}", size_bytes=200_000
-                    )
-                )
-            for at_s, link, up in (
-                (50e-6, 20, False),
-                (70e-6, 31, False),
-                (200e-6, 20, True),
-                (210e-6, 20, False),
-            ):
-                end = network.topology.links[link].a
-                network.at(at_s, lambda end=end, up=up: network.set_link(end.node, end.port, up=up))
-            network.run(until_s=2e-3)
-            return network.totals().digest, [flow.stats() for flow in network.flows.values()]
+    flows = [
+        FlowSpec(number, f"h{number % 16}", f"h{(number * 5 + 3) % 16}", size_bytes=200_000)
+        for number in range(48)
+    ]
+    changes = ((50e-6, 20, False), (70e-6, 31, False), (200e-6, 20, True), (210e-6, 20, False))
 
-    first = run()
-    for options in ({"queues": "one"}, {"threads": 2}, {"inplace": False}):
-        assert run(**options) == first
+    def build(**options) -> VirtualNetwork:
+        scheme = find_scheme(name).configure()
+        network = VirtualNetwork(fat_tree(k=4), scheme, reroute_s=30e-6, **options)
+        for at_s, link, up in changes:
+            end = network.topology.links[link].a
+            network.at(at_s, partial(network.set_link, end.node, end.port, up=up))
+        return with_flows(network, flows)
+
+    assert_one_outcome(build, 2e-3, {"threads": 2})
 
 
 def test_reroute_refuses_what_it_cannot_have():
@@ -219,9 +212,7 @@ def test_reroute_refuses_what_it_cannot_have():
         with pytest.raises(VirtualError, match="a reroute takes"):
             VirtualNetwork(dual(), PFC_ONLY, reroute_s=seconds)
     with pytest.raises(VirtualError, match="routes change with PFC by the switch itself alone"):
-        VirtualNetwork(
-            dumbbell(), find_scheme("pcn").configure(), program="pcn", pfc=False, reroute_s=0.0
-        )
+        VirtualNetwork(dumbbell(), PCN, program="pcn", pfc=False, reroute_s=0.0)
     buffered = dual()
     switches = (Switch("a", 1, "round robin", OutputBuffer(50e3, 1.5)), buffered.switches[1])
     topology = Topology("t", buffered.hosts, switches, buffered.links)

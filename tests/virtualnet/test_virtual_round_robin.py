@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from networks import MTU, PFC_ONLY, all_to_all, chain, mesh, star, with_flows
+from networks import MTU, PCN, PFC_ONLY, all_to_all, chain, mesh, star, with_flows
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
@@ -67,7 +67,7 @@ def test_one_input_is_served_as_by_a_fifo():
     totals = []
     for arbitration in (FIFO, ROUND_ROBIN):
         topology = arbitrated(chain(3, out_bps=1e9, xoff_bytes=50e3), arbitration)
-        with VirtualNetwork(topology, find_scheme("pcn").configure()) as network:
+        with VirtualNetwork(topology, PCN) as network:
             network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1_000_000))
             assert network.run(until_s=0.1, finish=True)
             totals.append(network.totals())

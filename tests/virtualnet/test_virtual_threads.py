@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from networks import all_link_stats, mesh, tree, with_flows
+from networks import PCN, PFC_ONLY, all_link_stats, flow_stats, mesh, tree, with_flows
 from test_virtual_callbacks import PERIOD_S, Np, Rp, scheme_of
 from waiting import wait_until
 
@@ -89,7 +89,7 @@ def everything(topology: Topology, scheme: str, number: int, folder: Path) -> di
         pfc = log.read()
         seen = {
             "totals": replace(network.totals(), packets_most=0),
-            "flows": [flow.stats() for flow in network.flows.values()],
+            "flows": flow_stats(network),
             "links": all_link_stats(network),
             "samples": (samples.times_s.tolist(), samples.values.tolist()),
             "calls": calls,
@@ -122,7 +122,7 @@ def test_threads_give_the_run_of_one(name, scheme, tmp_path):
 
 def test_threads_end_with_the_network():
     before = tasks()
-    with VirtualNetwork(fat_tree(4), find_scheme("pfc").configure(), threads=4) as network:
+    with VirtualNetwork(fat_tree(4), PFC_ONLY, threads=4) as network:
         network.add_flow(FlowSpec(1, "h0", "h9"))
         network.run(until_s=20e-6)
         assert tasks() == before + 3
@@ -176,7 +176,7 @@ def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number):
             if interrupted and len(calls) == 20:
                 signal.raise_signal(signal.SIGINT)
 
-        with VirtualNetwork(fat_tree(4), find_scheme("pcn").configure(), threads=number) as network:
+        with VirtualNetwork(fat_tree(4), PCN, threads=number) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", f"h{15 - i}") for i in range(8)])
             network.on_window = on_window
             while network.now_s < 0.5e-3:
@@ -185,7 +185,7 @@ def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number):
                 except KeyboardInterrupt:
                     interrupts += 1
             assert interrupts == interrupted
-            return calls, [flow.stats() for flow in network.flows.values()]
+            return calls, flow_stats(network)
 
     before = tasks()
     assert outcome(interrupted=True) == outcome(interrupted=False)
@@ -235,7 +235,7 @@ def test_threads_find_the_deadlock_of_one():
         topology = replace(
             topology, parameters={**topology.parameters, "xoff_bytes": 20e3, "xon_bytes": 18e3}
         )
-        with VirtualNetwork(topology, find_scheme("pfc").configure(), threads=number) as network:
+        with VirtualNetwork(topology, PFC_ONLY, threads=number) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", f"h{(i + 2) % 5}") for i in range(5)])
             network.run(until_s=2e-3)
             outcomes.append((network.deadlock(), network.totals().digest))
@@ -249,7 +249,7 @@ def test_threads_report_the_engine_s_error_of_one():
     seen = []
     for number in (1, *THREADS):
         topology = fat_tree(4)
-        with VirtualNetwork(topology, find_scheme("pfc").configure(), threads=number) as network:
+        with VirtualNetwork(topology, PFC_ONLY, threads=number) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", "h0") for i in range(1, 16)])
             for switch in topology.switches:
                 for port in topology.ports(switch.name):
@@ -267,7 +267,7 @@ def test_threads_report_the_engine_s_error_of_one():
 
 def test_forked_process_goes_on_without_the_threads():
     """The network goes on there and is closed, and goes on here."""
-    with VirtualNetwork(tree(3), find_scheme("pcn").configure(), threads=2) as network:
+    with VirtualNetwork(tree(3), PCN, threads=2) as network:
         with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=100_000) for i in range(3)])
         network.run(until_s=20e-6)
         child = os.fork()
@@ -331,7 +331,7 @@ def test_sweep_refuses_more_threads_than_cores(monkeypatch):
 
 def test_more_threads_than_nodes_are_one_a_node():
     def run(number: int) -> int:
-        with VirtualNetwork(tree(1), find_scheme("pfc").configure(), threads=number) as network:
+        with VirtualNetwork(tree(1), PFC_ONLY, threads=number) as network:
             with_flows(network, [FlowSpec(1, "h0", "r0")])
             network.run(until_s=50e-6)
             return network.totals().digest

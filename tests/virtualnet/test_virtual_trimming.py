@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from networks import ConstantWindow, read_pcap, star, with_flows
+from networks import PFC_ONLY, ConstantWindow, flow_stats, read_pcap, star, with_flows
 
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Configured, Loss, find_scheme
@@ -39,7 +39,7 @@ def trimming_network(
     reliability = (
         {} if kind is None else {CLASS: Reliability(kind, timeout_s=300e-6, reordering_s=1.0)}
     )
-    scheme = find_scheme("pfc").configure() if kind is None else windowed()
+    scheme = PFC_ONLY if kind is None else windowed()
     network = VirtualNetwork(star(senders, LINE), scheme, reliability=reliability, **more)
     port = senders + 1
     network.set_queue("s0", port, CLASS, depth=depth)
@@ -67,7 +67,7 @@ def test_trimmed_packets_are_repeated_without_a_timeout():
         network.run(until_s=network.now_s + 1e-3)
         refused, trimmed = counts(network)
         assert refused == trimmed > 200
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         assert sum(stat.lost_packets for stat in stats) == trimmed
         for flow, stat in zip(network.flows.values(), stats, strict=True):
             assert stat.received_packets == SIZE / 1000
@@ -89,7 +89,7 @@ def lost_by_flow(percent: int, seed: int = 1, **more) -> list[int]:
         trimming = Trimming(tail_percent=percent)
         network.set_trimming("s0", 3, [CLASS], trimming, seed=seed)
         network.run(until_s=1e-3)
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         assert sum(stat.lost_packets for stat in stats) <= counts(network, 2)[1]
         return [stat.lost_packets for stat in stats]
 
@@ -112,7 +112,7 @@ def test_coin_loses_nothing_of_flows_that_repeat():
     with trimming_network(trimming=Trimming(tail_percent=50)) as network:
         assert network.run(until_s=0.1, finish=True)
         network.run(until_s=network.now_s + 1e-3)
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         assert sum(stat.lost_packets for stat in stats) == counts(network)[1] > 200
         assert all(stat.received_packets == SIZE / 1000 and not stat.timeouts for stat in stats)
         assert network.totals().packets == 0
@@ -196,7 +196,7 @@ def test_trimmed_packets_of_flows_that_repeat_nothing_are_lost():
         for number in network.flows:
             network.stop_flow(number)
         network.run(until_s=1e-3)
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         assert sum(stat.lost_packets for stat in stats) == counts(network)[0] > 1000
         assert all(stat.sent_packets == stat.received_packets + stat.lost_packets for stat in stats)
 
@@ -292,6 +292,6 @@ def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(name, payl
         network.run(until_s=network.now_s + 1e-3)
         trimmed = counts(network, senders)[1]
         assert trimmed > 50
-        stats = [flow.stats() for flow in network.flows.values()]
+        stats = flow_stats(network)
         assert sum(stat.lost_packets for stat in stats) == trimmed
         assert all(stat.received_payload == payload for stat in stats)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from networks import parameters, star
+from networks import PCN, parameters, star
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
@@ -309,7 +309,7 @@ def test_group_s_samples_are_the_sums_of_its_flows():
     ],
 )
 def test_flow_can_t_wait_for_what_isn_t_coming(after, message):
-    with VirtualNetwork(star(HOSTS), find_scheme("pcn").configure()) as network:
+    with VirtualNetwork(star(HOSTS), PCN) as network:
         network.add_flow(FlowSpec(0, "h0", "h1", 0.0, 1000))
         network.run(until_s=1e-3)
         with pytest.raises(VirtualError, match=message):
@@ -318,7 +318,7 @@ def test_flow_can_t_wait_for_what_isn_t_coming(after, message):
 
 
 def test_stopped_flow_that_waits_never_starts():
-    with VirtualNetwork(star(HOSTS), find_scheme("pcn").configure()) as network:
+    with VirtualNetwork(star(HOSTS), PCN) as network:
         network.add_flow(FlowSpec(0, "h0", "h1", 0.0, 100_000))
         waits = network.add_flow(FlowSpec(1, "h1", "h2", 0.0, 1000, after=(0,)))
         network.stop_flow(1)
