@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import needs
+from links import Link
 
 from pcn.softswitch.codegen.build import build_runtime, build_source
 from pcn.softswitch.native_types import (
@@ -153,6 +154,12 @@ class Switch:
     def port_add(self, port: int, interface: str | None = None):
         name = None if interface is None else c_char_p(interface.encode())
         self.call("sw_port_add", c_uint16(port), name, c_uint32(2000))
+
+    def join(self, a: Link, b: Link):
+        """Port 1 is at the one link, port 2 at the other, and what comes in at 1 leaves by 2."""
+        self.port_add(1, a.near)
+        self.port_add(2, b.near)
+        self.forward(1, 2)
 
     @property
     def now_ns(self) -> int:

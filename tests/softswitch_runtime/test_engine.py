@@ -229,9 +229,7 @@ def test_packets_without_end_leave_other_ports_alone(make_links: Links):
 def test_frames_of_any_bytes_end_nothing(make_links: Links):
     a, b = make_links(2, 9202)
     with Switch(by_engine=True) as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         a.send(*[bytes([i % 256]) * (14 + 37 * i) for i in range(240)])
         assert wait(lambda: switch.stats(1).rx_packets + switch.stats(1).rx_dropped >= 240)
         a.send(frame(mark=77))
@@ -256,9 +254,7 @@ def test_frame_longer_than_any_before_finds_room(make_links: Links):
     """By the MTU that the interface had, there is room for 1,664 bytes."""
     a, b = make_links(2, 1500)
     with Switch(by_engine=True) as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         a.send(frame(mark=1))
         assert b.receive(1)[0][23] == 1
         for link in (a, b):

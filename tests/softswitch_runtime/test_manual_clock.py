@@ -305,9 +305,7 @@ def test_interfaces_at_the_time_that_stands(make_links: Callable[..., list[Link]
     """A frame from an interface is taken in by itself; what it has to wait for is the clock's."""
     a, b = make_links(2)
     with Switch(manual=True) as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         switch.advance(7)
         a.send(frame(mark=1))
         assert [f[23] for f in b.receive(1)] == [1]

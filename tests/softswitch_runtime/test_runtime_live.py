@@ -49,9 +49,7 @@ def seen(received: bytes) -> dict[str, int]:
 def test_forwards_both_ways_and_counts(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         switch.forward(2, 1)
         a.send(*[frame(payload=bytes([i])) for i in range(200)])
         got = b.receive(200)
@@ -98,9 +96,7 @@ def test_clone_resubmit_recirculate(make_links: Links):
 def test_resubmit_keeps_the_frame_and_the_list(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         switch.forward(0, 2)  # metadata is reset, the ingress port too, as in BMv2
         a.send(frame(RESUBMIT))
         (got,) = b.receive(1)
@@ -111,9 +107,7 @@ def test_resubmit_keeps_the_frame_and_the_list(make_links: Links):
 def test_recirculation_counts_and_ends(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         a.send(frame(RECIRCULATE, 50))
         (got,) = b.receive(1)
         assert seen(got)["metadata"] == 50

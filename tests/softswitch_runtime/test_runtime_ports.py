@@ -30,9 +30,7 @@ def test_vlan_tags_come_through(make_links: Links, tag):
     on the wire."""
     a, b = make_links(2)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         tagged = bytes(range(12)) + tag + b"\x00" + bytes(90)
         a.send(tagged)
         assert switch_counted(switch, len(tagged))
@@ -76,9 +74,7 @@ def test_frames_longer_than_the_mtu_was(make_links: Links, mtu):
     (a,) = make_links(1, mtu)
     (b,) = make_links(1, 1500)
     with Switch(depth=2000) as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         lengths = [64, 14 + mtu, 14 + mtu - 1]
         a.send(*map(frame, lengths))
         assert [len(f) for f in b.receive(len(lengths))] == lengths
@@ -100,9 +96,7 @@ def test_bursts_of_thousands_lose_nothing(make_links: Links, mtu):
     """Each as long as a ring, so that it doesn't matter when the switch gets its core."""
     a, b = make_links(2, mtu)
     with Switch(depth=2000) as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         burst = [frame(1058, i % 251) for i in range(2000)]
         for _ in range(3):
             a.send(*burst)
@@ -147,9 +141,7 @@ def test_frames_come_through_rings_of_larger_pages(tmp_path):
 def test_full_queues_drop_and_count(make_links: Links):
     a, b = make_links(2)
     with Switch(depth=10) as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         switch.shape(2, 80_000)  # 64 B: 6.4 ms
         a.send(*[frame() for _ in range(50)])
         assert wait(lambda: switch.stats(1).rx_packets == 50)
@@ -174,9 +166,7 @@ def test_interface_with_a_rate_holds_packets_in_the_queue(make_links: Links, lim
     a, b = make_links(2)
     limit_rate(b.near, "8kbit", limit=limit)
     with Switch(depth=1000) as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         a.send(*[frame(1000) for _ in range(n)])
         assert wait(lambda: switch.counter(0, 1).packets == n)
         limit_rate(b.near, "1gbit", limit=limit, action="change")
@@ -188,9 +178,7 @@ def test_interface_that_takes_27_ms_a_frame_loses_none(make_links: Links):
     a, b = make_links(2)
     limit_rate(b.near, "300kbit", limit=4000)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         a.send(*[frame(1000) for _ in range(12)])
         assert len(b.receive(12)) == 12
         assert switch.stats(2).tx_dropped == 0
@@ -226,9 +214,7 @@ def _make(name: str, far: str) -> str:
 def test_an_interface_vanishes_and_returns(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         with Link() as c:
             switch.port_add(3, c.near)
             switch.forward(3, 2)
@@ -258,9 +244,7 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links):
     is opened."""
     a, b = make_links(2)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         with Link() as c:
             switch.port_add(3, c.near)
             name, far = c.near, c.far
@@ -299,9 +283,7 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links):
 def test_an_interface_that_is_down_for_a_while(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         subprocess.run(["ip", "link", "set", b.near, "down"], check=True)
         a.send(frame())
         assert wait(lambda: switch.stats(2).tx_dropped == 1)
@@ -320,9 +302,7 @@ def test_an_interface_that_is_down_for_a_while(make_links: Links):
 def test_link_that_is_down_loses_frames_and_is_logged_once(make_links: Links, end):
     a, b = make_links(2)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         switch.forward(2, 1)
         for turn in (1, 2):
             subprocess.run(["ip", "link", "set", getattr(b, end), "down"], check=True)
@@ -397,9 +377,7 @@ def test_what_is_refused(make_links: Links):
 def test_a_new_program_starts_empty(make_links: Links):
     a, b = make_links(2)
     with Switch() as switch:
-        switch.port_add(1, a.near)
-        switch.port_add(2, b.near)
-        switch.forward(1, 2)
+        switch.join(a, b)
         a.send(frame())
         assert len(b.receive(1)) == 1
         switch.load("probe")

@@ -19,18 +19,12 @@ pytestmark = [pytest.mark.root, pytest.mark.usefixtures("both_ways")]
 Links = Callable[..., list[Link]]
 
 
-def two_ports(switch: Switch, a: Link, b: Link):
-    switch.port_add(1, a.near)
-    switch.port_add(2, b.near)
-    switch.forward(1, 2)
-
-
 def test_rate_and_delay(make_links: Links):
     """100 packets of 1000 B at 8 Mbit/s after 50 ms: not before their time, and all, though nothing
     else happens."""
     a, b = make_links(2)
     with Switch(depth=200) as switch:
-        two_ports(switch, a, b)
+        switch.join(a, b)
         switch.shape(2, 8e6, 0.05)
         start = time.monotonic()
         a.send(*[frame(mark=i) for i in range(100)])
@@ -46,7 +40,7 @@ def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links):
     whenever the worker comes to it."""
     a, b = make_links(2)
     with Switch(depth=1) as switch:
-        two_ports(switch, a, b)
+        switch.join(a, b)
         switch.shape(1, 8e5, 0.05)
         switch.shape(2, 8e5, 0.05)  # a frame of 1000 B takes 10 ms
         assert b.silent()
@@ -67,7 +61,7 @@ def test_frame_within_its_link_delay_is_not_late(make_links: Links):
     a, b = make_links(2)
     board = Board.make(nodes=1, most_percent=40)
     with closing(board), Switch() as switch:
-        two_ports(switch, a, b)
+        switch.join(a, b)
         switch.lib.sw_stop(switch.handle)
         board.begin(0, tolerance_ns=1_000_000)
         switch.lib.sw_report_pace(
@@ -108,7 +102,7 @@ def test_held_packets_stop_no_other_packets(make_links: Links, rate):
     other ports and the control plane go on; when released, all of them come, none twice."""
     a, b, c = make_links(3)
     with Switch(depth=1000) as switch:
-        two_ports(switch, a, b)
+        switch.join(a, b)
         switch.port_add(3, c.near)
         switch.forward(3, 1)
         switch.shape(2, rate)
