@@ -102,9 +102,9 @@ class ThriftServer:
     def _serve(self, connection: socket.socket) -> None:
         from thriftpy2.protocol import binary
 
+        transport = _Transport(connection)
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            transport = _Transport(connection)
             protocol = cast(Any, binary).TBinaryProtocol(transport)
             while True:
                 transport.begin()
@@ -114,6 +114,7 @@ class ThriftServer:
             log.debug("a Thrift connection ended: %r", error)
         finally:
             self._seats.leave(connection)
+            transport.close()
             connection.close()
 
     def _answer(self, protocol: Any, connection: socket.socket) -> None:
@@ -167,6 +168,13 @@ class _Transport:
         self._in = connection.makefile("rb")
         self._out = connection.makefile("wb")
         self.begin()
+
+    def close(self) -> None:
+        """Closes both streams, without which the connection stays open: a call's failure refers to
+        them, by its traceback, until the garbage collector comes."""
+        for stream in (self._in, self._out):
+            with contextlib.suppress(OSError):
+                stream.close()
 
     def begin(self) -> None:
         """The next message begins, whenever its client likes."""

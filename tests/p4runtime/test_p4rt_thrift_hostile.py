@@ -7,13 +7,14 @@ import struct
 import subprocess
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from p4rt_thrift import TYPES, Bmv2
 from thriftpy2.thrift import TApplicationException
 
 
 @settings(max_examples=30)
 @given(st.binary(max_size=300), st.integers(0, 3))
+@example(b"\0", 1)  # a call that fails, and nothing behind it
 def test_any_bytes_end_at_most_their_connection(bmv2: Bmv2, data, kind):
     name = b"standard:bm_mt_get_entries"
     begun = struct.pack(">IiI", 0x80010001, len(name), 0)[:8] + name + struct.pack(">i", 1)
