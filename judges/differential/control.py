@@ -34,42 +34,32 @@ def prepare(client: Client, names: Names, setup: Setup):
     """Everything that the control plane does before the packets."""
     for entry in setup.entries:
         action = names.action(entry.action, **entry.params)
-        client.insert(
-            table_entry=names.entry(entry.table, entry.keys, action, priority=entry.priority)
-        )
+        client.insert(names.entry(entry.table, entry.keys, action, priority=entry.priority))
     for entry in setup.defaults:
         action = names.action(entry.action, **entry.params)
-        client.modify(table_entry=names.entry(entry.table, {}, action, is_default_action=True))
+        client.modify(names.entry(entry.table, {}, action, is_default_action=True))
     for entry in setup.entries:
         if entry.meter is not None:
             direct_meter_entry = p4r.DirectMeterEntry(
                 table_entry=names.entry(entry.table, entry.keys), config=_meter(*entry.meter)
             )
-            client.modify(direct_meter_entry=direct_meter_entry)
+            client.modify(direct_meter_entry)
     for name, index, committed, peak in setup.meters:
         cell = p4r.MeterEntry(meter_id=names.id("meters", name), config=_meter(committed, peak))
         cell.index.index = index
-        client.modify(meter_entry=cell)
+        client.modify(cell)
     for number, copies in setup.groups.items():
         replicas = [p4r.Replica(egress_port=port, instance=instance) for port, instance in copies]
         group = p4r.MulticastGroupEntry(multicast_group_id=int(number), replicas=replicas)
-        client.insert(
-            packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
-                multicast_group_entry=group
-            )
-        )
+        client.insert(group)
     for number, copies in setup.clones.items():
         replicas = [p4r.Replica(egress_port=port, instance=instance) for port, instance in copies]
         session = p4r.CloneSessionEntry(session_id=int(number), replicas=replicas)
-        client.insert(
-            packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
-                clone_session_entry=session
-            )
-        )
+        client.insert(session)
     if setup.digest:
         digest = p4r.DigestEntry(digest_id=names.id("digests", setup.digest))
         digest.config.max_list_size = 1
-        client.insert(digest_entry=digest)
+        client.insert(digest)
 
 
 class Digests:
@@ -115,7 +105,7 @@ def change(client: Client, names: Names, setup: Setup):
         entry = setup.entries[number]
         action = names.action(entry.action, **params) if kind == "modify" else None
         table_entry = names.entry(entry.table, entry.keys, action, priority=entry.priority)
-        client.write(update(kind.upper(), table_entry=table_entry))
+        client.write(update(kind.upper(), table_entry))
 
 
 def state(
@@ -125,7 +115,7 @@ def state(
     `registers` where P4Runtime doesn't have them."""
     readings: dict[str, Any] = {}
     for counter in names.info.counters:
-        cells = client.read(counter_entry=p4r.CounterEntry(counter_id=counter.preamble.id))
+        cells = client.read(p4r.CounterEntry(counter_id=counter.preamble.id))
         cells.sort(key=lambda cell: cell.index.index)
         readings[counter.preamble.alias] = [_count(cell.data, counter.spec.unit) for cell in cells]
     for counter in names.info.direct_counters:
@@ -135,7 +125,7 @@ def state(
             if entry.table == table.preamble.alias:
                 query = names.entry(entry.table, entry.keys, priority=entry.priority)
                 # An entry without a key that matters is also a wildcard: its answer is one of many.
-                cells = client.read(direct_counter_entry=p4r.DirectCounterEntry(table_entry=query))
+                cells = client.read(p4r.DirectCounterEntry(table_entry=query))
                 here = (len(query.match), query.priority)
                 (cell,) = (
                     c for c in cells if (len(c.table_entry.match), c.table_entry.priority) == here
@@ -149,7 +139,7 @@ def state(
         if registers is not None:
             values = [value % (1 << width) for value in registers.read_all(register.preamble.name)]
         else:
-            cells = client.read(register_entry=p4r.RegisterEntry(register_id=register.preamble.id))
+            cells = client.read(p4r.RegisterEntry(register_id=register.preamble.id))
             values = [int.from_bytes(cell.data.bitstring, "big") % (1 << width) for cell in cells]
         readings[register.preamble.alias] = values
     return readings

@@ -184,11 +184,8 @@ def main() -> int:
             setup, packets = generate(program, seed, options.packets or PACKETS.get(program, 150))
             recording = run(kind, ports, program, setup, packets)
             recording |= {
-                "made_by": version(),
-                "program": program,
-                "seed": seed,
-                "packets": len(packets),
-            }
+                "made_by": version(), "program": program, "seed": seed, "packets": len(packets),
+            }  # fmt: skip
             write(folder / f"{program}-{seed}.recording", recording)
     return 0
 

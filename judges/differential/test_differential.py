@@ -45,15 +45,9 @@ def test_as_bmv2_does(program, tmp_path):
         needs.missing(needs.NEW_CASES)
     assert shutil.which("simple_switch_grpc"), "BMv2 is not installed, or not on PATH"
     command = [
-        sys.executable,
-        str(HERE / "drive.py"),
-        "--program",
-        program,
-        "--seed",
-        SEED,
-        "--out",
+        sys.executable, str(HERE / "drive.py"), "--program", program, "--seed", SEED, "--out",
         str(tmp_path),
-    ]
+    ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from google.protobuf.message import Message
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "judges/differential"), str(ROOT / "tests/p4runtime")]
 
@@ -45,11 +47,11 @@ class Direct:
     def __init__(self, forwarding: Forwarding):
         self._forwarding = forwarding
 
-    def insert(self, **entity):
-        self._forwarding.apply(update("INSERT", **entity))
+    def insert(self, content: Message):
+        self._forwarding.apply(update("INSERT", content))
 
-    def modify(self, **entity):
-        self._forwarding.apply(update("MODIFY", **entity))
+    def modify(self, content: Message):
+        self._forwarding.apply(update("MODIFY", content))
 
 
 def pcn(rng: random.Random) -> tuple[Setup, list[bytes]]:

@@ -8,6 +8,8 @@ from types import TracebackType
 from typing import Any
 
 import grpc
+import pytest
+from google.protobuf.message import Message
 
 from pcn.base.p4rt import p4i, p4r, p4r_grpc, rpc_status
 
@@ -151,19 +153,20 @@ class Client:
             p4r.WriteRequest(**self._identity(), updates=updates, atomicity=atomicity),
         )
 
-    def insert(self, **entity):
-        self.write(update("INSERT", **entity))
+    def insert(self, content: Message):
+        self.write(update("INSERT", content))
 
-    def modify(self, **entity):
-        self.write(update("MODIFY", **entity))
+    def modify(self, content: Message):
+        self.write(update("MODIFY", content))
 
-    def delete(self, **entity):
-        self.write(update("DELETE", **entity))
+    def delete(self, content: Message):
+        self.write(update("DELETE", content))
 
-    def read(self, **entity) -> list[Any]:
+    def read(self, content: Message) -> list[Any]:
         """Read of one query: the messages inside the entities."""
-        (kind,) = entity
-        return [getattr(answer, kind) for answer in self.read_all([p4r.Entity(**entity)])]
+        query = entity(content)
+        kind = query.WhichOneof("entity")
+        return [getattr(answer, kind) for answer in self.read_all([query])]
 
     def read_all(self, queries: Iterable[p4r.Entity]) -> list[p4r.Entity]:
         """Read of a batch."""
@@ -182,9 +185,28 @@ class Client:
             raise RefusedError(error) from error
 
 
-def update(kind: str, **entity) -> p4r.Update:
+def entity(content: Message) -> p4r.Entity:
+    """The entity that has a message, which its type decides; a group or a session lies in a
+    PacketReplicationEngineEntry."""
+    for kind in (p4r.PacketReplicationEngineEntry, p4r.Entity):
+        for field in kind.DESCRIPTOR.fields:
+            if field.message_type.full_name == content.DESCRIPTOR.full_name:
+                content = kind(**{field.name: content})
+                break
+    return content
+
+
+def update(kind: str, content: Message) -> p4r.Update:
     """One update of a batch."""
-    return p4r.Update(type=kind, entity=p4r.Entity(**entity))
+    return p4r.Update(type=kind, entity=entity(content))
+
+
+def refused(code: int, action, *args) -> str:
+    """Calls; it has to fail in one update with this code. Returns its message."""
+    with pytest.raises(RefusedError) as failure:
+        action(*args)
+    assert failure.value.codes == [code], failure.value.outcomes
+    return failure.value.outcomes[0].message
 
 
 class Names:

@@ -105,32 +105,32 @@ def manual(p: Probes, seed: int, steps: int) -> list[list[int]]:
         if operation == "member" and len(members) < 12:
             number = rng.choice([i for i in range(1, 99) if i not in members])
             members[number] = step + 1
-            p.client.insert(action_profile_member=p.member("by_crc16", number, members[number]))
+            p.client.insert(p.member("by_crc16", number, members[number]))
         elif operation == "change" and members:
             number = rng.choice(sorted(members))
             members[number] = step + 1
-            p.client.modify(action_profile_member=p.member("by_crc16", number, members[number]))
+            p.client.modify(p.member("by_crc16", number, members[number]))
         elif operation == "drop" and set(members) - used:
             number = rng.choice(sorted(set(members) - used))
             del members[number]
-            p.client.delete(action_profile_member=p.member("by_crc16", number))
+            p.client.delete(p.member("by_crc16", number))
         elif operation in ("group", "regroup") and members:
             chosen = rng.sample(sorted(members), min(len(members), rng.randint(1, 4)))
             weights = {number: rng.choice([1, 1, 2]) for number in chosen}
             if operation == "group" and len(groups) < 5:
                 number = rng.choice([i for i in range(1, 9) if i not in groups])
-                p.client.insert(action_profile_group=p.group("by_crc16", number, weights, 8))
+                p.client.insert(p.group("by_crc16", number, weights, 8))
                 action = p4r.TableAction(action_profile_group_id=number)
-                p.client.insert(table_entry=p.entry(CRC16, number, action))
+                p.client.insert(p.entry(CRC16, number, action))
                 groups[number] = weights
             elif groups:
                 number = rng.choice(sorted(groups))
-                p.client.modify(action_profile_group=p.group("by_crc16", number, weights, 8))
+                p.client.modify(p.group("by_crc16", number, weights, 8))
                 groups[number] = weights
         elif operation == "ungroup" and groups:
             number = rng.choice(sorted(groups))
-            p.client.delete(table_entry=p.entry(CRC16, number))
-            p.client.delete(action_profile_group=p.group("by_crc16", number))
+            p.client.delete(p.entry(CRC16, number))
+            p.client.delete(p.group("by_crc16", number))
             del groups[number]
         results += [p.probes(rng, CRC16, number) for number in sorted(groups)]
     return results
@@ -147,12 +147,12 @@ def oneshots(p: Probes, seed: int, steps: int) -> list[list[int]]:
             *((step + 10 * i + 1, rng.randint(1, 3)) for i in range(rng.randint(1, 4)))
         )
         if (table, key) not in entries:
-            p.client.insert(table_entry=p.entry(table, key, action))
+            p.client.insert(p.entry(table, key, action))
             entries.add((table, key))
         elif rng.random() < 0.5:
-            p.client.modify(table_entry=p.entry(table, key, action))
+            p.client.modify(p.entry(table, key, action))
         else:
-            p.client.delete(table_entry=p.entry(table, key))
+            p.client.delete(p.entry(table, key))
             entries.remove((table, key))
         results += [p.probes(rng, *entry) for entry in sorted(entries)]
     return results
@@ -161,7 +161,7 @@ def oneshots(p: Probes, seed: int, steps: int) -> list[list[int]]:
 def identity(p: Probes) -> list[list[int]]:
     """The low 32 bits of a hash of 64, modulo the group's size."""
     rng = random.Random(3)
-    p.client.insert(table_entry=p.entry(IDENTITY, 1, p.oneshot((1, 1), (2, 1), (3, 5))))
+    p.client.insert(p.entry(IDENTITY, 1, p.oneshot((1, 1), (2, 1), (3, 5))))
     return [p.probes(rng, IDENTITY, 1, 40)]
 
 
@@ -169,12 +169,10 @@ def plain(p: Probes) -> list[list[int]]:
     """An action profile without a selector; and which branch a program takes after a hit, a miss
     and an action."""
     for number in (3, 1):
-        p.client.insert(action_profile_member=p.member("plain_profile", number, 10 * number))
-        p.client.insert(
-            table_entry=p.entry(PLAIN, number, p4r.TableAction(action_profile_member_id=number))
-        )
-    p.client.insert(table_entry=p.entry(CRC32, 201, p.oneshot((0, 1))))
-    p.client.insert(table_entry=p.entry(CRC32, 202, p.oneshot((7, 1))))
+        p.client.insert(p.member("plain_profile", number, 10 * number))
+        p.client.insert(p.entry(PLAIN, number, p4r.TableAction(action_profile_member_id=number)))
+    p.client.insert(p.entry(CRC32, 201, p.oneshot((0, 1))))
+    p.client.insert(p.entry(CRC32, 202, p.oneshot((7, 1))))
     results = [[p.probe(PLAIN, key)[0] for key in (1, 2, 3)]]
     return [*results, *([*p.probe(CRC32, key)] for key in (201, 202, 203)), [*p.probe(CRC16, 255)]]
 

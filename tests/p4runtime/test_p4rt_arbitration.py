@@ -246,11 +246,11 @@ def test_writes_without_a_stream_or_to_another_device(clients: list[Client], pro
     with pytest.raises(RefusedError) as failure:
         client.set_pipeline(program.info, program.json)
     assert failure.value.code == grpc.StatusCode.PERMISSION_DENIED
-    assert client.read(table_entry=p4r.TableEntry()), "reads need no election id and no stream"
+    assert client.read(p4r.TableEntry()), "reads need no election id and no stream"
     client.device_id = 9
     assert write_code(client) == grpc.StatusCode.NOT_FOUND
     for call in (
-        lambda: client.read(table_entry=p4r.TableEntry()),
+        lambda: client.read(p4r.TableEntry()),
         lambda: client.set_pipeline(program.info, program.json),
         client.get_pipeline,
     ):

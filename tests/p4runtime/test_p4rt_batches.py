@@ -2,7 +2,7 @@
 
 import grpc
 import pytest
-from p4rt_client import Client, Names, RefusedError, update
+from p4rt_client import Client, Names, RefusedError, refused, update
 
 from pcn.base.p4rt import p4r, rpc_code
 
@@ -15,15 +15,13 @@ def batch(names: Names) -> list[p4r.Update]:
     register.index.index, register.data.bitstring = 4, b"\x09"
     session = p4r.CloneSessionEntry(session_id=1, replicas=[p4r.Replica(egress_port=1)])
     return [
-        update("INSERT", table_entry=names.entry("l2", {"dst_addr": 1}, forward)),
-        update("MODIFY", register_entry=register),
-        update("INSERT", table_entry=names.entry("l2", {"dst_addr": 1}, forward)),
-        update("DELETE", table_entry=names.entry("l2", {"dst_addr": 7})),
+        update("INSERT", names.entry("l2", {"dst_addr": 1}, forward)),
+        update("MODIFY", register),
+        update("INSERT", names.entry("l2", {"dst_addr": 1}, forward)),
+        update("DELETE", names.entry("l2", {"dst_addr": 7})),
         update(
             "INSERT",
-            packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
-                clone_session_entry=session
-            ),
+            session,
         ),
     ]
 
@@ -32,25 +30,21 @@ def state(client: Client, names: Names) -> list[object]:
     register = p4r.RegisterEntry(register_id=names.id("registers", "cells"))
     register.index.index = 4
     return [
-        client.read(table_entry=names.entry("l2")),
-        client.read(register_entry=register),
-        client.read(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry()),
+        client.read(names.entry("l2")),
+        client.read(register),
+        client.read(p4r.PacketReplicationEngineEntry()),
     ]
 
 
 def test_continue_on_error(client: Client, names: Names, batch: list[p4r.Update]):
     old = names.entry("l2", {"dst_addr": 7}, names.action("forward", port=7))
-    client.insert(table_entry=old)
+    client.insert(old)
     with pytest.raises(RefusedError) as failure:
         client.write(*batch)
     assert failure.value.code == grpc.StatusCode.UNKNOWN
     assert failure.value.codes == [
-        rpc_code.OK,
-        rpc_code.OK,
-        rpc_code.ALREADY_EXISTS,
-        rpc_code.OK,
-        rpc_code.OK,
-    ]
+        rpc_code.OK, rpc_code.OK, rpc_code.ALREADY_EXISTS, rpc_code.OK, rpc_code.OK,
+    ]  # fmt: skip
     assert failure.value.outcomes[0] == p4r.Error()
     assert "l2" in failure.value.outcomes[2].message
     entries, cells, sessions = state(client, names)
@@ -61,14 +55,14 @@ def test_continue_on_error(client: Client, names: Names, batch: list[p4r.Update]
 
 def test_rollback_on_error(client: Client, names: Names, batch: list[p4r.Update]):
     old = names.entry("l2", {"dst_addr": 7}, names.action("forward", port=7))
-    client.insert(table_entry=old)
+    client.insert(old)
     before = state(client, names)
     changes = [
         update(
             "MODIFY",
-            table_entry=names.entry("l2", {"dst_addr": 7}, names.action("forward", port=8)),
+            names.entry("l2", {"dst_addr": 7}, names.action("forward", port=8)),
         ),
-        update("DELETE", table_entry=names.entry("l2", {"dst_addr": 7})),
+        update("DELETE", names.entry("l2", {"dst_addr": 7})),
     ]
     with pytest.raises(RefusedError) as failure:
         client.write(*changes, *batch, atomicity="ROLLBACK_ON_ERROR")
@@ -78,7 +72,7 @@ def test_rollback_on_error(client: Client, names: Names, batch: list[p4r.Update]
     )
     assert state(client, names) == before
     client.write(*changes, batch[0], atomicity="ROLLBACK_ON_ERROR")
-    assert client.read(table_entry=names.entry("l2")) == [batch[0].entity.table_entry]
+    assert client.read(names.entry("l2")) == [batch[0].entity.table_entry]
 
 
 def test_dataplane_atomic_is_refused_as_a_whole(
@@ -93,7 +87,7 @@ def test_dataplane_atomic_is_refused_as_a_whole(
 
 
 def test_details_of_a_large_batch_fit_a_default_client(client: Client, names: Names):
-    missing = update("DELETE", table_entry=names.entry("l2", {"dst_addr": 1}))
+    missing = update("DELETE", names.entry("l2", {"dst_addr": 1}))
     with pytest.raises(RefusedError) as failure:
         client.write(*[missing] * 100)
     assert failure.value.codes == [rpc_code.NOT_FOUND] * 100
@@ -101,14 +95,9 @@ def test_details_of_a_large_batch_fit_a_default_client(client: Client, names: Na
 
 
 def test_what_is_no_entity(client: Client):
-    for kind, code in (
-        ({}, rpc_code.INVALID_ARGUMENT),
-        ({"extern_entry": p4r.ExternEntry()}, rpc_code.UNIMPLEMENTED),
-        ({"value_set_entry": p4r.ValueSetEntry(value_set_id=1)}, rpc_code.NOT_FOUND),
-    ):
-        with pytest.raises(RefusedError) as failure:
-            client.modify(**kind)
-        assert failure.value.codes == [code]
+    refused(rpc_code.INVALID_ARGUMENT, client.modify, p4r.Entity())
+    refused(rpc_code.UNIMPLEMENTED, client.modify, p4r.ExternEntry())
+    refused(rpc_code.NOT_FOUND, client.modify, p4r.ValueSetEntry(value_set_id=1))
 
 
 def test_a_large_batch(client: Client, names: Names):
@@ -117,5 +106,5 @@ def test_a_large_batch(client: Client, names: Names):
         names.entry("prefixes", {"port": i % 512, "dst_addr": (i << 16, 32)}, wide)
         for i in range(1000)
     ]
-    client.write(*(update("INSERT", table_entry=entry) for entry in entries))
-    assert client.read(table_entry=names.entry("prefixes")) == entries
+    client.write(*(update("INSERT", entry) for entry in entries))
+    assert client.read(names.entry("prefixes")) == entries

@@ -44,7 +44,7 @@ def test_serves_and_ends(switch_process: Process, program: Program, number):
     with Client(switch_process.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
-        assert len(client.read(table_entry=p4r.TableEntry())) == 4, "the program's own"
+        assert len(client.read(p4r.TableEntry())) == 4, "the program's own"
         assert switch_process.end(number) == 0
     assert switch_process.lines == [
         f"softswitch: device 1 listening on 127.0.0.1:{switch_process.port}, ports: none\n"

@@ -42,9 +42,9 @@ def primary(request, empty_switch: Switch, program: Program) -> Iterator[Client]
 
 def test_switch_takes_values_of_full_width_and_answers_canonically(primary: Client, names: Names):
     """p4runtime_lib, p4-utils and PTF's base class pad what they send."""
-    primary.insert(table_entry=forward(names, 0xAA, 2))
-    primary.modify(table_entry=forward(names, 0xAA, 3))
-    (entry,) = primary.read(table_entry=p4r.TableEntry(table_id=names.tables["l2"].preamble.id))
+    primary.insert(forward(names, 0xAA, 2))
+    primary.modify(forward(names, 0xAA, 3))
+    (entry,) = primary.read(p4r.TableEntry(table_id=names.tables["l2"].preamble.id))
     entry.ClearField("counter_data")
     assert entry == canonical(names, 0xAA, 3)
 
@@ -99,24 +99,22 @@ def test_switch_sets_all_cells_of_an_array_at_once(primary: Client, names: Names
     """p4-utils leaves the index away to set a whole meter array, or to reset a counter."""
     meters = names.id("meters", "limits")
     config = p4r.MeterConfig(cir=1000, cburst=100, pir=2000, pburst=200)
-    primary.modify(meter_entry=p4r.MeterEntry(meter_id=meters, config=config))
-    assert [cell.config for cell in primary.read(meter_entry=p4r.MeterEntry(meter_id=meters))] == [
-        config
-    ] * 8
+    primary.modify(p4r.MeterEntry(meter_id=meters, config=config))
+    assert [cell.config for cell in primary.read(p4r.MeterEntry(meter_id=meters))] == [config] * 8
     received = names.id("counters", "received")
     index = p4r.Index(index=3)
     data = p4r.CounterData(packet_count=5, byte_count=6)
-    primary.modify(counter_entry=p4r.CounterEntry(counter_id=received, index=index, data=data))
-    primary.modify(counter_entry=p4r.CounterEntry(counter_id=received, data=p4r.CounterData()))
-    cells = primary.read(counter_entry=p4r.CounterEntry(counter_id=received))
+    primary.modify(p4r.CounterEntry(counter_id=received, index=index, data=data))
+    primary.modify(p4r.CounterEntry(counter_id=received, data=p4r.CounterData()))
+    cells = primary.read(p4r.CounterEntry(counter_id=received))
     assert [cell.data for cell in cells] == [p4r.CounterData()] * 16
 
 
 def test_switch_reads_every_table_and_counter_without_ids(primary: Client, names: Names):
     """p4runtime_lib reads all tables with a TableEntry that names none, and cells one by one."""
-    primary.write(*(update("INSERT", table_entry=forward(names, mac, mac)) for mac in (1, 2, 3)))
-    tables = [entry.table_id for entry in primary.read(table_entry=p4r.TableEntry())]
+    primary.write(*(update("INSERT", forward(names, mac, mac)) for mac in (1, 2, 3)))
+    tables = [entry.table_id for entry in primary.read(p4r.TableEntry())]
     assert tables.count(names.tables["l2"].preamble.id) == 3
     received = names.id("counters", "received")
     query = p4r.CounterEntry(counter_id=received, index=p4r.Index(index=1))
-    assert [cell.index.index for cell in primary.read(counter_entry=query)] == [1]
+    assert [cell.index.index for cell in primary.read(query)] == [1]

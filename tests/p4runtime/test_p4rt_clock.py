@@ -35,13 +35,9 @@ def client(manual_switch: Switch, program: Program) -> Iterator[Client]:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
         client.insert(
-            table_entry=names.entry(
-                "l2", {"dst_addr": TO_CPU}, names.action("send_to_cpu", reason=1)
-            )
+            names.entry("l2", {"dst_addr": TO_CPU}, names.action("send_to_cpu", reason=1))
         )
-        client.insert(
-            table_entry=names.entry("l2", {"dst_addr": OUT}, names.action("forward", port=2))
-        )
+        client.insert(names.entry("l2", {"dst_addr": OUT}, names.action("forward", port=2)))
         yield client
 
 
@@ -110,8 +106,8 @@ def test_a_meter_fills_with_the_switchs_time(client: Client, clock: ManualClock,
     key = {"src_addr": 1}
     meter = p4r.DirectMeterEntry(table_entry=names.entry("policing", key))
     meter.config.CopyFrom(p4r.MeterConfig(cir=2, cburst=2, pir=2, pburst=2))
-    client.insert(table_entry=names.entry("policing", key, names.action("police")))
-    client.modify(direct_meter_entry=meter)
+    client.insert(names.entry("policing", key, names.action("police")))
+    client.modify(meter)
     passed = []
     for seconds in (0, 1, 0.5, 0.499999, 0.000001):
         clock.advance(seconds)
@@ -182,15 +178,13 @@ def record(program: Program) -> list[object]:
                 (OUT, names.action("mirror", port=2)),
                 (TO_CPU, names.action("send_to_cpu", reason=1)),
             ):
-                client.insert(table_entry=names.entry("l2", {"dst_addr": destination}, action))
+                client.insert(names.entry("l2", {"dst_addr": destination}, action))
             replica = p4r.Replica(egress_port=1, instance=1)
             session = p4r.CloneSessionEntry(session_id=7, replicas=[replica])
             client.write(
                 update(
                     "INSERT",
-                    packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
-                        clone_session_entry=session
-                    ),
+                    session,
                 )
             )
             frames = [
@@ -202,9 +196,7 @@ def record(program: Program) -> list[object]:
             clock.send(2, *frames)
             clock.advance(1)
             heard = [client.receive().SerializeToString() for _ in range(40)]
-            counters = client.read(
-                counter_entry=p4r.CounterEntry(counter_id=names.id("counters", "received"))
-            )
+            counters = client.read(p4r.CounterEntry(counter_id=names.id("counters", "received")))
             return [clock.received(), heard, [cell.SerializeToString() for cell in counters]]
     finally:
         process.end(signal.SIGKILL)
@@ -228,7 +220,7 @@ def test_the_packet_generator_of_the_command_line(program: Program):
             client.arbitrate()
             client.set_pipeline(program.info, program.json)
             action = program.names.action("forward", port=2)
-            client.insert(table_entry=program.names.entry("l2", {"dst_addr": OUT}, action))
+            client.insert(program.names.entry("l2", {"dst_addr": OUT}, action))
             clock.advance(0.009)
             expected = OUT.to_bytes(6, "big").ljust(60, b"\0")
             assert clock.received() == [

@@ -104,7 +104,7 @@ def arbitrates(switch: Switch) -> bool:
 def serves(client: Client, switch: Switch):
     """The primary writes, reads and configures, and a new client gets its answers."""
     client.write()
-    list(client.read(table_entry=p4r.TableEntry()))
+    list(client.read(p4r.TableEntry()))
     assert client.get_pipeline() is not None
     waiting.wait_until(lambda: arbitrates(switch), "a new client's answers")
     client.write()

@@ -70,8 +70,8 @@ with Client(int(sys.argv[2]), election_id=int(sys.argv[3])) as client:
     print("ready", flush=True)
     while True:
         for kind in ("INSERT", "DELETE"):
-            client.write(*(update(kind, table_entry=entry) for entry in entries), atomicity="ROLLBACK_ON_ERROR")
-"""  # noqa: E501
+            client.write(*(update(kind, entry) for entry in entries), atomicity="ROLLBACK_ON_ERROR")
+"""
 
 
 def test_a_controller_is_killed_at_any_moment(processes: Callable[..., Process], program: Program):
@@ -81,13 +81,9 @@ def test_a_controller_is_killed_at_any_moment(processes: Callable[..., Process],
     rng = random.Random(1)
     for election_id in range(1, 5):
         words = [
-            sys.executable,
-            "-c",
-            CONTROLLER,
-            str(Path(__file__).parent),
-            str(switch.port),
+            sys.executable, "-c", CONTROLLER, str(Path(__file__).parent), str(switch.port),
             str(election_id),
-        ]
+        ]  # fmt: skip
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as controller:
             assert controller.stdout.readline() == "ready\n"
             time.sleep(rng.uniform(0, 0.2))
@@ -95,7 +91,7 @@ def test_a_controller_is_killed_at_any_moment(processes: Callable[..., Process],
         with Client(switch.port, election_id=election_id + 1) as client:
             assert client.arbitrate().status.code == rpc_code.OK
             table = p4r.TableEntry(table_id=program.names.tables["l2"].preamble.id)
-            assert len(client.read(table_entry=table)) in (0, 500)
+            assert len(client.read(table)) in (0, 500)
             client.write()
     assert switch.end() == 0
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from p4rt_client import Client, RefusedError, update
+from p4rt_client import Client, RefusedError, refused, update
 from p4rt_switch import PROGRAMS, Program, Switch, load
 
 from pcn.base.p4rt import p4r, rpc_code
@@ -55,7 +55,7 @@ def test_idle_entry_is_reported_after_each_timeout(empty_switch: Switch, idle: P
         client.set_pipeline(idle.info, idle.json)
         entry = flow(idle, 1, 30, controller_metadata=7, metadata=b"mine")
         start = time.monotonic()
-        client.insert(table_entry=entry)
+        client.insert(entry)
         entry.ClearField("action")
         for n in (1, 2, 3):
             message = client.receive().idle_timeout_notification
@@ -68,7 +68,7 @@ def test_idle_entry_is_reported_after_its_timeout(
 ):
     entry = flow(idle, 1, 300, controller_metadata=7, metadata=b"mine")
     clock.advance(1)
-    client.insert(table_entry=entry)
+    client.insert(entry)
     clock.advance(0.3 - 1e-9)
     nothing_notified(client)
     clock.advance(1e-9)
@@ -78,14 +78,14 @@ def test_idle_entry_is_reported_after_its_timeout(
     assert list(message.table_entry) == [entry]
     clock.advance(1)
     assert [notified(client) for _ in range(3)] == [[(ms, 1)] for ms in (1600, 1900, 2200)]
-    client.delete(table_entry=entry)
+    client.delete(entry)
     clock.advance(10)
     nothing_notified(client)
 
 
 def test_hits_keep_an_entry_alive(client: Client, clock: ManualClock, idle: Program):
     """Of two entries, the one that is hit is reported a timeout after its last hit."""
-    client.write(*(update("INSERT", table_entry=flow(idle, key, 1000)) for key in (1, 2)))
+    client.write(*(update("INSERT", flow(idle, key, 1000)) for key in (1, 2)))
     for _ in range(4):
         clock.advance(0.4)
         clock.send(1, b"\1\0")
@@ -102,36 +102,36 @@ def test_hits_keep_an_entry_alive(client: Client, clock: ManualClock, idle: Prog
 
 
 def test_a_changed_timeout(client: Client, clock: ManualClock, idle: Program):
-    client.insert(table_entry=flow(idle, 1, 100_000))
-    client.insert(table_entry=flow(idle, 2))
+    client.insert(flow(idle, 1, 100_000))
+    client.insert(flow(idle, 2))
     clock.advance(1)
-    client.modify(table_entry=flow(idle, 1, 50, result=2))
+    client.modify(flow(idle, 1, 50, result=2))
     clock.advance(0.05)
     assert notified(client) == [(1050, 1)]
-    client.modify(table_entry=flow(idle, 1))
-    client.modify(table_entry=flow(idle, 2, 50))
+    client.modify(flow(idle, 1))
+    client.modify(flow(idle, 2, 50))
     clock.advance(0.05)
     assert notified(client) == [(1100, 2)]
-    client.delete(table_entry=flow(idle, 2))
-    client.insert(table_entry=flow(idle, 3, 1e-6))  # as short as can be
+    client.delete(flow(idle, 2))
+    client.insert(flow(idle, 3, 1e-6))  # as short as can be
     clock.advance(0.025)
     assert [notified(client) for _ in range(2)] == [[(1110, 3)], [(1120, 3)]]
     nothing_notified(client)
-    reads = client.read(table_entry=flow(idle, 1)), client.read(table_entry=flow(idle, 3))
+    reads = client.read(flow(idle, 1)), client.read(flow(idle, 3))
     assert [read[0].idle_timeout_ns for read in reads] == [0, 1]
 
 
 def test_time_since_last_hit(client: Client, clock: ManualClock, idle: Program):
-    client.insert(table_entry=flow(idle, 1))
+    client.insert(flow(idle, 1))
     clock.advance(0.05)
     query = idle.names.entry("flows")
-    assert not client.read(table_entry=query)[0].HasField("time_since_last_hit")
+    assert not client.read(query)[0].HasField("time_since_last_hit")
     query.time_since_last_hit.SetInParent()
-    (entry,) = client.read(table_entry=query)
+    (entry,) = client.read(query)
     assert entry.time_since_last_hit.elapsed_ns == 50 * MS
     clock.send(1, b"\1\0")
     clock.advance(0.007)
-    (entry,) = client.read(table_entry=query)
+    (entry,) = client.read(query)
     assert entry.time_since_last_hit.elapsed_ns == 7 * MS
 
 
@@ -144,29 +144,25 @@ def test_refusals(client: Client, idle: Program):
         flow(idle, 1, time_since_last_hit={}),
     )
     for entry in bad:
-        with pytest.raises(RefusedError) as failure:
-            client.insert(table_entry=entry)
-        assert failure.value.codes == [rpc_code.INVALID_ARGUMENT]
+        refused(rpc_code.INVALID_ARGUMENT, client.insert, entry)
     default = names.entry("flows", None, action, is_default_action=True, idle_timeout_ns=1)
     with pytest.raises(RefusedError):
-        client.modify(table_entry=default)
+        client.modify(default)
     for query in (
         names.entry("fixed", time_since_last_hit={}),
         names.entry("flows", is_default_action=True, time_since_last_hit={}),
     ):
-        with pytest.raises(RefusedError) as failure:
-            client.read(table_entry=query)
-        assert failure.value.codes == [rpc_code.INVALID_ARGUMENT]
+        refused(rpc_code.INVALID_ARGUMENT, client.read, query)
 
 
 def test_rollback_restores_the_timeout(client: Client, idle: Program):
-    client.insert(table_entry=flow(idle, 1, 100_000))
+    client.insert(flow(idle, 1, 100_000))
     with pytest.raises(RefusedError):
         client.write(
-            update("MODIFY", table_entry=flow(idle, 1, 100)),
-            update("DELETE", table_entry=flow(idle, 9)),
+            update("MODIFY", flow(idle, 1, 100)),
+            update("DELETE", flow(idle, 9)),
             atomicity="ROLLBACK_ON_ERROR",
         )
-    assert client.read(table_entry=flow(idle, 1)) == [flow(idle, 1, 100_000)]
+    assert client.read(flow(idle, 1)) == [flow(idle, 1, 100_000)]
     client.set_pipeline(idle.info, idle.json, "RECONCILE_AND_COMMIT")
-    assert client.read(table_entry=flow(idle, 1)) == [flow(idle, 1, 100_000)]
+    assert client.read(flow(idle, 1)) == [flow(idle, 1, 100_000)]

@@ -212,8 +212,8 @@ def test_requests_larger_than_the_limit_are_refused(processes):
         client.arbitrate()
         table = p4r.TableEntry(table_id=1, metadata=bytes(1 << 20))
         for call in (
-            lambda: client.insert(table_entry=table),
-            lambda: client.read(table_entry=table),
+            lambda: client.insert(table),
+            lambda: client.read(table),
         ):
             with pytest.raises(
                 RefusedError, match=r"a message of 10\d+ bytes is larger than 1000000"
@@ -229,7 +229,7 @@ def test_option_permits_larger_requests(processes):
     with Client(process.port) as client:
         client.arbitrate()
         with pytest.raises(RefusedError) as failure:
-            client.insert(table_entry=p4r.TableEntry(table_id=1, metadata=bytes(20_000_000)))
+            client.insert(p4r.TableEntry(table_id=1, metadata=bytes(20_000_000)))
         assert failure.value.code is grpc.StatusCode.FAILED_PRECONDITION, "it has no pipeline"
     assert process.end() == 0
 
@@ -238,9 +238,9 @@ def test_large_reads_are_refused_where_large_writes_are_not(client: Client, name
     entry = names.entry(
         "l2", {"dst_addr": 1}, names.action("forward", port=1), metadata=bytes(limits.SMALL_BYTES)
     )
-    client.insert(table_entry=entry)
+    client.insert(entry)
     with pytest.raises(RefusedError, match="is larger than 1048576") as failure:
-        client.read(table_entry=entry)
+        client.read(entry)
     assert failure.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
@@ -289,7 +289,7 @@ def test_messages_of_errors_are_short(client: Client, names: Names):
     with pytest.raises(
         RefusedError, match="a value of 100000 bytes does not fit into 48 bits"
     ) as failure:
-        client.insert(table_entry=entry)
+        client.insert(entry)
     assert len(failure.value.outcomes[0].message) < 2000
     client.role = "x" * 100_000
     with pytest.raises(RefusedError) as failure:

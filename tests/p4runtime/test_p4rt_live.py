@@ -62,9 +62,7 @@ def test_packets_between_controller_and_wire(
             client.arbitrate()
             client.set_pipeline(program.info, program.json)
             client.insert(
-                table_entry=names.entry(
-                    "l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=9)
-                )
+                names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=9))
             )
             links[2].send(FRAME)
             packet = client.receive().packet
@@ -78,9 +76,7 @@ def test_packets_between_controller_and_wire(
             client.send(packet=p4r.PacketOut(payload=FRAME, metadata=out))
             assert receive(links[1]) == FRAME
 
-            client.modify(
-                table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=1))
-            )
+            client.modify(names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=1)))
             links[2].send(FRAME)
             assert receive(links[1]) == FRAME
 
@@ -89,37 +85,23 @@ def test_packets_between_controller_and_wire(
                 p4r.Replica(egress_port=2, instance=2),
             ]
             group = p4r.MulticastGroupEntry(multicast_group_id=4, replicas=replicas)
-            client.insert(
-                packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
-                    multicast_group_entry=group
-                )
-            )
-            client.modify(
-                table_entry=names.entry(
-                    "l2", {"dst_addr": 0xAA}, names.action("multicast", group=4)
-                )
-            )
+            client.insert(group)
+            client.modify(names.entry("l2", {"dst_addr": 0xAA}, names.action("multicast", group=4)))
             links[2].send(FRAME)
             assert [receive(links[port]) for port in (1, 2)] == [FRAME, FRAME]
 
             session = p4r.CloneSessionEntry(
                 session_id=7, replicas=replicas[:1], packet_length_bytes=20
             )
-            client.insert(
-                packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
-                    clone_session_entry=session
-                )
-            )
-            client.modify(
-                table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("mirror", port=2))
-            )
+            client.insert(session)
+            client.modify(names.entry("l2", {"dst_addr": 0xAA}, names.action("mirror", port=2)))
             links[2].send(FRAME)
             assert receive(links[2]) == FRAME
             assert receive(links[1])[:20] == FRAME[:20]
 
             query = p4r.RegisterEntry(register_id=names.id("registers", "cells"))
             query.index.index = 2
-            (cell,) = client.read(register_entry=query)
+            (cell,) = client.read(query)
             assert cell.data.bitstring == b"\4", "the data plane counts the four frames of port 2"
         assert process.end(signal.SIGTERM) == 0
     finally:

@@ -235,12 +235,9 @@ def described(file) -> dict[str, Any]:
         for field in message.fields:
             named = field.message_type or field.enum_type
             facts[field.full_name] = (
-                field.number,
-                field.type,
-                field.is_repeated,
-                named and named.full_name,
+                field.number, field.type, field.is_repeated, named and named.full_name,
                 field.containing_oneof and field.containing_oneof.name,
-            )
+            )  # fmt: skip
         facts[message.full_name] = message.GetOptions().map_entry
         for nested in message.nested_types:
             add(nested)
@@ -255,11 +252,9 @@ def described(file) -> dict[str, Any]:
     for service in file.services_by_name.values():
         for method in service.methods:
             facts[method.full_name] = (
-                method.input_type.full_name,
-                method.output_type.full_name,
-                method.client_streaming,
-                method.server_streaming,
-            )
+                method.input_type.full_name, method.output_type.full_name,
+                method.client_streaming, method.server_streaming,
+            )  # fmt: skip
     return facts
 
 

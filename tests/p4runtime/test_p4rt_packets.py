@@ -22,9 +22,7 @@ def metadata(*values: int) -> list[p4r.PacketMetadata]:
 
 @pytest.fixture
 def to_cpu(client: Client, names: Names):
-    client.insert(
-        table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100))
-    )
+    client.insert(names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100)))
 
 
 @pytest.mark.usefixtures("to_cpu")
@@ -126,22 +124,22 @@ def sources(message: p4r.StreamMessageResponse) -> list[int]:
 def test_a_digest_at_once(client: Client, names: Names, switch: Switch):
     learn(switch, 1, port=3)  # not enabled yet
     assert client.receive().HasField("packet"), "the packet itself, after what its digest was"
-    client.insert(digest_entry=digest(names))
+    client.insert(digest(names))
     learn(switch, 2**40)
     message = client.receive().digest
     assert message.digest_id == names.info.digests[0].preamble.id
     (data,) = message.data
     assert [member.bitstring for member in data.struct.members] == [b"\1\0\0\0\0\0", b"\x01\x2c"]
     assert abs(message.timestamp - time.time_ns()) < 60e9
-    client.delete(digest_entry=digest(names))
-    assert client.read(digest_entry=p4r.DigestEntry()) == []
+    client.delete(digest(names))
+    assert client.read(p4r.DigestEntry()) == []
 
 
 def test_lists_acknowledgements_and_timeouts(client: Client, names: Names, switch: Switch):
     long_time = 3600 * 10**9
     config = digest(names, max_timeout_ns=long_time, max_list_size=3, ack_timeout_ns=long_time)
-    client.insert(digest_entry=config)
-    assert client.read(digest_entry=p4r.DigestEntry()) == [config]
+    client.insert(config)
+    assert client.read(p4r.DigestEntry()) == [config]
     for source in (1, 1, 2, 3):
         learn(switch, source)
     first = client.receive()
@@ -166,21 +164,21 @@ def test_lists_acknowledgements_and_timeouts(client: Client, names: Names, switc
 def test_what_a_digest_is_refused_for(client: Client, names: Names):
     def code_of(kind: str, entry: p4r.DigestEntry) -> int:
         with pytest.raises(RefusedError) as failure:
-            client.write(update(kind, digest_entry=entry))
+            client.write(update(kind, entry))
         return failure.value.codes[0]
 
     plain, negative = digest(names), digest(names, max_list_size=-1)
     assert code_of("MODIFY", plain) == code_of("DELETE", plain) == rpc_code.NOT_FOUND
     assert code_of("INSERT", negative) == rpc_code.INVALID_ARGUMENT
-    client.insert(digest_entry=plain)
+    client.insert(plain)
     assert code_of("INSERT", plain) == rpc_code.ALREADY_EXISTS
     assert code_of("INSERT", p4r.DigestEntry(digest_id=7)) == rpc_code.NOT_FOUND
-    client.delete(digest_entry=negative)  # DELETE considers the id alone
+    client.delete(negative)  # DELETE considers the id alone
 
 
 def test_a_list_is_sent_when_its_time_has_come(client: Client, names: Names, switch: Switch):
     """On the live clock."""
-    client.insert(digest_entry=digest(names, max_timeout_ns=50_000_000, max_list_size=100))
+    client.insert(digest(names, max_timeout_ns=50_000_000, max_list_size=100))
     learn(switch, 1)
     assert sources(client.receive()) == [1]
 
@@ -195,7 +193,7 @@ def test_when_a_list_is_sent(manual_switch: Switch, clock: ManualClock, program:
         config = digest(
             names, max_timeout_ns=50_000_000, max_list_size=100, ack_timeout_ns=200_000_000
         )
-        client.insert(digest_entry=config)
+        client.insert(config)
 
         def learn_at_port_1(source: int):
             clock.send(1, TO_CPU + source.to_bytes(6, "big") + FRAME_TAIL[6:])

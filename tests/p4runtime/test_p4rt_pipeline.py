@@ -36,8 +36,8 @@ def entry(names: Names) -> p4r.TableEntry:
 def test_without_a_pipeline(fresh: Client, names: Names):
     assert fresh.get_pipeline() is None
     for request in (
-        lambda: fresh.insert(table_entry=entry(names)),
-        lambda: fresh.read(table_entry=p4r.TableEntry()),
+        lambda: fresh.insert(entry(names)),
+        lambda: fresh.read(p4r.TableEntry()),
     ):
         with pytest.raises(RefusedError) as failure:
             request()
@@ -68,26 +68,26 @@ def test_verify_changes_nothing(fresh: Client, program: Program):
 
 def test_commit_clears_the_state(fresh: Client, program: Program, names: Names):
     fresh.set_pipeline(program.info, program.json)
-    fresh.insert(table_entry=entry(names))
+    fresh.insert(entry(names))
     session = p4r.CloneSessionEntry(session_id=1, replicas=[p4r.Replica(egress_port=1)])
     pre = p4r.PacketReplicationEngineEntry(clone_session_entry=session)
-    fresh.insert(packet_replication_engine_entry=pre)
+    fresh.insert(pre)
     fresh.set_pipeline(program.info, program.json)
-    assert fresh.read(table_entry=names.entry("l2")) == []
-    assert fresh.read(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry()) == []
-    fresh.insert(table_entry=entry(names))
-    fresh.insert(packet_replication_engine_entry=pre)
+    assert fresh.read(names.entry("l2")) == []
+    assert fresh.read(p4r.PacketReplicationEngineEntry()) == []
+    fresh.insert(entry(names))
+    fresh.insert(pre)
 
 
 def test_save_then_commit_replays_the_writes(fresh: Client, program: Program, names: Names):
     fresh.set_pipeline(program.info, program.json)
     old = names.entry("l2", {"dst_addr": 2}, names.action("forward", port=2))
-    fresh.insert(table_entry=old)
+    fresh.insert(old)
     fresh.set_pipeline(program.info, program.json, "VERIFY_AND_SAVE", cookie=5)
-    assert fresh.read(table_entry=names.entry("l2")) == [], "reads mean the saved configuration"
-    fresh.insert(table_entry=entry(names))
+    assert fresh.read(names.entry("l2")) == [], "reads mean the saved configuration"
+    fresh.insert(entry(names))
     fresh.set_pipeline(None, action="COMMIT")
-    assert fresh.read(table_entry=names.entry("l2")) == [entry(names)]
+    assert fresh.read(names.entry("l2")) == [entry(names)]
     config = fresh.get_pipeline("COOKIE_ONLY")
     assert config.cookie.cookie == 5
     assert code_of(fresh, None, action="COMMIT") == grpc.StatusCode.NOT_FOUND, (
@@ -97,34 +97,28 @@ def test_save_then_commit_replays_the_writes(fresh: Client, program: Program, na
 
 def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names):
     fresh.set_pipeline(program.info, program.json)
-    fresh.insert(table_entry=entry(names))
-    first, second = fresh.read(table_entry=names.entry("seeded"))
-    fresh.delete(table_entry=first)
+    fresh.insert(entry(names))
+    first, second = fresh.read(names.entry("seeded"))
+    fresh.delete(first)
     default = names.entry("l2", None, names.action("forward", port=9), is_default_action=True)
-    fresh.modify(table_entry=default)
+    fresh.modify(default)
     register = p4r.RegisterEntry(register_id=names.id("registers", "cells"))
     register.index.index, register.data.bitstring = 17, b"\x63"
-    fresh.modify(register_entry=register)
+    fresh.modify(register)
     session = p4r.CloneSessionEntry(session_id=3, replicas=[p4r.Replica(egress_port=1, instance=2)])
-    fresh.insert(
-        packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
-            clone_session_entry=session
-        )
-    )
+    fresh.insert(session)
     fresh.set_pipeline(program.info, program.json, "RECONCILE_AND_COMMIT")
-    assert fresh.read(table_entry=names.entry("l2")) == [entry(names)]
-    assert fresh.read(table_entry=names.entry("seeded")) == [second]
-    assert fresh.read(table_entry=names.entry("l2", is_default_action=True)) == [default]
-    assert fresh.read(register_entry=register) == [register]
-    (session_entry,) = fresh.read(
-        packet_replication_engine_entry=p4r.PacketReplicationEngineEntry()
-    )
+    assert fresh.read(names.entry("l2")) == [entry(names)]
+    assert fresh.read(names.entry("seeded")) == [second]
+    assert fresh.read(names.entry("l2", is_default_action=True)) == [default]
+    assert fresh.read(register) == [register]
+    (session_entry,) = fresh.read(p4r.PacketReplicationEngineEntry())
     assert session_entry.clone_session_entry == session
 
 
 def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, names: Names):
     fresh.set_pipeline(program.info, program.json)
-    fresh.insert(table_entry=entry(names))
+    fresh.insert(entry(names))
     smaller = p4i.P4Info()
     smaller.CopyFrom(program.info)
     table = next(table for table in smaller.tables if table.preamble.alias == "l2")
@@ -133,7 +127,7 @@ def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, na
         code_of(fresh, smaller, program.json, "RECONCILE_AND_COMMIT")
         == grpc.StatusCode.INVALID_ARGUMENT
     )
-    assert fresh.read(table_entry=names.entry("l2")) == [entry(names)], "nothing has changed"
+    assert fresh.read(names.entry("l2")) == [entry(names)], "nothing has changed"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +180,7 @@ def test_what_the_compiler_removed(fresh: Client, program: Program, names: Names
     table.preamble.name = "BenchIngress.removed"
     fresh.set_pipeline(more, program.json)
     with pytest.raises(RefusedError) as failure:
-        fresh.insert(table_entry=entry(names))
+        fresh.insert(entry(names))
     assert failure.value.codes == [rpc_code.NOT_FOUND]
     assert "BenchIngress.removed" in failure.value.outcomes[0].message
 
@@ -229,12 +223,9 @@ def config_message(*, reassign: bool):
     fields += [("extras", part, ".p4.tmp.P4DeviceConfig.Extras"), ("device_data", bytes_, "")]
     for number, (name, kind, of) in enumerate(fields, 1):
         message.field.add(
-            name=name,
-            number=number,
-            type=kind,
-            type_name=of or None,
+            name=name, number=number, type=kind, type_name=of or None,
             label=FieldProto.LABEL_OPTIONAL,
-        )
+        )  # fmt: skip
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("p4.tmp.P4DeviceConfig"))
@@ -251,7 +242,7 @@ def test_json_in_a_p4_device_config_is_taken(fresh: Client, program: Program, re
     fresh.set_pipeline(program.info, sent)
     config = fresh.get_pipeline()
     assert config.p4_device_config == sent, "it is given back as it was set"
-    assert fresh.read(table_entry=p4r.TableEntry())
+    assert fresh.read(p4r.TableEntry())
 
 
 def test_json_in_a_p4_device_config_by_hand(program: Program):

@@ -56,7 +56,7 @@ class Bench:
             data=p4d.P4Data(bitstring=bytes([value])),
         )
         request = p4r.WriteRequest(device_id=1, election_id=p4r.Uint128(low=1))
-        request.updates.append(update("MODIFY", register_entry=entry))
+        request.updates.append(update("MODIFY", entry))
         self.embedded.service.Write(request, None)
 
 
@@ -102,7 +102,7 @@ def test_short_read_sees_a_write_whole_or_not_at_all(bench: Bench):
     names = bench.names
     entry = names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1))
     request = p4r.WriteRequest(device_id=1, election_id=p4r.Uint128(low=1))
-    request.updates.append(update("INSERT", table_entry=entry))
+    request.updates.append(update("INSERT", entry))
     bench.embedded.service.Write(request, None)
     bench.fill(1)
     queries = [{"table_entry": p4r.TableEntry(table_id=entry.table_id)}, bench.cells()]
@@ -132,7 +132,7 @@ def test_long_entities_come_in_separate_messages(client: Client, names: Names):
         entry = names.entry(
             "l2", {"dst_addr": number}, names.action("forward", port=1), metadata=bytes(size)
         )
-        client.insert(table_entry=entry)
+        client.insert(entry)
     request = p4r.ReadRequest(
         device_id=1, entities=[p4r.Entity(table_entry={"table_id": entry.table_id})]
     )
@@ -194,10 +194,8 @@ def test_untaken_reads_delay_no_other_client(
         late = stack.enter_context(Client(switch.port))
         table = p4r.Entity(table_entry=p4r.TableEntry())
         read = iter(late.stub.Read(p4r.ReadRequest(device_id=1, entities=[table]), timeout=60))
-        assert client.read(table_entry=p4r.TableEntry()) is not None
-        client.insert(
-            table_entry=names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1))
-        )
+        assert client.read(p4r.TableEntry()) is not None
+        client.insert(names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1)))
         assert client.arbitrate(3).status.code == 0
         calls[0].cancel()
         assert len(list(read)) == 1
@@ -211,7 +209,7 @@ def test_untaken_read_makes_room_for_the_next(served: Callable[..., Switch], pro
         for call in calls:
             next(call)
         late = stack.enter_context(Client(switch.port))
-        assert late.read(table_entry=p4r.TableEntry()) is not None
+        assert late.read(p4r.TableEntry()) is not None
         del calls
 
 

@@ -45,20 +45,18 @@ def test_a_role_writes_and_sees_what_is_its_own(client: Client, scoped: Client, 
     )
     with pytest.raises(RefusedError) as failure:
         scoped.write(
-            update("INSERT", table_entry=owned),
-            update("INSERT", table_entry=foreign),
-            update("INSERT", packet_replication_engine_entry=group),
+            update("INSERT", owned),
+            update("INSERT", foreign),
+            update("INSERT", group),
         )
     assert failure.value.codes == [
         rpc_code.OK,
         rpc_code.PERMISSION_DENIED,
         rpc_code.PERMISSION_DENIED,
     ]
-    client.insert(table_entry=foreign)  # a role without a configuration may do everything
-    assert [entry.table_id for entry in scoped.read(table_entry=p4r.TableEntry())] == [
-        owned.table_id
-    ]
-    assert {entry.table_id for entry in client.read(table_entry=p4r.TableEntry())} > {
+    client.insert(foreign)  # a role without a configuration may do everything
+    assert [entry.table_id for entry in scoped.read(p4r.TableEntry())] == [owned.table_id]
+    assert {entry.table_id for entry in client.read(p4r.TableEntry())} > {
         owned.table_id,
         foreign.table_id,
     }
@@ -91,7 +89,7 @@ def test_ids_for_oneself(switch: Switch, names: Names):
             second.arbitrate(role=role("second", shared_p4_ids=[cells])).status.code == rpc_code.OK
         )
         second.modify(
-            register_entry=p4r.RegisterEntry(
+            p4r.RegisterEntry(
                 register_id=cells, index=p4r.Index(index=1), data=p4d.P4Data(bitstring=b"\x05")
             )
         )
@@ -100,9 +98,7 @@ def test_ids_for_oneself(switch: Switch, names: Names):
 def test_packets_for_those_who_want_them(
     client: Client, scoped: Client, switch: Switch, names: Names
 ):
-    client.insert(
-        table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100))
-    )
+    client.insert(names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100)))
     wanted = stratum.P4RoleConfig.PacketFilter(metadata_id=1, value=b"\0\x07")  # the ingress port
     with Client(switch.port, role="all") as every, Client(switch.port, role="one") as filtered:
         every.arbitrate(role=role("all", receives_packet_ins=True))

@@ -51,13 +51,8 @@ def test_strings_and_numbers_are_one_to_one(width, texts):
 def test_numerals_stand_for_themselves_and_others_for_what_is_free():
     strings = Strings(4)
     assert [strings.number(text, "t") for text in (b"15", b"up", b"3", b"03", b"16", b"")] == [
-        15,
-        14,
-        3,
-        13,
-        12,
-        11,
-    ]
+        15, 14, 3, 13, 12, 11,
+    ]  # fmt: skip
     assert strings.text(7) == b"7"
     with pytest.raises(RpcError) as refusal:
         strings.number(b"down", "t", known=True)
@@ -67,12 +62,8 @@ def test_numerals_stand_for_themselves_and_others_for_what_is_free():
 def test_a_program_fixes_some():
     strings = Translations(described("port_t", "@other", PORTS)).strings("port_t", 9, "t")
     assert [strings.number(text, "t") for text in (b"uplink", b'a "b"', b"", b"4", b"5")] == [
-        4,
-        31,
-        0,
-        511,
-        5,
-    ]
+        4, 31, 0, 511, 5,
+    ]  # fmt: skip
     for wrong in ('{"a", 1}, {"a", 2}', '{"a", 1}, {"b", 1}', '{"a", 512}'):
         types = Translations(described("port_t", f"@p4runtime_translation_mappings({{{wrong}}})"))
         with pytest.raises(RpcError) as refusal:
@@ -127,22 +118,18 @@ def test_entries_by_name(named: Client, names: Names, empty_switch: Switch):
     by_name.match.add(field_id=number, optional=p4r.FieldMatch.Optional(value=b"Ethernet0"))
     to_cpu = names.entry("l2", {"dst_addr": 7}, names.action("send_to_cpu", reason=b"why not"))
     for entry in (at_uplink, by_name, to_cpu):
-        named.insert(table_entry=entry)
-        assert named.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == [entry]
+        named.insert(entry)
+        assert named.read(p4r.TableEntry(table_id=entry.table_id)) == [entry]
         assert named.read(
-            table_entry=p4r.TableEntry(
-                table_id=entry.table_id, match=entry.match, priority=entry.priority
-            )
+            p4r.TableEntry(table_id=entry.table_id, match=entry.match, priority=entry.priority)
         )
     empty_switch.native.packet_out(4, bytes.fromhex("000000000007 000000000002 0800") + bytes(46))
     assert [item.value for item in named.receive().packet.metadata] == [b"\x04", b"\x7f"]
-    cells = named.read(
-        register_entry=p4r.RegisterEntry(register_id=names.id("registers", "wide_cells"))
-    )
+    cells = named.read(p4r.RegisterEntry(register_id=names.id("registers", "wide_cells")))
     assert cells[1].data.bitstring == bytes([77])
     for entry in (at_uplink, by_name, to_cpu):
-        named.delete(table_entry=entry)
-        assert named.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == []
+        named.delete(entry)
+        assert named.read(p4r.TableEntry(table_id=entry.table_id)) == []
 
 
 def test_packets_have_strings_in_their_headers(
@@ -157,7 +144,7 @@ def test_packets_have_strings_in_their_headers(
     with Client(empty_switch.port) as client:
         client.arbitrate()
         client.set_pipeline(translated.info, translated.json)
-        client.insert(table_entry=to_cpu)
+        client.insert(to_cpu)
         for port, text in ((4, b"uplink"), (7, b"7")):
             empty_switch.native.packet_out(port, frame)
             assert client.receive().packet.metadata[0].value == text
@@ -168,7 +155,7 @@ def test_an_unknown_string_finds_nothing(named: Client, names: Names):
     entry.match.append(exact(names, "prefixes", "port", b"nowhere"))
     for call in (named.modify, named.delete):
         with pytest.raises(RefusedError) as refusal:
-            call(table_entry=entry)
+            call(entry)
         assert refusal.value.codes == [rpc_code.NOT_FOUND]
         assert "'nowhere'" in refusal.value.outcomes[0].message
 
@@ -177,12 +164,12 @@ def test_the_state_goes_along_by_name(named: Client, names: Names, translated: P
     """RECONCILE_AND_COMMIT: the other program may fix other numbers."""
     entry = names.entry("prefixes", None, names.action("NoAction"))
     entry.match.append(exact(names, "prefixes", "port", b"uplink"))
-    named.insert(table_entry=entry)
+    named.insert(entry)
     p4_info = p4i.P4Info()
     p4_info.CopyFrom(translated.info)
     del p4_info.type_info.new_types["port_t"].annotations[:]
     named.set_pipeline(p4_info, translated.json, "RECONCILE_AND_COMMIT")
-    assert named.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == [entry]
+    assert named.read(p4r.TableEntry(table_id=entry.table_id)) == [entry]
 
 
 @pytest.mark.parametrize("place", ["match", "packet_in", "register", "digest"])

@@ -149,19 +149,14 @@ def test_both_faces_have_one_state(program: Program):
             standard = bmv2.standard()
             assert add(standard, 0xBB) == 0
             names = program.names
-            client.insert(
-                table_entry=names.entry("l2", {"dst_addr": 0xCC}, names.action("forward", port=3))
-            )
-            keys = {
-                entry.match[0].exact.value
-                for entry in client.read(table_entry=names.entry("l2", {}))
-            }
+            client.insert(names.entry("l2", {"dst_addr": 0xCC}, names.action("forward", port=3)))
+            keys = {entry.match[0].exact.value for entry in client.read(names.entry("l2", {}))}
             assert keys == {b"\xbb", b"\xcc"}
             entries = standard.bm_mt_get_entries(0, L2)
             assert [entry.entry_handle for entry in entries] == [0, 1]
             assert entries[1].action_entry.action_data == [b"\3"]
             standard.bm_mt_delete_entry(0, L2, 1)
-            assert len(client.read(table_entry=names.entry("l2", {}))) == 1
+            assert len(client.read(names.entry("l2", {}))) == 1
             assert standard.bm_get_config().encode() == program.json
     finally:
         bmv2.close()
@@ -207,15 +202,13 @@ def set_group(client: Client, number: int, copies: set[tuple[int, int]]):
     there = number in groups_of(client)
     if copies or there:
         work = client.delete if not copies else client.modify if there else client.insert
-        work(packet_replication_engine_entry=entry)
+        work(entry)
 
 
 def groups_of(client: Client) -> dict[int, set[tuple[int, int]]]:
     """Ports and instances by P4Runtime's group."""
     query = p4r.PacketReplicationEngineEntry(multicast_group_entry=p4r.MulticastGroupEntry())
-    groups = [
-        entry.multicast_group_entry for entry in client.read(packet_replication_engine_entry=query)
-    ]
+    groups = [entry.multicast_group_entry for entry in client.read(query)]
     return {
         group.multicast_group_id: {
             (int.from_bytes(copy.port, "big"), copy.instance) for copy in group.replicas

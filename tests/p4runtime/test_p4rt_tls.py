@@ -165,19 +165,13 @@ def test_bad_files_are_named(folder: Path, authority: Authority, server_files: l
     (folder / "text.crt").write_text("no certificate")
     cases = {
         "cannot read": [
-            "--grpc-server-cert",
-            str(folder / "none.crt"),
-            "--grpc-server-key",
-            str(other_key),
+            "--grpc-server-cert", str(folder / "none.crt"), "--grpc-server-key", str(other_key),
         ],
         "PEM": [
-            "--grpc-server-cert",
-            str(folder / "text.crt"),
-            "--grpc-server-key",
-            str(other_key),
+            "--grpc-server-cert", str(folder / "text.crt"), "--grpc-server-key", str(other_key),
         ],
         "PEM files": [*server_files[1:3], "--grpc-server-key", str(other_key)],
-    }
+    }  # fmt: skip
     for why, files in cases.items():
         command = [
             *COMMAND, "--no-p4", "--grpc-server-addr", "127.0.0.1:0", "--grpc-server-ssl", *files,

@@ -45,9 +45,7 @@ def passes(
         client.write(
             update(
                 "INSERT",
-                packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
-                    multicast_group_entry=group
-                ),
+                group,
             )
         )
         entries = {
@@ -55,7 +53,7 @@ def passes(
             UNICAST: names.action("forward", port=2),
         }
         for destination, action in entries.items():
-            client.insert(table_entry=names.entry("l2", {"dst_addr": destination}, action))
+            client.insert(names.entry("l2", {"dst_addr": destination}, action))
         for frame in frames:
             clock.send(1, frame)
     assert process.end() == 0

@@ -62,7 +62,7 @@ def busy(switch: Switch, client: Client, names: Names) -> Iterator[Client]:
     ]
     forward = names.entry("l2", {"dst_addr": 0xBB}, names.action("forward", port=1))
     to_us = names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=1))
-    client.write(*[update("INSERT", table_entry=entry) for entry in (*quiet, forward, to_us)])
+    client.write(*[update("INSERT", entry) for entry in (*quiet, forward, to_us)])
     with traffic(switch):
         wait_for(lambda: packets(client, names) > 0)
         yield client
@@ -80,7 +80,7 @@ def packets(client: Client, names: Names) -> int:
     """Of the background traffic, since it began or was last written."""
     entry = p4r.CounterEntry(counter_id=names.id("counters", "received"))
     entry.index.index = PORT
-    return int(client.read(counter_entry=entry)[0].data.packet_count)
+    return int(client.read(entry)[0].data.packet_count)
 
 
 def cell(names: Names, register: str, index: int, value: int | None = None) -> p4r.RegisterEntry:
@@ -92,9 +92,7 @@ def cell(names: Names, register: str, index: int, value: int | None = None) -> p
 
 
 def value_of(client: Client, names: Names, register: str, index: int) -> int:
-    return int.from_bytes(
-        client.read(register_entry=cell(names, register, index))[0].data.bitstring, "big"
-    )
+    return int.from_bytes(client.read(cell(names, register, index))[0].data.bitstring, "big")
 
 
 def test_a_wide_register_is_never_half_written(busy: Client, names: Names):
@@ -104,7 +102,7 @@ def test_a_wide_register_is_never_half_written(busy: Client, names: Names):
     added = value_of(busy, names, "wide_cells", 1)
     last = 0
     for n in range(1, ROUNDS + 1):
-        busy.modify(register_entry=cell(names, "wide_cells", 0, n << 64 | n))
+        busy.modify(cell(names, "wide_cells", 0, n << 64 | n))
         seen = value_of(busy, names, "wide_cells", 1) - added
         assert seen >> 64 == seen & (2**64 - 1), "of one write, not of two"
         assert last <= seen >> 64 <= n
@@ -117,7 +115,7 @@ def test_a_register_that_packets_count_in_is_set_back(busy: Client, names: Names
     back."""
     high = 1 << 31
     for base in (high, 0) * (ROUNDS // 2):
-        busy.modify(register_entry=cell(names, "cells", PORT, base))
+        busy.modify(cell(names, "cells", PORT, base))
         first = value_of(busy, names, "cells", PORT)
         second = value_of(busy, names, "cells", PORT)
         assert base <= first <= second < base + high
@@ -133,8 +131,8 @@ def test_counters_are_set_back(busy: Client, names: Names):
             zero = p4r.CounterEntry()
             zero.CopyFrom(entry)
             zero.data.packet_count = zero.data.byte_count = 0
-            busy.modify(counter_entry=zero)
-        (cell,) = busy.read(counter_entry=entry)
+            busy.modify(zero)
+        (cell,) = busy.read(entry)
         assert cell.data.byte_count == cell.data.packet_count * size
 
 
@@ -142,15 +140,15 @@ def test_a_meter_changes_between_two_packets(busy: Client, names: Names, switch:
     """A direct meter that lets two packets pass, is taken away, and comes back with its buckets
     full."""
     policing = names.entry("policing", {"src_addr": PROBE}, names.action("police"))
-    busy.insert(table_entry=policing)
+    busy.insert(policing)
     direct = p4r.DirectMeterEntry(table_entry=names.entry("policing", {"src_addr": PROBE}))
     limited = p4r.DirectMeterEntry()
     limited.CopyFrom(direct)
     limited.config.CopyFrom(TWO_PACKETS)
     for _ in range(ROUNDS // 10):
         for entry, passing in ((limited, 2), (direct, 5)):
-            busy.modify(direct_meter_entry=entry)
-            assert busy.read(direct_meter_entry=direct) == [entry]
+            busy.modify(entry)
+            assert busy.read(direct) == [entry]
             for mark in range(5):
                 switch.native.packet_out(PORT, frame(PROBE, 0xAA, mark))
             # not metered: it marks the end
@@ -168,5 +166,5 @@ def test_an_array_of_meters_is_written_while_it_is_used(busy: Client, names: Nam
         query.CopyFrom(entry)
         if n % 3 != 0:
             entry.config.CopyFrom(p4r.MeterConfig(cir=n, cburst=2 * n, pir=3 * n, pburst=4 * n))
-        busy.modify(meter_entry=entry)
-        assert busy.read(meter_entry=query) == [entry]
+        busy.modify(entry)
+        assert busy.read(query) == [entry]

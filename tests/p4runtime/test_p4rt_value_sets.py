@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from p4rt_client import Client, RefusedError, octets, update
+from p4rt_client import Client, RefusedError, octets, refused, update
 from p4rt_switch import PROGRAMS, Program, Switch, load
 
 from pcn.base.p4rt import p4r, rpc_code
@@ -56,21 +56,15 @@ def probe(client: Client, a: int = 0, b: int = 0, d: int = 0, e: int = 0) -> int
     return client.receive().packet.payload[-1]
 
 
-def refused(code: int, action, entry: p4r.ValueSetEntry):
-    with pytest.raises(RefusedError) as failure:
-        action(value_set_entry=entry)
-    assert failure.value.codes == [code], failure.value.outcomes
-
-
 def test_exact_members(client: Client, sets: Program):
     assert [probe(client, a) for a in (7, 8, 9)] == [ACCEPTED, ACCEPTED, NONE]
-    client.modify(value_set_entry=singles(sets, 9, b"\0\0\7", 0x1234))
+    client.modify(singles(sets, 9, b"\0\0\7", 0x1234))
     assert [probe(client, a) for a in (7, 8, 9)] == [ACCEPTED, ACCEPTED, SINGLE | NONE]
     assert [probe(client, a) for a in (0x1234, 0x3412)] == [SINGLE | NONE, NONE]
-    assert client.read(value_set_entry=singles(sets)) == [singles(sets, 9, 7, 0x1234)]
-    client.modify(value_set_entry=singles(sets, 8, 9))
+    assert client.read(singles(sets)) == [singles(sets, 9, 7, 0x1234)]
+    client.modify(singles(sets, 8, 9))
     assert [probe(client, a) for a in (8, 9, 0x1234)] == [SINGLE | NONE, SINGLE | NONE, NONE]
-    client.modify(value_set_entry=singles(sets))
+    client.modify(singles(sets))
     assert probe(client, 9) == NONE
 
 
@@ -84,22 +78,16 @@ def test_members_of_several_fields(client: Client, sets: Program):
     entry.members[1].match[1].lpm.value = octets(0xAA << 128)
     refused(INVALID, client.modify, mixed(sets, (5, (1, 2), None)))
     refused(INVALID, client.modify, mixed(sets, (0x2000, None, None)))
-    client.modify(
-        value_set_entry=mixed(sets, (5, (6, 2**72 - 1), None), (0x1FFF, (high, high), (top, 8)))
-    )
+    client.modify(mixed(sets, (5, (6, 2**72 - 1), None), (0x1FFF, (high, high), (top, 8))))
     cases = [
-        (5, 6, 0),
-        (5, 7, 0),
-        (4, 6, 0),
-        (0x1FFF, high | 3, top | 1),
-        (0x1FFF, 3, top),
+        (5, 6, 0), (5, 7, 0), (4, 6, 0), (0x1FFF, high | 3, top | 1), (0x1FFF, 3, top),
         (0x1FFF, high, top ^ 1 << 128),
-    ]
+    ]  # fmt: skip
     yes, no = NONE | BOTH, NONE
     assert [probe(client, 1, *case) for case in cases] == [yes, no, no, yes, no, no]
-    client.modify(value_set_entry=entry)
+    client.modify(entry)
     assert [probe(client, 1, *case) for case in cases] == [yes, no, no, yes, yes, yes]
-    assert client.read(value_set_entry=mixed(sets)) == [entry]
+    assert client.read(mixed(sets)) == [entry]
 
 
 def test_refusals(client: Client, sets: Program):
@@ -115,17 +103,15 @@ def test_refusals(client: Client, sets: Program):
     ranged = p4r.ValueSetEntry(value_set_id=sets.names.id("value_sets", "ranged"))
     ranged.members.add().match.add(field_id=1).range.high = b"\3"
     refused(rpc_code.UNIMPLEMENTED, client.modify, ranged)
-    assert [
-        len(value_set.members) for value_set in client.read(value_set_entry=p4r.ValueSetEntry())
-    ] == [0, 0, 0]
+    assert [len(value_set.members) for value_set in client.read(p4r.ValueSetEntry())] == [0, 0, 0]
 
 
 def test_rollback_and_reconcile(client: Client, sets: Program):
-    client.modify(value_set_entry=singles(sets, 1, 2))
+    client.modify(singles(sets, 1, 2))
     with pytest.raises(RefusedError):
         client.write(
-            update("MODIFY", value_set_entry=singles(sets, 3)),
-            update("MODIFY", value_set_entry=singles(sets, 4, 4)),
+            update("MODIFY", singles(sets, 3)),
+            update("MODIFY", singles(sets, 4, 4)),
             atomicity="ROLLBACK_ON_ERROR",
         )
     assert [probe(client, a) for a in (1, 2, 3)] == [SINGLE | NONE, SINGLE | NONE, NONE]
