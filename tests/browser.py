@@ -112,12 +112,9 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
             mobile=False,
-        )
+        )  # fmt: skip
         self._loaded = False
         self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         end = time.monotonic() + LIMIT_S
@@ -125,8 +122,10 @@ class Browser:
             self._take(end)
 
     def ask(self, expression: str):
-        """The value of a JavaScript expression in the page."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of a JavaScript expression in the page. As in its console, $ is the first
+        element of a selector and $$ all of them; what runs later has neither."""
+        options = {"returnByValue": True, "includeCommandLineAPI": True}
+        answer = self.call("Runtime.evaluate", expression=expression, **options)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 

@@ -34,15 +34,8 @@ CAPABILITIES = (
     *("net_admin", "sys_admin"),  # what live networks need beside that
 )
 _NAMESPACES = (
-    "--mount",
-    "--pid",
-    "--fork",
-    "--kill-child",
-    "--net",
-    "--uts",
-    "--ipc",
-    "--mount-proc",
-)
+    "--mount", "--pid", "--fork", "--kill-child", "--net", "--uts", "--ipc", "--mount-proc",
+)  # fmt: skip
 _RUN = "mount -t tmpfs -o mode=755 none /run && ip link set lo up"
 _CONTAINER = f"""
 {_RUN} && mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys && mount -t sysfs -o ro sysfs /sys &&

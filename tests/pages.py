@@ -10,7 +10,7 @@ import pytest
 from browser import Browser
 from waiting import wait_until
 
-COUNT = "document.getElementById('slider').max"
+COUNT = "$('#slider').max"
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool
     chromium.open(url, width, dark=dark)
     wait_until(lambda: chromium.ask(COUNT) == str(frames - 1), "all frames")
     wait_until(
-        lambda: chromium.ask("document.getElementById('time').textContent") != "–",
+        lambda: chromium.ask("$('#time').textContent") != "–",
         "the first drawing",
     )
 
@@ -32,15 +32,14 @@ def load_saved(
     chromium: Browser, page: Path, width: int = 1400, height: int = 900, dark: bool = False
 ):
     chromium.open(page, width, height, dark)
-    over = "document.getElementById('state').dataset.over || ''"
+    over = "$('#state').dataset.over || ''"
     wait_until(lambda: chromium.ask(over).startswith("the end"), "all frames")
     drawn(chromium)
 
 
 def go(chromium: Browser, frame: int):
     chromium.ask(
-        f"(s => {{ s.value = {frame}; s.dispatchEvent(new Event('input')); "
-        f"}})(document.getElementById('slider'))"
+        f"(s => {{ s.value = {frame}; s.dispatchEvent(new Event('input')); }})($('#slider'))"
     )
     drawn(chromium)
 
@@ -55,8 +54,8 @@ def drawn(chromium: Browser):
 
 
 def command(chromium: Browser, words: str):
-    chromium.ask(f"document.getElementById('words').value = {words!r}")
-    chromium.ask("document.querySelector('#command button').click()")
+    chromium.ask(f"$('#words').value = {words!r}")
+    chromium.ask("$('#command button').click()")
 
 
 def rows(chromium: Browser, table: str) -> dict[str, dict[str, Any]]:
@@ -65,9 +64,7 @@ def rows(chromium: Browser, table: str) -> dict[str, dict[str, Any]]:
         "Object.fromEntries([...row.cells].slice(1).map(cell => [cell.dataset.field, "
         "cell.dataset.value]))"
     )
-    pairs = (
-        f"[...document.querySelectorAll('#{table} tbody tr')].map(row => [row.dataset.id, {cells}])"
-    )
+    pairs = f"$$('#{table} tbody tr').map(row => [row.dataset.id, {cells}])"
     text = chromium.ask(f"JSON.stringify(Object.fromEntries({pairs}))")
     texts = json.loads(text)
     return {

@@ -108,9 +108,9 @@ def test_site_opens_and_searches_on_a_file_system(built: Path):
             "(field => { field.focus(); field.value = 'congestion tree'; field.dispatchEvent(new "
             "Event('keyup')); "
             "field.dispatchEvent(new InputEvent('input', {bubbles: true})); })"
-            "(document.querySelector('input[data-md-component=search-query]'))"
+            "($('input[data-md-component=search-query]'))"
         )
-        results = "document.querySelectorAll('.md-search-result__item').length"
+        results = "$$('.md-search-result__item').length"
         wait_until(lambda: chromium.ask(results) > 0, "results of a search")
 
 
@@ -135,12 +135,9 @@ def test_search_finds_an_option_as_it_is_typed(built: Path):
             "(field => { field.focus(); field.value = '--queues'; field.dispatchEvent(new "
             "Event('keyup')); "
             "field.dispatchEvent(new InputEvent('input', {bubbles: true})); })"
-            "(document.querySelector('input[data-md-component=search-query]'))"
+            "($('input[data-md-component=search-query]'))"
         )
-        links = (
-            "[...document.querySelectorAll('.md-search-result__link')].map(element => element.href)"
-            ".join('\\n')"
-        )
+        links = "$$('.md-search-result__link').map(element => element.href).join('\\n')"
         wait_until(lambda: "html" in chromium.ask(links), "results of a search")
         assert any("commands/run.html" in link for link in chromium.ask(links).splitlines()[:6])
         chromium.open(built / "docs/results.html", 1280)

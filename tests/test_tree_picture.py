@@ -38,7 +38,7 @@ def test_picture_moves_and_has_the_tree_where_it_stands():
     held = """
     (time => {
       document.getAnimations().forEach(motion => { motion.pause(); motion.currentTime = time; });
-      return [...document.querySelectorAll('svg svg')].map(half =>
+      return $$('svg svg').map(half =>
         [...half.querySelectorAll('.link')].filter(line =>
           getComputedStyle(line).strokeWidth === '5px').length) })
     """

@@ -45,14 +45,9 @@ def record(name: str, *nodes: records.NodeRecord, owner: int | None = None) -> r
     return records.Record(
         name=name,
         owner=records.Process.of(owner or os.getpid()),
-        topology=to_dict(dumbbell(pairs=1)),
-        target="softswitch",
-        dilation=400.0,
-        scheme="pcn",
-        program="pcn",
-        log_dir="/nowhere",
-        nodes={node.name: node for node in nodes},
-    )
+        topology=to_dict(dumbbell(pairs=1)), target="softswitch", dilation=400.0, scheme="pcn",
+        program="pcn", log_dir="/nowhere", nodes={node.name: node for node in nodes},
+    )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -305,12 +300,8 @@ def test_full_run_is_one_line_and_nothing_is_left(tmp_path):
     command = ["unshare", "-m", "--propagation", "private", "sh", "-c", mounting, str(tmp_path)]
     done = subprocess.run(
         [*command, sys.executable, "-c", FULL, str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+        cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     record_json = tmp_path / "run" / "net" / "record.json"
     assert done.stdout == f"can't write {record_json}: No space left on device\n\n"

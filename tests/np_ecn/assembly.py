@@ -241,13 +241,10 @@ class Egress:
                 self._slice(target).into(after, numbers[0])
                 continue
             result = {
-                "set": lambda n: n[0],
-                "add": lambda n: n[0] + n[1] & _MASK32,
-                "sub": lambda n: n[0] - n[1] & _MASK32,
-                "ssubu": lambda n: max(n[0] - n[1], 0),
-                "and": lambda n: n[0] & n[1],
-                "shl": lambda n: n[0] << n[1] & _MASK32,
-            }[operation](numbers)
+                "set": lambda n: n[0], "add": lambda n: n[0] + n[1] & _MASK32,
+                "sub": lambda n: n[0] - n[1] & _MASK32, "ssubu": lambda n: max(n[0] - n[1], 0),
+                "and": lambda n: n[0] & n[1], "shl": lambda n: n[0] << n[1] & _MASK32,
+            }[operation](numbers)  # fmt: skip
             self._slice(target).into(after, result)
 
     def _stateful(

@@ -490,14 +490,9 @@ def test_json_and_quiet_print_what_they_name(scripts: Scripts):
     text = PAIR + "print('built')\nnet.start()\n"
     out, errors = scripts.imported(text, "--json")
     assert json.loads(out) == {
-        "file": str(scripts.folder / "net.json"),
-        "hosts": 2,
-        "switches": 1,
-        "links": 2,
-        "left_out": {},
-        "missing": [],
-        "ended": "",
-    }
+        "file": str(scripts.folder / "net.json"), "hosts": 2, "switches": 1, "links": 2,
+        "left_out": {}, "missing": [], "ended": "",
+    }  # fmt: skip
     assert errors == "built\n"
     assert scripts.imported(text, "--quiet") == ("", "")
 

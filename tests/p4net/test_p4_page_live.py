@@ -27,9 +27,9 @@ from pcn.lab.observe import Observer
 
 pytestmark = pytest.mark.root
 NAME = f"p4-page-{os.getpid()}"
-LOG = "document.getElementById('log').textContent"
+LOG = "$('#log').textContent"
 UNITS = (
-    "[...document.querySelectorAll('#ports th')].map(header => header.textContent)"
+    "$$('#ports th').map(header => header.textContent)"
     ".filter(text => text.includes('bit/s')).join()"
 )
 
@@ -84,15 +84,12 @@ def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path
             ),
             "the queue",
         )
-        drawn = (
-            "[...document.querySelectorAll('#network circle.queue title')].map(title => "
-            "title.textContent).join()"
-        )
+        drawn = "$$('#network circle.queue title').map(title => title.textContent).join()"
         assert "packets wait" in chromium.ask(drawn)
         assert rows(chromium, "flows").keys() == IPS.keys()
         assert chromium.ask(UNITS) == "sends Mbit/s"
         command(chromium, "link s1 s2 down")
-        row = "(document.querySelector('#ports tr[data-id=\"s2:1\"]') || {}).textContent || ''"
+        row = "($('#ports tr[data-id=\"s2:1\"]') || {}).textContent || ''"
         wait_until(lambda: "DOWN" in chromium.ask(row), "the link in the table")
         for words, answer in (
             ("set s1 1 xoff=1KB", "no setting 'xoff'"),
@@ -100,11 +97,8 @@ def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path
         ):
             command(chromium, words)
             wait_until(lambda answer=answer: answer in chromium.ask(LOG), "a refusal")
-        chromium.ask("document.querySelector('#ports tbody button').click()")
-        buttons = (
-            "[...document.querySelectorAll('#actions button')].map(button => button.textContent)"
-            ".join()"
-        )
+        chromium.ask("$('#ports tbody button').click()")
+        buttons = "$$('#actions button').map(button => button.textContent).join()"
         assert chromium.ask(buttons) == "link down,link up"
         assert violations(chromium) == []
         assert [text for text in chromium.complaints if "400 (Bad Request)" not in text] == []

@@ -21,8 +21,8 @@ from pcn.web.recorded import described
 from pcn.web.server import STATIC, serving
 
 TOPOLOGY = dumbbell(pairs=1)
-AT = "Number(document.getElementById('slider').value)"
-STATE = "document.getElementById('state').textContent"
+AT = "Number($('#slider').value)"
+STATE = "$('#state').textContent"
 # Machado, Oliveira, Fernandes: A Physiologically-based Model for Simulation of Color Vision
 # Deficiency, 2009: complete
 EYES = {
@@ -59,13 +59,10 @@ def history(frames: int) -> History:
 def add(history: History, number: int):
     history.add(
         {
-            "time_s": number * 1e-3,
-            "over_s": 1e-3,
-            "ports": [port(number)],
-            "flows": [],
+            "time_s": number * 1e-3, "over_s": 1e-3, "ports": [port(number)], "flows": [],
             "overload": None,
         }
-    )
+    )  # fmt: skip
 
 
 def port(number: int) -> dict[str, Any]:
@@ -156,7 +153,7 @@ def test_page_gets_each_frame_once_over_a_connection_that_breaks(chromium: Brows
             wire.mend()
             wait_until(lambda: chromium.ask(STATE) == "live", "the new connection")
             wait_until(lambda number=number: chromium.ask(COUNT) == str(number + 9), "all frames")
-        log = "[...document.querySelectorAll('#log li')].map(line => line.textContent)"
+        log = "$$('#log li').map(line => line.textContent)"
         lines = chromium.ask(log)
     # s0:1 is paused in each second frame: a line for each frame but the first.
     assert [line.split()[0] for line in lines] == [f"{number}.000" for number in range(1, 25)]
@@ -171,7 +168,7 @@ def test_page_is_used_by_keyboard(chromium: Browser):
             chromium.key(key)
             drawn(chromium)
             assert chromium.ask(AT) == at
-        chromium.ask("document.querySelector('#ports tbody button').focus()")
+        chromium.ask("$('#ports tbody button').focus()")
         outline = "getComputedStyle(document.activeElement).outlineStyle"
         chromium.key("Tab")
         assert chromium.ask("document.activeElement !== document.body")
@@ -193,7 +190,7 @@ def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser):
     """In Chromium's accessibility tree; tables have headings of columns."""
     with serving(history(3)) as served:
         load(chromium, served.url, 3)
-        chromium.ask("document.querySelector('#ports tbody button').click()")
+        chromium.ask("$('#ports tbody button').click()")
         drawn(chromium)
         nodes = chromium.call("Accessibility.getFullAXTree")["nodes"]
     used = ("button", "textbox", "slider", "combobox", "group", "region", "heading", "columnheader")

@@ -30,12 +30,10 @@ TOUCHED = """
 window.watcher.takeRecords().forEach(element => window.touched.set(element.target, element.type));
 [...window.touched.keys()].length
 """
-IDS = (
-    "JSON.stringify([...document.querySelectorAll('#{table} tbody tr')].map(row => row.dataset.id))"
-)
+IDS = "JSON.stringify($$('#{table} tbody tr').map(row => row.dataset.id))"
 BOX = """
 (box => JSON.stringify([box.left, box.top, box.width, box.height]))(
-    document.querySelector('{of}').getBoundingClientRect())
+    $('{of}').getBoundingClientRect())
 """
 SET = """
 (field => {{ field.value = {value!r}; field.dispatchEvent(new Event({event!r})); }})(document.getElementById({of!r}))
@@ -44,7 +42,7 @@ PIXELS = """
 (canvas => {
     const {width, height} = canvas, {data} = canvas.getContext('2d').getImageData(0, 0, width, height);
     return JSON.stringify([width, height, [...data].filter((_, at) => at % 4 === 0)]);
-})(document.querySelector('#heat canvas'))
+})($('#heat canvas'))
 """  # noqa: E501
 COUNT_PAINTINGS = """
 window.painted = 0;
@@ -56,15 +54,15 @@ window.painted = 0;
 })(CanvasRenderingContext2D.prototype.putImageData)
 """
 STARTS = """
-JSON.stringify([...document.querySelectorAll('#facts li')].filter(line => line.textContent.startsWith('It starts'))
+JSON.stringify($$('#facts li').filter(line => line.textContent.startsWith('It starts'))
     .map(element => element.querySelector('button').textContent))
-"""  # noqa: E501
-CLICK = "document.querySelector('{of}').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
+"""
+CLICK = "$('{of}').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
 NODES = (
     "[...window.touched.keys()]"
     ".some(element => element.matches?.('g[data-node], g[data-node] *, svg'))"
 )
-VIEW = "document.querySelector('#network svg').getAttribute('viewBox')"
+VIEW = "$('#network svg').getAttribute('viewBox')"
 
 
 def busy(topology: Topology, frames: int, seed: int) -> FrameColumns:
@@ -82,10 +80,8 @@ def busy(topology: Topology, frames: int, seed: int) -> FrameColumns:
                 {
                     "port": [end] * frames,
                     "link": [topology.link_name(switch.name, port)] * frames,
-                    "queue_packets": (queue // 1058).tolist(),
-                    "queue_bytes": queue.tolist(),
-                    "held_bytes": [None] * frames,
-                    "pn": [None] * frames,
+                    "queue_packets": (queue // 1058).tolist(), "queue_bytes": queue.tolist(),
+                    "held_bytes": [None] * frames, "pn": [None] * frames,
                     "paused": paused.tolist(),
                     "pausing": ((random.random(frames) < 0.1) & works).tolist(),
                     "rate_bps": (share * rate_bps).tolist(),
@@ -98,7 +94,7 @@ def busy(topology: Topology, frames: int, seed: int) -> FrameColumns:
                     "lost": [None] * frames,
                     "kept_pace": [True] * frames,
                 }
-            )
+            )  # fmt: skip
     flow = {
         "id": [7] * frames,
         "src": ["h0"] * frames,
@@ -171,7 +167,7 @@ def test_drawing_fits_and_zooms_by_one_attribute(chromium: Browser, shown: Frame
     assert closer[2] == pytest.approx(whole[2] / 1.25, abs=0.01)
     # the point under the pointer stays there
     assert closer[0] + closer[2] / 4 == pytest.approx(whole[2] / 4, abs=0.5)
-    chromium.ask("document.getElementById('network').focus()")
+    chromium.ask("$('#network').focus()")
     for name, change in (("+", 1 / 1.25), ("ArrowRight", 1), ("-", 1.25)):
         before = float(chromium.ask(VIEW).split()[2])
         chromium.key(name)
@@ -192,24 +188,24 @@ def test_step_of_the_slider_touches_what_changes_alone(chromium: Browser, shown:
     map isn't painted again."""
     go(chromium, 20)
     chromium.ask(COUNT_PAINTINGS)
-    nodes = chromium.ask("document.querySelectorAll('#network *').length")
+    nodes = chromium.ask("$$('#network *').length")
     chromium.ask(WATCH.format(of="#network"))
     go(chromium, 20)
     assert chromium.ask(TOUCHED) == 0, "nothing changed"
     go(chromium, 21)
     touched = chromium.ask(TOUCHED)
     # of a line: itself, and at each end a group, a circle, bars, and the texts of both
-    lines = chromium.ask("document.querySelectorAll('#network path.line').length")
+    lines = chromium.ask("$$('#network path.line').length")
     assert 0 < touched < 11 * lines
     assert not chromium.ask(NODES)
-    assert chromium.ask("document.querySelectorAll('#network *').length") == nodes
+    assert chromium.ask("$$('#network *').length") == nodes
     chromium.ask("window.watcher.disconnect()")
     chromium.ask(WATCH.format(of="#heat"))
     go(chromium, 22)
     assert chromium.ask(TOUCHED) == 1, "the line of the moment"
     assert chromium.ask("window.painted") == 0
-    assert chromium.ask("document.querySelectorAll('#ports tbody tr').length") == MOST_ROWS
-    assert chromium.ask("document.querySelectorAll('#log li').length") <= 100
+    assert chromium.ask("$$('#ports tbody tr').length") == MOST_ROWS
+    assert chromium.ask("$$('#log li').length") <= 100
 
 
 @pytest.mark.parametrize("field", ["queue_bytes", "pauses_received_per_s", "utilisation", "paused"])
@@ -217,12 +213,9 @@ def test_head_of_a_column_orders_ports(chromium: Browser, shown: FrameColumns, f
     go(chromium, 10)
     header = f"#ports th[data-field={field}]"
     if field != "queue_bytes":  # which is the order at first
-        chromium.ask(f"document.querySelector('{header} button').click()")
+        chromium.ask(f"$('{header} button').click()")
         drawn(chromium)
-    assert (
-        chromium.ask(f"document.querySelector('{header}').getAttribute('aria-sort')")
-        == "descending"
-    )
+    assert chromium.ask(f"$('{header}').getAttribute('aria-sort')") == "descending"
     ports = at(shown, 10)
     read = (
         (lambda port: 2 * port["paused"] + port["pausing"])
@@ -235,7 +228,7 @@ def test_head_of_a_column_orders_ports(chromium: Browser, shown: FrameColumns, f
     assert values == sorted(values, reverse=True)
     rest = [read(port) for name, port in ports.items() if name not in names]
     assert min(values) >= max(rest) - 1e-4
-    chromium.ask(f"document.querySelector('{header} button').click()")
+    chromium.ask(f"$('{header} button').click()")
     drawn(chromium)
     least = [read(ports[name]) for name in ids(chromium, "ports")]
     assert least == sorted(least)
@@ -254,18 +247,18 @@ def test_search_finds_nodes_ports_and_flows(chromium: Browser, shown: FrameColum
     assert set(ids(chromium, "ports")) == {name for name in used if "t1" in ends[name]}
     search("h511")
     assert ids(chromium, "flows") == ["7"]
-    chromium.ask("document.getElementById('search').focus()")
+    chromium.ask("$('#search').focus()")
     chromium.key("Enter")
     drawn(chromium)
-    assert chromium.ask("document.getElementById('series-title').textContent") == "h511"
+    assert chromium.ask("$('#series-title').textContent") == "h511"
     search("")
     assert ids(chromium, "flows") == ["7", "8"]
 
 
 def test_flow_has_its_path_and_what_limits_it(chromium: Browser, shown: FrameColumns):
     go(chromium, FRAMES - 1)
-    facts = "document.getElementById('facts').textContent"
-    chromium.ask("document.querySelector('#flows tr[data-id=\"8\"] button').click()")
+    facts = "$('#facts').textContent"
+    chromium.ask("$('#flows tr[data-id=\"8\"] button').click()")
     drawn(chromium)
     text = chromium.ask(facts)
     queue = at(shown, FRAMES - 1)["t0:2"]["queue_bytes"] / 1e3
@@ -273,8 +266,8 @@ def test_flow_has_its_path_and_what_limits_it(chromium: Browser, shown: FrameCol
     # by what the frames have of h0: a PAUSE of t0:1, or its scheme, as it sends all that it may
     held = at(shown, FRAMES - 1)["t0:1"]["pausing"]
     assert ("PAUSE limits it" if held else "Its scheme limits it") in text
-    assert chromium.ask("document.querySelectorAll('#network .lit').length") == 1
-    chromium.ask("document.querySelector('#flows tr[data-id=\"7\"] button').click()")
+    assert chromium.ask("$$('#network .lit').length") == 1
+    chromium.ask("$('#flows tr[data-id=\"7\"] button').click()")
     drawn(chromium)
     # up to a leaf by 2 x 2 links, to one of 8 spines, down by as many
     assert "128 shortest paths" in chromium.ask(facts)
@@ -323,10 +316,8 @@ def test_heat_map_has_each_port_at_each_time(chromium: Browser, shown: FrameColu
     row = len(mine) // 2
     chromium.click(left + (12.5) / FRAMES * wide, top + (row + 0.5) / len(mine) * high)
     drawn(chromium)
-    assert chromium.ask("Number(document.getElementById('slider').value)") == 12
-    assert chromium.ask("document.getElementById('series-title').textContent").startswith(
-        f"{mine[row]}, "
-    )
+    assert chromium.ask("Number($('#slider').value)") == 12
+    assert chromium.ask("$('#series-title').textContent").startswith(f"{mine[row]}, ")
 
 
 def _end(name: str) -> tuple[str, int]:
@@ -335,21 +326,21 @@ def _end(name: str) -> tuple[str, int]:
 
 
 def test_log_and_slider_go_together(chromium: Browser, shown: FrameColumns):
-    last = "[...document.querySelectorAll('#log li')].at(-1).textContent"
+    last = "$$('#log li').at(-1).textContent"
     for frame in (30, 3):
         go(chromium, frame)
         assert chromium.ask(last).startswith(f"{shown.time_s[frame] * 1e3:.3f} ms")
-    first = "document.querySelector('#log li').textContent"
+    first = "$('#log li').textContent"
     moment = chromium.ask(first).split(" ")[0]
-    chromium.ask("document.querySelector('#log li button').click()")
+    chromium.ask("$('#log li button').click()")
     drawn(chromium)
-    assert chromium.ask("document.getElementById('time').textContent") == f"{moment} ms"
+    assert chromium.ask("$('#time').textContent") == f"{moment} ms"
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_phone_needs_no_sideways_scroll(chromium: Browser, large: tuple[Path, FrameColumns], dark):
     load_saved(chromium, large[0], 390, 800, dark)
-    chromium.ask("document.querySelector('#ports tbody button').click()")
+    chromium.ask("$('#ports tbody button').click()")
     drawn(chromium)
     assert chromium.ask("document.documentElement.scrollWidth") <= 390
     assert chromium.complaints == []

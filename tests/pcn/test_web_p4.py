@@ -82,12 +82,10 @@ def test_page_has_hosts_and_the_unit_that_is_known(chromium: Browser, tmp_path):
     load_saved(chromium, file, 1280)
     queues = {port["port"]: port["queue_bytes"] for port in frames(history)[-1]["ports"]}
     assert max(queues.values()) > 0
-    note = chromium.ask("document.getElementById('heat-note').textContent")
+    note = chromium.ask("$('#heat-note').textContent")
     largest = max(port["queue_bytes"] for frame in frames(history) for port in frame["ports"])
     assert f"the strongest colour is {largest / 1e3:,.1f} KB, s1:3" in note
-    heads = (
-        "[...document.querySelectorAll('#flows th')].map(head => head.textContent.trim()).join()"
-    )
+    heads = "$$('#flows th').map(head => head.textContent.trim()).join()"
     assert chromium.ask(heads) == "host,state,sends Mbit/s,goodput Mbit/s"
     assert chromium.complaints == []
 

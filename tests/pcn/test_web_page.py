@@ -33,9 +33,9 @@ from pcn.web.recorded import described, one_file, recorded as recorded_page
 from pcn.web.server import serving
 
 LINES = """
-JSON.stringify([...document.querySelectorAll('#network path.line')].map(path => {
+JSON.stringify($$('#network path.line').map(path => {
     const ports = [...path.dataset.a.split(' '), ...path.dataset.b.split(' ')];
-    const bars = [...document.querySelectorAll('#network .bars')]
+    const bars = $$('#network .bars')
         .filter(element => getComputedStyle(element).visibility === 'visible')
         .map(element => element.textContent.split(': ')[1].split(', '));
     return {ports, held: bars.flat().filter(port => ports.includes(port)), paused: path.classList.contains('paused'),
@@ -43,7 +43,7 @@ JSON.stringify([...document.querySelectorAll('#network path.line')].map(path => 
 }))
 """  # noqa: E501
 UNNAMED = """
-[...document.querySelectorAll('button, input, select')]
+$$('button, input, select')
     .filter(element => element.offsetParent && !(element.textContent.trim() || element.ariaLabel || element.labels?.length)).length
 """  # noqa: E501
 OVERLAPS = """
@@ -58,13 +58,9 @@ def recorded_place(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("kept") / "victim"
     settings = ["duration=4ms", "before=500us"]
     run(
-        "victim",
-        scheme="pfc",
-        clock="virtual",
-        settings=settings,
-        out=place,
+        "victim", scheme="pfc", clock="virtual", settings=settings, out=place,
         records=Records(queues_s=50e-6),
-    )
+    )  # fmt: skip
     return place
 
 
@@ -111,9 +107,7 @@ def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str
             ):
                 assert row is None or field not in row or row[field] == flow[field]
         paused = sum(frame["paused"] or frame["pausing"] for frame in frames[number]["ports"])
-        assert (chromium.ask("document.querySelectorAll('#network .line.paused').length") > 0) == (
-            paused > 0
-        )
+        assert (chromium.ask("$$('#network .line.paused').length") > 0) == (paused > 0)
     assert any(port["paused"] for frame in frames for port in frame["ports"])
     assert chromium.complaints == []
     assert all(address.startswith((url, "data:")) for address in chromium.addresses)
@@ -164,7 +158,7 @@ def test_drawing_has_each_link_as_it_was_recorded(
         Series.read(recorded_place / "series.parquet"),
     )
     held = [held_ports(series, topology, frame["time_s"]) for frame in frames]
-    opened = held[int(chromium.ask("document.getElementById('slider').value"))]
+    opened = held[int(chromium.ask("$('#slider').value"))]
     assert len(opened) == max(map(len, held)) >= 17, "it opens where most is held"
     assert {"s0:3", "h0:0", "h1:0", "h2:0", "h15:0"} <= opened
     for number in range(0, len(frames), max(len(frames) // 16, 1)):
@@ -209,7 +203,7 @@ def test_saved_page_shows_the_run_without_a_server(
                 if isinstance(expected, (int, float)):
                     expected = pytest.approx(expected, abs=1e-4, rel=1e-6)
                 assert value == expected, field
-    state = "document.getElementById('state').textContent"
+    state = "$('#state').textContent"
     assert chromium.ask(state) == f"frame {len(frames) // 2 + 1} of {len(frames)}"
     go(chromium, len(frames) - 1)
     assert chromium.ask(state) == "the end of the recording"
@@ -226,7 +220,7 @@ def test_saved_page_shows_the_run_without_a_server(
     )
     page.write_text(one_file(history))
     chromium.open(page, 1400)
-    title = "document.getElementById('title').textContent"
+    title = "$('#title').textContent"
     wait_until(lambda: chromium.ask(title) != "PCN Lab", "the title")
     assert chromium.ask(title).startswith("</script>")
     assert chromium.ask("window.bad") is None
@@ -245,7 +239,7 @@ def test_command_names_the_file_that_it_cannot_write(recorded_place: Path, tmp_p
 def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[str, list[Frame]]):
     url, frames = recorded
     load(chromium, url, len(frames))
-    at = "Number(document.getElementById('slider').value)"
+    at = "Number($('#slider').value)"
     go(chromium, 5)
     chromium.key("ArrowLeft")
     chromium.key("ArrowLeft")
@@ -253,31 +247,23 @@ def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[st
     assert chromium.ask("document.activeElement === document.body")
     drawn(chromium)
     assert chromium.ask(at) == 4
-    chromium.ask(
-        "document.getElementById('speed').value = '60'; document.getElementById('play').click()"
-    )
+    chromium.ask("$('#speed').value = '60'; $('#play').click()")
     wait_until(lambda: chromium.ask(at) == len(frames) - 1, "the end of the recording")
-    assert chromium.ask("document.getElementById('play').getAttribute('aria-label')") == "play"
+    assert chromium.ask("$('#play').getAttribute('aria-label')") == "play"
     go(chromium, len(frames) // 2)
-    chromium.ask("document.querySelector('#ports tbody button').click()")
+    chromium.ask("$('#ports tbody button').click()")
     drawn(chromium)
     # rate and queue: nobody sends PAUSE to this port, nor does it
-    assert chromium.ask("document.querySelectorAll('#plots canvas').length") == 2
-    assert chromium.ask(
-        "document.querySelector('#ports tr[aria-selected=true]').dataset.id + ', '"
-    ) in chromium.ask("document.getElementById('series-title').textContent")
-    chromium.ask(
-        "document.querySelector('#network .hit').dispatchEvent(new MouseEvent('click', {bubbles: "
-        "true}))"
+    assert chromium.ask("$$('#plots canvas').length") == 2
+    assert chromium.ask("$('#ports tr[aria-selected=true]').dataset.id + ', '") in chromium.ask(
+        "$('#series-title').textContent"
     )
+    chromium.ask("$('#network .hit').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     drawn(chromium)
-    assert (
-        chromium.ask("document.querySelector('#network .chosen').getAttribute('visibility')")
-        == "visible"
-    )
-    chromium.ask("document.querySelector('#flows tbody button').click()")
+    assert chromium.ask("$('#network .chosen').getAttribute('visibility')") == "visible"
+    chromium.ask("$('#flows tbody button').click()")
     drawn(chromium)
-    assert chromium.ask("document.getElementById('series-title').textContent").startswith("Flow ")
+    assert chromium.ask("$('#series-title').textContent").startswith("Flow ")
     assert chromium.complaints == []
 
 
@@ -285,7 +271,7 @@ def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[st
 def test_page_fits_its_window(chromium: Browser, recorded: tuple[str, list[Frame]], width, dark):
     url, frames = recorded
     load(chromium, url, len(frames), width, dark)
-    chromium.ask("document.querySelector('#ports tbody button').click()")
+    chromium.ask("$('#ports tbody button').click()")
     drawn(chromium)
     assert chromium.ask("document.documentElement.scrollWidth") <= width
     assert chromium.ask(UNNAMED) == 0
@@ -300,10 +286,7 @@ def test_page_draws_forty_switches_in_tiers(chromium: Browser):
     history.add({"time_s": 0.0, "over_s": 1.0, "ports": [], "flows": [], "overload": None})
     with serving(history) as served:
         load(chromium, served.url, 1, 1920)
-        boxes = (
-            "[...document.querySelectorAll('#network g[data-node]')].map(group => "
-            "group.getBoundingClientRect())"
-        )
+        boxes = "$$('#network g[data-node]').map(group => group.getBoundingClientRect())"
         assert len(topology.switches) >= 40
         assert chromium.ask(f"{boxes}.length") >= len(topology.switches)
         assert chromium.ask(OVERLAPS.format(boxes=boxes)) == 0
@@ -341,15 +324,12 @@ def test_page_of_network_shows_registers_and_runs_commands(chromium: Browser, dc
             )
             command(chromium, "set s1 2 xoff=128KB")
             wait_until(
-                lambda: "128" in chromium.ask("document.getElementById('log').textContent"),
+                lambda: "128" in chromium.ask("$('#log').textContent"),
                 "the command's answer",
             )
             command(chromium, "flow stop 999")
             wait_until(
-                lambda: (
-                    "pcn: no flow '999'"
-                    in chromium.ask("document.getElementById('log').textContent")
-                ),
+                lambda: "pcn: no flow '999'" in chromium.ask("$('#log').textContent"),
                 "a refusal",
             )
             complaints = [text for text in chromium.complaints if "400 (Bad Request)" not in text]
@@ -359,7 +339,7 @@ def test_page_of_network_shows_registers_and_runs_commands(chromium: Browser, dc
             os.kill(watch.pid, signal.SIGINT)
             assert watch.wait() == 0
     wait_until(
-        lambda: "disconnected" in chromium.ask("document.getElementById('state').textContent"),
+        lambda: "disconnected" in chromium.ask("$('#state').textContent"),
         "the page notices",
     )
 

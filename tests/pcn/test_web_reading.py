@@ -17,13 +17,13 @@ from pcn.web.recorded import one_file, recorded
 
 SEARCH = """
 (field => {{ field.focus(); field.value = {!r}; field.dispatchEvent(new Event('input')); }})(
-    document.getElementById('search'))
+    $('#search'))
 """
 MIDDLE_OF_ARC = """
 (path => {
     const at = path.getPointAtLength(path.getTotalLength() * 0.8).matrixTransform(path.getScreenCTM());
     return JSON.stringify([at.x, at.y]);
-})([...document.querySelectorAll('#network .hit')].find(element => element.textContent.startsWith('s0 - s1')))
+})($$('#network .hit').find(element => element.textContent.startsWith('s0 - s1')))
 """  # noqa: E501
 CUT = """
 ['ports', 'flows'].filter(id => {
@@ -32,16 +32,16 @@ CUT = """
 }).join(', ')
 """
 HEIGHTS = """
-JSON.stringify([...document.querySelectorAll('#network g[data-node] text')].map(text =>
+JSON.stringify($$('#network g[data-node] text').map(text =>
     parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))
 """
 COLOURS = """
 JSON.stringify([
-    getComputedStyle(document.querySelector('#network path:not([data-a]):not(.hit)')).stroke,
-    ...[...document.querySelectorAll('#network .line:not(.paused)')].map(element => getComputedStyle(element).stroke),
-    getComputedStyle(document.querySelector('#network text.legend')).fill,
+    getComputedStyle($('#network path:not([data-a]):not(.hit)')).stroke,
+    ...$$('#network .line:not(.paused)').map(element => getComputedStyle(element).stroke),
+    getComputedStyle($('#network text.legend')).fill,
 ])
-"""  # noqa: E501
+"""
 HIDDEN_ON_PAPER = (".controls", ".tools", "#actions", "#command", "#unchoose")
 
 
@@ -91,12 +91,10 @@ def test_search_marks_a_node_and_shows_all_again(page: Browser):
     assert text(page, "heat-note") == note
     page.key("Enter")
     drawn(page)
-    marked = (
-        "[...document.querySelectorAll('#network .marked')].map(group => group.dataset.node).join()"
-    )
+    marked = "$$('#network .marked').map(group => group.dataset.node).join()"
     assert page.ask(marked) == "h13"
     assert text(page, "series-title") == "h13"
-    assert page.ask("document.querySelectorAll('#ports tbody tr').length") == 20
+    assert page.ask("$$('#ports tbody tr').length") == 20
     assert text(page, "found") == ""
     assert text(page, "heat-note") == (
         "2 ports; the strongest colour is 8,309.5 KB, s1:2 at 0.300 ms"
@@ -124,7 +122,7 @@ def test_search_reports_that_nothing_has_the_name(page: Browser):
     enter(page, "zzz")
     assert text(page, "found") == 'no node, port or flow is called "zzz"'
     assert text(page, "series-title") == "This moment"
-    assert page.ask("document.querySelectorAll('#network .marked').length") == 0
+    assert page.ask("$$('#network .marked').length") == 0
     search(page, "s")
     assert "zzz" not in text(page, "found")
 
@@ -138,7 +136,7 @@ def test_click_on_a_line_shows_the_direction_that_is_held(page: Browser):
     assert "The other direction: s1:1" in text(page, "facts")
     enter(page, "s1:1")
     # its rate, and PAUSE that it sends; no queue, which would be a line at 0
-    assert page.ask("document.querySelectorAll('#plots canvas').length") == 2
+    assert page.ask("$$('#plots canvas').length") == 2
     assert "In all: no queue; PAUSE never holds it" in text(page, "facts")
 
 
@@ -156,13 +154,13 @@ def test_card_of_a_host_states_that_it_is_held(page: Browser, place: Path):
 
 def test_escape_ends_the_search_and_then_the_selection(page: Browser):
     before = text(page, "facts")
-    page.ask("document.querySelector('#ports tbody button').click()")
+    page.ask("$('#ports tbody button').click()")
     drawn(page)
     assert text(page, "unchoose") == "← this moment"
     search(page, "s0")
     page.key("Escape")
     drawn(page)
-    assert page.ask("document.getElementById('search').value") == ""
+    assert page.ask("$('#search').value") == ""
     assert text(page, "series-title") != "This moment"
     page.key("Escape")
     drawn(page)
@@ -183,8 +181,7 @@ def test_legend_of_a_chart_has_the_shown_frame(page: Browser, place: Path):
 
 def test_captions_are_sentences_and_words_are_explained(page: Browser):
     page.ask(
-        "(of => { of.value = 'pause'; of.dispatchEvent(new Event('change')); })"
-        "(document.getElementById('heat-of'))"
+        "(of => { of.value = 'pause'; of.dispatchEvent(new Event('change')); })($('#heat-of'))"
     )
     drawn(page)
     assert text(page, "heat-note").endswith(
@@ -199,10 +196,7 @@ def test_phone_shows_whole_columns_and_names_that_can_be_read(chromium: Browser,
     assert chromium.ask(CUT) == ""
     assert min(json.loads(chromium.ask(HEIGHTS))) >= 9
     assert chromium.ask("document.documentElement.scrollWidth") <= 390
-    assert chromium.ask(
-        "document.getElementById('legend').clientHeight < document.getElementById('network')"
-        ".clientHeight"
-    )
+    assert chromium.ask("$('#legend').clientHeight < $('#network').clientHeight")
     assert chromium.complaints == []
 
 
@@ -216,9 +210,7 @@ def luminance(colour: str) -> float:
 
 def test_dark_drawing_has_contrast_with_its_card(chromium: Browser, file: Path):
     load_saved(chromium, file, 1280, 800, dark=True)
-    card = luminance(
-        chromium.ask("getComputedStyle(document.querySelector('.drawing')).backgroundColor")
-    )
+    card = luminance(chromium.ask("getComputedStyle($('.drawing')).backgroundColor"))
     colours = json.loads(chromium.ask(COLOURS))
     assert len(colours) > 2
     for colour in colours:
@@ -230,13 +222,13 @@ def test_paper_has_whole_tables_and_no_controls(page: Browser):
     page.call("Emulation.setEmulatedMedia", media="print")
     try:
         for selector in HIDDEN_ON_PAPER:
-            shown = f"[...document.querySelectorAll('{selector}')]"
+            shown = f"$$('{selector}')"
             seen = f"{shown}.filter(element => element.offsetParent)"
             assert page.ask(f"{seen}.length") == 0, selector
         cut = "element => element.scrollHeight > element.clientHeight + 1"
-        lists = f"[...document.querySelectorAll('.scroll, #log')].filter({cut})"
+        lists = f"$$('.scroll, #log').filter({cut})"
         assert page.ask(f"{lists}.length") == 0
-        assert page.ask("document.querySelectorAll('#ports tbody tr').length") == 20
-        assert page.ask("document.querySelectorAll('#log li').length") > 10
+        assert page.ask("$$('#ports tbody tr').length") == 20
+        assert page.ask("$$('#log li').length") > 10
     finally:
         page.call("Emulation.setEmulatedMedia", media="")

@@ -20,7 +20,7 @@ from pcn.web.history import History
 from pcn.web.members import MOST_FLOWS, members
 from pcn.web.recorded import described, one_file, recorded
 
-FACTS = "document.getElementById('facts').innerText"
+FACTS = "$('#facts').innerText"
 
 
 @pytest.fixture(scope="module")
@@ -139,10 +139,10 @@ def test_card_of_the_widest_tree_sums_up_hosts(page: Browser, victim: Path):
     assert "The tree of s1 is 2 links deep" in text
     assert "it holds s0 (s0:3) since 0.300 ms; 14 hosts, h2 to h15, since 0.200 ms" in text
     assert "then s0 holds 2 hosts, h0, h1, since 0.500 ms" in text
-    state = page.ask("document.getElementById('state').textContent")
+    state = page.ask("$('#state').textContent")
     assert state.endswith("where the page opens: most ends of links are held")
     go(page, 0)
-    assert "where the page opens" not in page.ask("document.getElementById('state').textContent")
+    assert "where the page opens" not in page.ask("$('#state').textContent")
 
 
 def crafted(page: Browser, place: Path, moments: Sequence[Mapping[str, Mapping[str, object]]]):
@@ -198,13 +198,13 @@ def test_group_unfolds_into_its_slowest_flows(page: Browser, traffic: Path):
     table = parquet.read(traffic / "flows.parquet")
     sizes, slowdowns = np.array(table["size"]), np.array(table["slowdown"])
     go(page, 1)
-    name = page.ask("document.querySelector('#flows tbody tr').dataset.id")
-    page.ask("document.querySelector('#flows tbody button').click()")
+    name = page.ask("$('#flows tbody tr').dataset.id")
+    page.ask("$('#flows tbody button').click()")
     drawn(page)
     mine = np.flatnonzero(sizes == name)
     order = mine[np.argsort(-slowdowns[mine], kind="stable")][:MOST_FLOWS]
     unfolded = rows(page, "facts-table")
-    ids = "[...document.querySelectorAll('#facts-table tbody tr')].map(row => row.dataset.id)"
+    ids = "$$('#facts-table tbody tr').map(row => row.dataset.id)"
     names = json.loads(page.ask(f"JSON.stringify({ids})"))
     assert names == [str(table["id"][place]) for place in order]
     for place, name in zip(order, names, strict=True):
@@ -215,7 +215,7 @@ def test_group_unfolds_into_its_slowest_flows(page: Browser, traffic: Path):
     text = page.ask(FACTS)
     assert f"{mine.size} flows" in text
     assert re.search(r"up to 10 KB|10 to 100 KB|100 KB to 1 MB|above 1 MB", text)
-    page.ask("document.querySelector('#facts-table tbody button').click()")
+    page.ask("$('#facts-table tbody button').click()")
     drawn(page)
     slowest = order[0]
     text = page.ask(FACTS)
@@ -225,8 +225,8 @@ def test_group_unfolds_into_its_slowest_flows(page: Browser, traffic: Path):
 
 def test_banner_of_the_end_is_at_the_last_frame_alone(page: Browser, victim: Path):
     shown(page, victim)
-    state = "document.getElementById('state').textContent"
-    last = int(page.ask("document.getElementById('slider').max"))
+    state = "$('#state').textContent"
+    last = int(page.ask("$('#slider').max"))
     for frame in (0, last, last - 1):
         go(page, frame)
         expected = (

@@ -111,10 +111,10 @@ def test_legend_lies_within_the_picture(name, loaded, tmp_path):
     style = "<style>.network { width: 100%; height: auto }</style>"
     picture.write_text(f"<!DOCTYPE html>{style}{svg(topology, load, 3)}")
     script = """(() => {
-        const whole = document.querySelector('svg').getBoundingClientRect();
-        const boxes = [...document.querySelectorAll('.legend, path[d$="h24"]')].map(path => path.getBoundingClientRect());
+        const whole = $('svg').getBoundingClientRect();
+        const boxes = $$('.legend, path[d$="h24"]').map(path => path.getBoundingClientRect());
         return [[whole.left, whole.right], ...boxes.map(box => [box.left, box.right])];
-    })()"""  # noqa: E501
+    })()"""
     with browser.page() as chromium:
         chromium.open(picture, 1280)
         (left, right), *boxes = chromium.ask(script)

@@ -22,7 +22,7 @@ FLOWS = 3
 
 # Of each flow: its lines by their ports, as wide as they are shown; ports with rings; lines of its
 # way; by part the share of its bar.
-SHOWN = """[...document.querySelectorAll('section.explained')].map(flow => ({
+SHOWN = """$$('section.explained').map(flow => ({
   wide: Object.fromEntries([...flow.querySelectorAll('path.wide')].map(line =>
     [line.dataset.ports, parseFloat(getComputedStyle(line).strokeWidth)])),
   rings: [...flow.querySelectorAll('circle.ring')].flatMap(ring => ring.dataset.ports.split(' ')),
@@ -81,12 +81,11 @@ def test_page_has_widths_rings_and_bars_of_the_explanation(
             {name: ps / flow["time_ps"] for name, ps in flow["parts_ps"].items() if ps}, abs=2e-3
         )
         hops = chromium.ask(
-            f"[...document.querySelectorAll('#flow-{flow['id']} .hops tbody tr')]"
-            ".map(row => row.cells[0].textContent)"
+            f"$$('#flow-{flow['id']} .hops tbody tr').map(row => row.cells[0].textContent)"
         )
         assert hops == [hop["port"] for hop in flow["hops"]]
     assert any(drawn["rings"] for drawn in shown)
-    links = "[...document.querySelectorAll('.explanations a')].map(link => link.hash)"
+    links = "$$('.explanations a').map(link => link.hash)"
     assert chromium.ask(links) == [f"#flow-{flow['id']}" for flow in explained]
 
 
@@ -95,7 +94,7 @@ COLOURS = """(name => {
   const style = (parent, space, tag, kind) => {
     const element = document.createElementNS(`http://www.w3.org/${space}`, tag);
     element.setAttribute('class', `${kind} ${name}`);
-    return getComputedStyle(document.querySelector(parent).appendChild(element));
+    return getComputedStyle($(parent).appendChild(element));
   };
   const bar = style('.parts.whole', '1999/xhtml', 'span', 'part');
   const phase = style('.life', '2000/svg', 'path', 'phase');
@@ -103,7 +102,7 @@ COLOURS = """(name => {
     .filter(colour => colour !== 'rgba(0, 0, 0, 0)');
   const stripes = phase.fill.match(/#[^")]*/);
   return [colours(bar.backgroundImage === 'none' ? bar.backgroundColor : bar.backgroundImage),
-    stripes ? [...document.querySelectorAll(`${stripes[0]} rect`)]
+    stripes ? $$(`${stripes[0]} rect`)
       .map(stripe => getComputedStyle(stripe).fill) : [phase.fill]];
 })('%s')"""
 

@@ -18,7 +18,7 @@ from pcn.experiments.run.virtual import run_virtual
 SCHEMES = ("pfc", "pcn")
 BY_SIZE = "[data-chart=slowdown_by_size]"
 GLANCE = """
-JSON.stringify([...document.querySelectorAll('.glance tr')].map(row =>
+JSON.stringify($$('.glance tr').map(row =>
     [...row.cells].map(cell => cell.textContent)))
 """
 
@@ -49,7 +49,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
 def open_report(chromium: Browser, page: Path, width: int, dark: bool = False):
     """Opens a page, and all that it folds."""
     chromium.open(page, width, dark=dark)
-    chromium.ask("document.querySelectorAll('details.fold').forEach(fold => { fold.open = true; })")
+    chromium.ask("$$('details.fold').forEach(fold => { fold.open = true; })")
     drawn(chromium)
 
 
@@ -60,7 +60,7 @@ def chromium() -> Iterator[Browser]:
 
 
 OUTSIDE = """
-JSON.stringify([...document.querySelectorAll('.plot text')].filter(text => {
+JSON.stringify($$('.plot text').filter(text => {
     const label = text.getBoundingClientRect();
     const plot = text.closest('.plot').getBoundingClientRect();
     return label.width && (label.left < plot.left - 1 || label.right > plot.right + 1

@@ -81,7 +81,7 @@ def shown(chromium: Browser, kind: str, place: Path, width: int, dark: bool = Fa
         load_saved(chromium, place, width, dark=dark)
         return
     chromium.open(place, width, dark=dark)
-    chromium.ask("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    chromium.ask("$$('details').forEach(part => { part.open = true; })")
     drawn(chromium)
 
 
@@ -95,7 +95,7 @@ def test_page_has_no_violation_of_axe(chromium: Browser, pages: dict[str, Path],
 
 def test_axe_finds_what_is_wrong(chromium: Browser, pages: dict[str, Path]):
     shown(chromium, "figures", pages["figures"], 1280)
-    chromium.ask("document.querySelector('main').append(document.createElement('button'))")
+    chromium.ask("$('main').append(document.createElement('button'))")
     assert [rule for rule, _ in violations(chromium)] == ["button-name"]
 
 
@@ -131,7 +131,7 @@ def test_names_in_a_legend_look_different_in_grey(
     chromium.call("Emulation.setEmulatedVisionDeficiency", type=eyes)
     boxes = json.loads(
         chromium.ask(
-            "JSON.stringify([...document.querySelectorAll('div.legend button[data-label] svg')]"
+            "JSON.stringify($$('div.legend button[data-label] svg')"
             ".map(svg => svg.getBoundingClientRect())"
             ".map(box => [box.x + scrollX, box.y + scrollY, 34, 12]))"
         )
@@ -144,8 +144,8 @@ def test_names_in_a_legend_look_different_in_grey(
 
 
 HELD = {
-    "one": ("svg.topology", "document.querySelectorAll('.link.held')"),
-    "live": ("#network svg", "document.querySelectorAll('#network .line.paused')"),
+    "one": ("svg.topology", "$$('.link.held')"),
+    "live": ("#network svg", "$$('#network .line.paused')"),
 }
 """By page: the drawing, and what of it PAUSE holds."""
 
@@ -166,7 +166,7 @@ def test_held_links_are_seen_without_colour(
     box = json.loads(
         chromium.ask(
             "(box => JSON.stringify([box.x + scrollX, box.y + scrollY, box.width, box.height]))"
-            f"(document.querySelector('{drawing}').getBoundingClientRect())"
+            f"($('{drawing}').getBoundingClientRect())"
         )
     )
     with_pause = picture(chromium, box)

@@ -15,7 +15,7 @@ from pcn.experiments.data.parts import PART_TEXTS, PARTS
 from pcn.experiments.traffic.slowest import FLOWS
 
 # Of each row of a table: the text that names it, and by part the share of the bar.
-BARS = """[...document.querySelectorAll('h3')].filter(h => h.textContent.includes(TITLE)).map(h =>
+BARS = """$$('h3').filter(h => h.textContent.includes(TITLE)).map(h =>
   [...h.nextElementSibling.querySelectorAll('tbody tr')].map(row => {
     const bar = row.querySelector('.parts'), whole = bar.getBoundingClientRect().width;
     return [row.cells[0].textContent, Object.fromEntries([...bar.children].map(part =>
@@ -76,7 +76,7 @@ def test_bars_by_size_are_those_of_the_summaries(chromium: Browser, explained: P
 def test_bars_have_the_parts_that_their_headings_have(chromium: Browser, explained: Path):
     """The colour of a segment is the one beside its column's name, and no two parts look equal."""
     chromium.open(explained / "pcn" / "report.html", 1400)
-    looks = """[...document.querySelectorAll('th .part')].map(part => [part.classList[1],
+    looks = """$$('th .part').map(part => [part.classList[1],
       getComputedStyle(part).backgroundColor + getComputedStyle(part).backgroundImage])"""
     by_part = dict(chromium.ask(looks))
     assert len(set(by_part.values())) == len(by_part) > 3
@@ -88,7 +88,7 @@ def test_bars_have_the_parts_that_their_headings_have(chromium: Browser, explain
 def test_key_names_and_defines_the_parts_of_the_bars(chromium: Browser, explained: Path, width):
     """On a phone it is in sight without scrolling sideways; at 1280 pixels the table is, too."""
     chromium.open(explained / "pcn" / "report.html", width)
-    of_section = "document.querySelector('#parts .parts-key')"
+    of_section = "$('#parts .parts-key')"
     texts = chromium.ask(f"[...{of_section}.children].map(entry => entry.textContent)")
     (rows,) = bars(chromium, "where the time went")
     drawn = {name for _, shares in rows for name in shares}
@@ -97,6 +97,6 @@ def test_key_names_and_defines_the_parts_of_the_bars(chromium: Browser, explaine
     ]
     right = chromium.ask(f"{of_section}.getBoundingClientRect().right")
     assert right <= width
-    tables = "[...document.querySelectorAll('#parts .scroll, #slowest .scroll')]"
+    tables = "$$('#parts .scroll, #slowest .scroll')"
     if width == 1280:
         assert chromium.ask(f"{tables}.every(part => part.scrollWidth <= part.clientWidth)")

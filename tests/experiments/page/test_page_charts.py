@@ -68,9 +68,9 @@ CHARTS = [
         level=1.0,
     ),
 ]  # fmt: skip
-PLOT = "document.querySelector('[data-chart=fig10-%d]')"
+PLOT = "$('[data-chart=fig10-%d]')"
 KEY = "%s.dispatchEvent(new KeyboardEvent('keydown', {key: %r, bubbles: true, cancelable: true}))"
-TIP = "JSON.stringify([...document.getElementById('tip').children].map(line => line.textContent))"
+TIP = "JSON.stringify([...$('#tip').children].map(line => line.textContent))"
 
 
 def write(place: Path, charts: Sequence[Chart]) -> Path:
@@ -213,9 +213,9 @@ def test_marks_on_lines_are_values_of_these(chromium: Browser):
 
 
 def test_name_in_the_legend_hides_its_lines_everywhere(chromium: Browser):
-    count = "document.querySelectorAll('path.line, .bars').length"
+    count = "$$('path.line, .bars').length"
     before = chromium.ask(count)
-    button = "document.querySelector('div.legend button[data-label=DCQCN]')"
+    button = "$('div.legend button[data-label=DCQCN]')"
     chromium.ask(f"{button}.focus()")
     chromium.key("Enter")
     assert chromium.ask(f"{button}.getAttribute('aria-pressed')") == "false"
@@ -240,7 +240,7 @@ def test_part_of_an_axis_is_shown_in_all_charts_that_have_it(chromium: Browser):
     assert 10 < low < high < 30
     chromium.ask(KEY % (PLOT % 0, ">"))
     assert ticks(chromium, 1, "middle")[0][1] > low
-    chromium.ask("document.querySelector('button.whole:not([hidden])').click()")
+    chromium.ask("$('button.whole:not([hidden])').click()")
     again = [texts(chromium, plot) for plot in range(4)]
     assert again == whole
 
@@ -279,7 +279,7 @@ def test_arrows_go_from_value_to_value_and_show_them(chromium: Browser):
         ]
     assert heads == ["4", "16", "64"]
     chromium.key("Escape")
-    assert chromium.ask("document.getElementById('tip').hidden")
+    assert chromium.ask("$('#tip').hidden")
     chromium.ask(f"{PLOT % 3}.focus()")
     chromium.key("ArrowRight")
     assert json.loads(chromium.ask(TIP))[0] == "small"

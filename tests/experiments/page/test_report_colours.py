@@ -26,7 +26,7 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path):
     report.write_text(render(results), encoding="utf-8")
     open_report(chromium, report, 1400)
     legend = (
-        "Object.fromEntries([...document.querySelectorAll('#{}  .legend button[data-label]')]"
+        "Object.fromEntries($$('#{}  .legend button[data-label]')"
         ".map(element => [element.textContent,"
         "(line => `${{getComputedStyle(line).stroke}} ${{line.getAttribute('stroke-dasharray')}}`)"
         "(element.querySelector('line'))]))"
@@ -36,7 +36,7 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path):
     assert len(looks) == len(set(looks.values())) > 4
     drawn = json.loads(
         chromium.ask(
-            "JSON.stringify([...document.querySelectorAll('#queues g[clip-path] > path.line')].map("
+            "JSON.stringify($$('#queues g[clip-path] > path.line').map("
             "line => `${getComputedStyle(line).stroke} ${line.getAttribute('stroke-dasharray')}`))"
         )
     )
@@ -45,7 +45,7 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path):
     groups = json.loads(chromium.ask(f"JSON.stringify({legend.format('under_way')})"))
     dots = json.loads(
         chromium.ask(
-            "JSON.stringify([...document.querySelectorAll('.flows tbody tr')].map(row => "
+            "JSON.stringify($$('.flows tbody tr').map(row => "
             "[row.cells[0].textContent,"
             "getComputedStyle(row.querySelector('.dot')).borderTopColor]))"
         )
@@ -60,10 +60,7 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]):
     """Nine flows, and eight links with PAUSE: more than there are colours."""
     open_report(chromium, pages["many"], 1400, dark=True)
     assert chromium.complaints == []
-    strokes = chromium.ask(
-        "[...document.querySelectorAll('.plot g path.line')]"
-        ".map(path => getComputedStyle(path).stroke)"
-    )
+    strokes = chromium.ask("$$('.plot g path.line').map(path => getComputedStyle(path).stroke)")
     assert len(strokes) > 12
     assert "none" not in strokes
     for selector, edge, fill in (
@@ -71,21 +68,17 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]):
         (".dot", "borderTopColor", "backgroundColor"),
     ):
         pair = f"(style => `${{style.{edge}}} ${{style.{fill}}}`)(getComputedStyle(element))"
-        colours = chromium.ask(
-            f"[...document.querySelectorAll('{selector}')].map(element => {pair})"
-        )
+        colours = chromium.ask(f"$$('{selector}').map(element => {pair})")
         assert len(colours) == len(set(colours)) == 9, "a colour that comes again is hollow"
         assert not [colour for colour in colours if colour.startswith("rgb(0, 0, 0)")]
-    rates = chromium.ask(
-        "[...document.querySelectorAll('.topology .rate')].map(rate => getComputedStyle(rate).fill)"
-    )
+    rates = chromium.ask("$$('.topology .rate').map(rate => getComputedStyle(rate).fill)")
     assert len(rates) == 9
     assert len(set(rates)) == 6
 
 
 def test_one_run_lies_pale_and_wide_below_the_other(chromium: Browser, pages: dict[str, Path]):
     open_report(chromium, pages["over"], 1400)
-    queues = "[...document.querySelectorAll('.plot[data-chart=queues] g path.line')]"
+    queues = "$$('.plot[data-chart=queues] g path.line')"
     width, opacity = (
         f"{queues}.map(path => +path.getAttribute('stroke-{name}'))"
         for name in ("width", "opacity")
@@ -95,6 +88,6 @@ def test_one_run_lies_pale_and_wide_below_the_other(chromium: Browser, pages: di
     assert wide[0] > 2 * wide[2]
     assert pale == [pale[0], pale[0], 1, 1]
     assert pale[0] < 0.5
-    legend = chromium.ask("document.querySelector('#queues .legend').innerText")
+    legend = chromium.ask("$('#queues .legend').innerText")
     assert all(text in legend for text in ("S1 to R1, live", "S1 to R1, virtual"))
-    assert chromium.ask("document.querySelectorAll('.replay').length") == 2
+    assert chromium.ask("$$('.replay').length") == 2

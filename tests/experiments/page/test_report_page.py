@@ -26,15 +26,12 @@ from pcn.experiments.traffic.spec import TrafficSpec, parse_spec
 from pcn.topologies.picture import load
 
 CHARTS = 6
-WITHIN = (
-    "[...document.querySelectorAll('table')].every(table => table.offsetWidth <= "
-    "table.parentElement.clientWidth)"
-)
+WITHIN = "$$('table').every(table => table.offsetWidth <= table.parentElement.clientWidth)"
 """No table is cut, or has to be scrolled."""
 
 
 NETWORK_LINES = """
-JSON.stringify([...document.querySelectorAll('#topology path[data-a]')].map(path => [
+JSON.stringify($$('#topology path[data-a]').map(path => [
     [...path.dataset.a.split(' '), ...path.dataset.b.split(' ')], path.getAttribute('stroke'),
     path.querySelector('title').textContent]))
 """
@@ -49,12 +46,9 @@ def test_the_page_of_figures_has_the_same_look_and_cards(chromium: Browser, tmp_
         assert chromium.complaints == []
         assert chromium.ask("document.documentElement.scrollWidth") <= width
         assert chromium.ask(WITHIN)
-        rows = (
-            "[...document.querySelectorAll('.checks tbody tr')].map(row => "
-            "getComputedStyle(row).display)"
-        )
+        rows = "$$('.checks tbody tr').map(row => getComputedStyle(row).display)"
         assert set(chromium.ask(rows)) == {display}
-        marks = "document.querySelectorAll('.plot .point').length"
+        marks = "$$('.plot .point').length"
         assert chromium.ask(marks) == len(FIGURES["fig10"].charts(Outcomes([]))[0].lines[0].x)
 
 
@@ -68,10 +62,8 @@ def test_it_opens_offline_without_complaint_at_every_size(
     assert [address for address in chromium.addresses if not address.startswith("data:")] == [
         pages[page].as_uri()
     ]
-    assert chromium.ask("document.querySelectorAll('.plot svg').length") == CHARTS * panels
-    assert chromium.ask(
-        "[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('g path[d]'))"
-    )
+    assert chromium.ask("$$('.plot svg').length") == CHARTS * panels
+    assert chromium.ask("$$('.plot').every(plot => plot.querySelector('g path[d]'))")
     # nothing sticks out sideways
     assert chromium.ask("document.documentElement.scrollWidth") <= width
     assert chromium.ask(WITHIN)
@@ -92,42 +84,32 @@ def test_report_of_traffic_shows_network_and_flows_by_size(chromium: Browser, tm
         open_report(chromium, report, width)
         assert chromium.complaints == []
         assert chromium.ask("document.documentElement.scrollWidth") <= width
-        assert chromium.ask("document.querySelectorAll('.plot svg').length") == 4 * len(SCHEMES) + 3
-        ticks = chromium.ask(
-            f"[...document.querySelectorAll('{BY_SIZE} text')].map(text => text.textContent)"
-        )
+        assert chromium.ask("$$('.plot svg').length") == 4 * len(SCHEMES) + 3
+        ticks = chromium.ask(f"$$('{BY_SIZE} text').map(text => text.textContent)")
         assert sum(text.endswith((" B", " KB", " MB")) for text in ticks) >= 3 * 2
-    axes = "[...document.querySelectorAll('[data-chart=under_way]')].map(plot => plot.scale.end)"
+    axes = "$$('[data-chart=under_way]').map(plot => plot.scale.end)"
     assert len(set(chromium.ask(axes))) == 1, "runs are compared on one axis"
-    assert (
-        chromium.ask(f"document.querySelector('{BY_SIZE}').previousElementSibling.textContent")
-        == "Slowdown, 50%"
-    )
+    assert chromium.ask(f"$('{BY_SIZE}').previousElementSibling.textContent") == "Slowdown, 50%"
     lines = [
-        chromium.ask(
-            f"document.querySelectorAll('{BY_SIZE}')[{panel}].querySelectorAll('g[clip-path] > "
-            "path').length"
-        )
+        chromium.ask(f"$$('{BY_SIZE}')[{panel}].querySelectorAll('g[clip-path] > path').length")
         for panel in range(3)
     ]
     assert lines == [len(SCHEMES)] * 3
     assert chromium.ask(WITHIN)
-    assert chromium.ask("document.querySelectorAll('svg.network').length") == 1
-    text = chromium.ask("document.getElementById('topology').textContent")
+    assert chromium.ask("$$('svg.network').length") == 1
+    text = chromium.ask("$('#topology').textContent")
     assert text.count(f"{load.STEPS[0][0]:.0%} to {load.STEPS[1][0]:.0%}") == 1, "one legend"
-    titles = chromium.ask(
-        "[...document.querySelectorAll('svg.network path title')].map(title => title.textContent)"
-    )
+    titles = chromium.ask("$$('svg.network path title').map(title => title.textContent)")
     used = utilisation(results[0])
     assert (
         f"h0 - e0: 40 Gbit/s, 5 us each way; {used['e0:1']:.0%} used from e0, "
         f"{used['h0:0']:.0%} from h0"
     ) in titles
     assert max(used.values()) > 0.1
-    rows = chromium.ask("document.querySelectorAll('#tables table:last-of-type tbody tr').length")
+    rows = chromium.ask("$$('#tables table:last-of-type tbody tr').length")
     assert rows >= 6 + len(SCHEMES)
     for place, result in enumerate(results):
-        chromium.ask(f"document.querySelector('[data-load=\"{place}\"]').click()")
+        chromium.ask(f"$('[data-load=\"{place}\"]').click()")
         loads, lines = utilisation(result), json.loads(chromium.ask(NETWORK_LINES))
         for ports, stroke, text in lines:
             share = max(loads.get(port, 0.0) for port in ports)
@@ -155,7 +137,7 @@ def test_page_of_50000_flows_stays_small(chromium: Browser, tmp_path):
     report.write_text(text, encoding="utf-8")
     open_report(chromium, report, 1280)
     assert "50,000 flows" in chromium.ask("document.body.textContent")
-    assert chromium.ask("document.querySelectorAll('*').length") <= 2000
+    assert chromium.ask("$$('*').length") <= 2000
     assert report.stat().st_size <= 200_000
 
 
@@ -180,30 +162,28 @@ def test_first_screen_has_a_table_and_a_picture_and_the_rest_folds(chromium: Bro
         assert all(re.fullmatch(r"[\d,.]+\s*|–", cell) for cell in column), (head, column)
         behind = {len(cell) - (cell + ".").index(".") for cell in column if "." in cell}
         assert len(behind) <= 1, "points stand below each other"
-    shown = "document.querySelectorAll('.plot svg').length"
-    panels = chromium.ask(f"document.querySelectorAll('{BY_SIZE}').length")
+    shown = "$$('.plot svg').length"
+    panels = chromium.ask(f"$$('{BY_SIZE}').length")
     assert chromium.ask(shown) == panels > 0
-    last = f"[...document.querySelectorAll('{BY_SIZE}')].at(-1).getBoundingClientRect().bottom"
+    last = f"$$('{BY_SIZE}').at(-1).getBoundingClientRect().bottom"
     assert chromium.ask(last) < 1000, "the first screen"
-    labels = f"[...document.querySelectorAll('{BY_SIZE} text')].map(text => text.textContent)"
+    labels = f"$$('{BY_SIZE} text').map(text => text.textContent)"
     assert chromium.ask(labels).count("1") == panels
     pdf = base64.b64decode(chromium.call("Page.printToPDF")["data"])
     assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", pdf)) <= 4
-    chromium.ask("document.getElementById('unfold').click()")
+    chromium.ask("$('#unfold').click()")
     drawn(chromium)
-    assert chromium.ask(shown) == chromium.ask("document.querySelectorAll('.plot').length")
-    ticks = (
-        "[...document.querySelectorAll('[data-chart=slowdown] text')].map(text => text.textContent)"
-    )
+    assert chromium.ask(shown) == chromium.ask("$$('.plot').length")
+    ticks = "$$('[data-chart=slowdown] text').map(text => text.textContent)"
     assert chromium.ask(ticks).count("1") == len(SCHEMES)
     open_report(chromium, report, 390)
     assert json.loads(chromium.ask(OUTSIDE)) == [], "on a phone, too"
     report.write_text(render(results[:1]), encoding="utf-8")
     assert report.stat().st_size < 200_000
     open_report(chromium, report, 1280)
-    assert chromium.ask("document.querySelectorAll('*').length") < 2000
+    assert chromium.ask("$$('*').length") < 2000
     chromium.open(report, 1280)
     chromium.ask("location.hash = '#flows'")
     drawn(chromium)
-    assert chromium.ask("document.querySelector('#flows details').open")
+    assert chromium.ask("$('#flows details').open")
     assert chromium.complaints == []

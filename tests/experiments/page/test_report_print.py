@@ -13,7 +13,7 @@ from report_pages import OUTSIDE, open_report
 SHEET = 718
 """Pixels of A4 between Chromium's margins."""
 CUT = """
-[...document.querySelectorAll('h1, p, th, td, figure, svg, .tile, dd')].filter(element => {
+$$('h1, p, th, td, figure, svg, .tile, dd').filter(element => {
     const box = element.getBoundingClientRect();
     const cut = element.matches('td, th') && element.scrollWidth > element.clientWidth + 1;
     return box.width && (cut || box.right > innerWidth + 0.5 || box.left < -0.5);
@@ -29,7 +29,7 @@ SIDE_BY_SIDE = """
 """
 """Of each part with several charts, how many stand in its first row."""
 LEFT_COUNTS = """
-JSON.stringify([...document.querySelectorAll('.on-screen')].map(text => {
+JSON.stringify($$('.on-screen').map(text => {
     const list = text.previousElementSibling;
     const rows = [...list.querySelectorAll('dt, tbody tr')];
     const hidden = rows.filter(row => getComputedStyle(row).display === 'none');
@@ -82,7 +82,7 @@ def test_sheet_of_paper_has_all_of_the_page(
         chromium.open(file, 1400, dark=dark)
         assert 1 <= sheets(chromium) <= 4, file
         open_report(chromium, file, 1400, dark=dark)
-        widths = "[...document.querySelectorAll('.plot svg')].map(svg => svg.viewBox.baseVal.width)"
+        widths = "$$('.plot svg').map(svg => svg.viewBox.baseVal.width)"
         screen = chromium.ask(widths)
         printed(chromium)
         assert chromium.ask(CUT) == [], file
@@ -94,25 +94,19 @@ def test_sheet_of_paper_has_all_of_the_page(
         assert sum(map(int, ink[4:-1].split(","))) < 200
         if screen:
             assert max(chromium.ask(widths)) <= SHEET
-            shown = (
-                "[...document.querySelectorAll('.plot svg')].map(svg => "
-                "svg.getBoundingClientRect().width)"
-            )
+            shown = "$$('.plot svg').map(svg => svg.getBoundingClientRect().width)"
             assert chromium.ask(shown) == pytest.approx(chromium.ask(widths), rel=0.05), (
                 "letters have their size"
             )
-        beside = chromium.ask(f"({SIDE_BY_SIDE})(document.querySelectorAll('section .runs'))")
+        beside = chromium.ask(f"({SIDE_BY_SIDE})($$('section .runs'))")
         assert all(count > 1 for count in beside), "charts of several runs"
         cut = chromium.ask(LEFT_COUNTS)
         assert all(counted == hidden for counted, hidden in json.loads(cut)), (file, cut)
         assert 1 <= sheets(chromium) <= 8, file
         chromium.call("Emulation.setEmulatedMedia", media="")
         chromium.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=1400,
-            height=900,
-            deviceScaleFactor=1,
+            "Emulation.setDeviceMetricsOverride", width=1400, height=900, deviceScaleFactor=1,
             mobile=False,
-        )
+        )  # fmt: skip
         chromium.ask("dispatchEvent(new Event('afterprint'))")
         assert chromium.ask(widths) == screen

@@ -16,49 +16,41 @@ from pcn.topologies.picture import load
 
 
 def held(run: int) -> str:
-    return f"document.querySelectorAll('.replay')[{run}].querySelectorAll('.link.held').length"
+    return f"$$('.replay')[{run}].querySelectorAll('.link.held').length"
 
 
 def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]):
     open_report(chromium, pages["both"], 1400)
-    load_text = chromium.ask("document.querySelector('.load').textContent")
+    load_text = chromium.ask("$('.load').textContent")
     assert load_text.startswith("Colours of links that aren't red stay, whatever the moment")
-    assert chromium.ask("document.querySelectorAll('.load .swatch').length") == len(load.STEPS)
+    assert chromium.ask("$$('.load .swatch').length") == len(load.STEPS)
     # the page opens at the moment with most pauses: S1 stops S0 and all bursting hosts, S0 stops H0
     # and H1
     assert chromium.ask(held(0)) >= 15
-    names = (
-        "[...document.querySelectorAll('.replay')[0].querySelectorAll('.held')].map(l => "
-        "l.dataset.a + l.dataset.b)"
-    )
+    names = "[...$$('.replay')[0].querySelectorAll('.held')].map(l => l.dataset.a + l.dataset.b)"
     assert "s0s1" in chromium.ask(names)
-    opened = chromium.ask("document.getElementById('now').textContent")
+    opened = chromium.ask("$('#now').textContent")
 
-    chromium.ask("document.getElementById('time').focus()")
-    before = float(chromium.ask("document.getElementById('time').value"))
+    chromium.ask("$('#time').focus()")
+    before = float(chromium.ask("$('#time').value"))
     chromium.key("ArrowRight")
-    assert float(chromium.ask("document.getElementById('time').value")) == before + 1
-    assert chromium.ask("document.getElementById('now').textContent") != opened
+    assert float(chromium.ask("$('#time').value")) == before + 1
+    assert chromium.ask("$('#now').textContent") != opened
 
-    at = (
-        "document.querySelectorAll('.replay')[{}].querySelector('[data-flow=\"flow "
-        "0\"]').textContent"
-    )
+    at = "$$('.replay')[{}].querySelector('[data-flow=\"flow 0\"]').textContent"
     chromium.key("Home")
     assert chromium.ask(held(0)) == chromium.ask(held(1)) == 0
     assert chromium.ask(at.format(0)) == "F0 20.0"
     chromium.key("End")
-    assert chromium.ask("document.getElementById('time').value") == chromium.ask(
-        "document.getElementById('time').max"
-    )
+    assert chromium.ask("$('#time').value") == chromium.ask("$('#time').max")
     assert chromium.ask(held(0)) == 0
     assert chromium.complaints == []
 
 
 MOMENT = """
 (replay => JSON.stringify({
-    now: document.getElementById('now').textContent,
-    drawn: document.getElementById('drawn').textContent,
+    now: $('#now').textContent,
+    drawn: $('#drawn').textContent,
     held: [...replay.querySelectorAll('.link.held')].map(link => `${link.dataset.a} ${link.dataset.b}`),
     paused: [...replay.querySelectorAll('.link.paused')].map(link => `${link.dataset.a} ${link.dataset.b}`),
     queues: Object.fromEntries([...replay.querySelectorAll('.gauge')]
@@ -70,15 +62,15 @@ MOMENT = """
     named: [...replay.querySelectorAll('.gauge .root')].map(name => name.textContent),
     rates: Object.fromEntries([...replay.querySelectorAll('text.rate')]
         .map(flow => [flow.dataset.flow, flow.textContent])),
-    lines: [...document.querySelectorAll('.plot')].filter(plot => plot.now)
+    lines: $$('.plot').filter(plot => plot.now)
         .map(plot => plot.scale.start + (plot.now.getAttribute('x1') - plot.scale.inner.left)
             / (plot.scale.inner.right - plot.scale.inner.left) * (plot.scale.end - plot.scale.start)),
-}))(document.querySelector('.replay'))
+}))($('.replay'))
 """  # noqa: E501
 
 
 ARROWS = """
-[...document.querySelectorAll('.replay [data-way]')].map(arrow => {
+$$('.replay [data-way]').map(arrow => {
     const { matrix } = arrow.transform.baseVal.consolidate(), to = arrow.dataset.way.split('->')[1];
     const name = [...arrow.closest('.replay').querySelectorAll('.name')].find(text => text.textContent === to);
     const far = x => { const at = new DOMPoint(x, 0).matrixTransform(matrix);
@@ -104,7 +96,7 @@ def test_replay_shows_one_moment_of_what_was_recorded(
     series = Series.read(place / "series.parquet")
     topology = find_topology(f"pcn-json:{place / 'topology.json'}").build()
     open_report(chromium, place / "report.html", 1400)
-    count = int(chromium.ask("document.getElementById('time').max")) + 1
+    count = int(chromium.ask("$('#time').max")) + 1
     first = json.loads(chromium.ask(MOMENT))
     peers = {
         str(port): topology.peer(port.node, port.port).node
@@ -131,8 +123,7 @@ def test_replay_shows_one_moment_of_what_was_recorded(
     largest = (0, "", [])
     for number in range(count):
         chromium.ask(
-            f"(s => {{ s.value = {number}; s.dispatchEvent(new Event('input')); "
-            f"}})(document.getElementById('time'))"
+            f"(s => {{ s.value = {number}; s.dispatchEvent(new Event('input')); }})($('#time'))"
         )
         shown = json.loads(chromium.ask(MOMENT))
         now = float(shown["now"].removesuffix(" ms")) / 1e3
@@ -189,7 +180,7 @@ def test_replay_shows_one_moment_of_what_was_recorded(
     assert ROOTS[scenario] in roots
     stopped, when, root = largest
     assert first["now"] == when, "the page opens where the tree is largest"
-    words = chromium.ask("document.getElementById('drawn').parentElement.textContent")
+    words = chromium.ask("$('#drawn').parentElement.textContent")
     assert f"The congestion tree is largest at {when}: PAUSE holds {stopped} link" in words
     assert [f"{port}, where" in words for port in root] == [True] * len(root)
 
@@ -198,18 +189,18 @@ def test_tree_in_words_is_that_of_the_drawing(chromium: Browser, pages: dict[str
     """With PCN the victim's tree ends at the bursting hosts: the page calls neither it nor the
     drawing's rings none."""
     open_report(chromium, pages["both"], 1400)
-    words = chromium.ask("document.getElementById('drawn').parentElement.textContent")
-    text = chromium.ask("document.getElementById('pause').textContent")
-    opened = chromium.ask("document.getElementById('now').textContent")
+    words = chromium.ask("$('#drawn').parentElement.textContent")
+    text = chromium.ask("$('#pause').textContent")
+    opened = chromium.ask("$('#now').textContent")
     for place, name in enumerate(("PFC alone", "PCN")):
         sentence = words.partition(f"{name}: the congestion tree is largest at ")[2]
         when, count = sentence.partition(" ms")[0], sentence.partition("holds ")[2].split()[0]
         chromium.ask(
             f"(slider => {{ slider.value = charts.data.replay.times.findIndex("
             f"at => at.toFixed(2) === '{when}'); slider.dispatchEvent(new Event('input')); "
-            f"}})(document.getElementById('time'))"
+            f"}})($('#time'))"
         )
-        assert chromium.ask("document.getElementById('now').textContent") == f"{when} ms"
+        assert chromium.ask("$('#now').textContent") == f"{when} ms"
         assert chromium.ask(held(place)) == int(count)
         assert place or opened == f"{when} ms", "PFC's is the larger one"
     assert "the tree ends at the bursting hosts, to which S1 sent " in text
@@ -217,10 +208,10 @@ def test_tree_in_words_is_that_of_the_drawing(chromium: Browser, pages: dict[str
 
 def test_play_runs_to_the_end_by_itself(chromium: Browser, pages: dict[str, Path]):
     open_report(chromium, pages["one"], 1000)
-    chromium.ask("document.getElementById('time').focus()")
+    chromium.ask("$('#time').focus()")
     chromium.key("End")
     chromium.key("ArrowLeft")
-    chromium.ask("document.getElementById('play').click()")
+    chromium.ask("$('#play').click()")
     done = (
         "new Promise(done => { const watch = setInterval(() => { const time = "
         "document.getElementById('time');"

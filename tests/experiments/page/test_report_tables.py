@@ -95,7 +95,7 @@ def test_victim_s_page_and_command_end_with_the_way_to_explain_it(tmp_path):
 
 
 LIMITS = """
-[...document.querySelectorAll('#flows table')].map(table => [...table.querySelectorAll('tbody tr')]
+$$('#flows table').map(table => [...table.querySelectorAll('tbody tr')]
     .map(row => row.querySelector('[data-name="its own limiter"]'))
     .filter(cell => cell).map(cell => cell.textContent))
 """

@@ -20,8 +20,8 @@ TIP = """
     const box = plot.getBoundingClientRect(), {inner} = plot.scale;
     const at = {clientX: box.left + plot.scale.x(x), clientY: box.top + (inner.top + inner.bottom) / 2};
     plot.dispatchEvent(new PointerEvent('pointermove', at));
-    return JSON.stringify([...document.getElementById('tip').children].map(line => line.textContent));
-})(document.querySelectorAll('.plot')[%d], %r)
+    return JSON.stringify([...$('#tip').children].map(line => line.textContent));
+})($$('.plot')[%d], %r)
 """  # noqa: E501
 
 
@@ -38,16 +38,9 @@ def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path):
     """Percentile, range and count of the bin under the pointer, wherever in it, by flows.parquet
     alone."""
     words = [
-        "--clock",
-        "virtual",
-        "--topology",
-        "fat-tree",
-        "--workload",
-        "W1",
-        "--set",
-        "count=2100",
+        "--clock", "virtual", "--topology", "fat-tree", "--workload", "W1", "--set", "count=2100",
         "-q",
-    ]
+    ]  # fmt: skip
     done = forks.run(
         "pcn", "run", "traffic", *words, "--scheme", "pfc,pcn", "--out", str(tmp_path / "run")
     )
@@ -63,7 +56,7 @@ def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path):
     open_report(chromium, tmp_path / "run/report.html", 1400)
     panels = json.loads(
         chromium.ask(
-            "JSON.stringify([...document.querySelectorAll('.plot')].map((plot, place) => "
+            "JSON.stringify($$('.plot').map((plot, place) => "
             "[plot.dataset.chart, place, plot.previousElementSibling?.textContent])"
             ".filter(([chart]) => chart === 'slowdown_by_size'))"
         )
@@ -111,9 +104,7 @@ def test_tip_over_time_has_recorded_values(chromium: Browser, tmp_path):
     run("dumbbell", scheme="pcn", clock="virtual", settings=["duration=20ms"], out=place)
     times, waiting = Series.read(place / "series.parquet").get("s0:4", "waiting_bytes")
     open_report(chromium, place / "report.html", 1400)
-    plot = chromium.ask(
-        "[...document.querySelectorAll('.plot')].findIndex(plot => plot.dataset.chart === 'queue')"
-    )
+    plot = chromium.ask("$$('.plot').findIndex(plot => plot.dataset.chart === 'queue')")
     for at in np.linspace(0.31, 19.7, 40):
         head, *rows = tip(chromium, plot, float(at))
         (row,) = (row for row in rows if row.startswith("waiting"))
@@ -133,27 +124,24 @@ def test_the_pointer_shows_values_and_the_buttons_another_view(
     chromium: Browser, pages: dict[str, Path]
 ):
     open_report(chromium, pages["both"], 1400)
-    plot = "document.querySelector('.plot[data-chart=throughput]')"
+    plot = "$('.plot[data-chart=throughput]')"
     chromium.ask(f"{plot}.scrollIntoView({{block: 'center'}})")
     box = chromium.ask(
         f"(({{left, top, width, height}}) => [left, top, width, "
         f"height])({plot}.getBoundingClientRect())"
     )
-    assert chromium.ask("document.getElementById('tip').hidden")
+    assert chromium.ask("$('#tip').hidden")
     chromium.move_to(box[0] + box[2] * 0.5, box[1] + box[3] * 0.5)
-    assert not chromium.ask("document.getElementById('tip').hidden")
-    text = chromium.ask("document.getElementById('tip').innerText")
+    assert not chromium.ask("$('#tip').hidden")
+    text = chromium.ask("$('#tip').innerText")
     assert " ms" in text.splitlines()[0]
     assert "F0:" in text
     chromium.move_to(2, 2)
-    assert chromium.ask("document.getElementById('tip').hidden")
+    assert chromium.ask("$('#tip').hidden")
 
     ticks = f"[...{plot}.querySelectorAll('text')].map(text => text.textContent).join()"
     around = chromium.ask(ticks)
-    chromium.ask("document.querySelector('[data-view=\"1\"]').click()")
+    chromium.ask("$('[data-view=\"1\"]').click()")
     assert chromium.ask(ticks) != around
-    assert (
-        chromium.ask("document.querySelector('[data-view=\"1\"]').getAttribute('aria-pressed')")
-        == "true"
-    )
+    assert chromium.ask("$('[data-view=\"1\"]').getAttribute('aria-pressed')") == "true"
     assert chromium.complaints == []
