@@ -30,10 +30,6 @@ class Corpus:
         for number, data in enumerate([*first, *known]):
             (folder / f"start-{number}").write_bytes(data)
         return [
-            f"-max_total_time={seconds}",
-            f"-max_len={longest}",
-            "-timeout=300",
-            f"-artifact_prefix={folder}/../{name}-",
-            "-print_final_stats=1",
-            str(folder),
-        ]
+            f"-max_total_time={seconds}", f"-max_len={longest}", "-timeout=300",
+            f"-artifact_prefix={folder}/../{name}-", "-print_final_stats=1", str(folder),
+        ]  # fmt: skip

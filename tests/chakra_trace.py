@@ -43,11 +43,8 @@ class Node:
 
     def encoded(self) -> bytes:
         fields = [
-            whole(1, self.number),
-            block(2, b"a name"),
-            whole(3, self.kind),
-            whole(7, self.us),
-        ]
+            whole(1, self.number), block(2, b"a name"), whole(3, self.kind), whole(7, self.us),
+        ]  # fmt: skip
         fields += [block(5, b"".join(map(varint, self.before)))] * self.packed
         fields += [] if self.packed else [whole(4, predecessor) for predecessor in self.before]
         fields += [attribute(name, value) for name, value in self.values.items()]

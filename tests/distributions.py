@@ -6,16 +6,9 @@ from importlib import metadata
 
 PROJECT = "pcn-lab"
 PACKAGES = (
-    "base",
-    "controller",
-    "experiments",
-    "hosts",
-    "lab",
-    "p4net",
-    "softswitch",
-    "topologies",
+    "base", "controller", "experiments", "hosts", "lab", "p4net", "softswitch", "topologies",
     "virtualnet",
-)
+)  # fmt: skip
 """The folders of code at the repository's top that are `pcn`'s packages."""
 
 

@@ -6,17 +6,9 @@ from pathlib import Path
 from distributions import PACKAGES
 
 _OTHERS = (
-    "click",
-    "finsy",
-    "grpc",
-    "mininet",
-    "numpy",
-    "p4runtime_sh",
-    "ptf",
-    "rich",
-    "scapy",
+    "click", "finsy", "grpc", "mininet", "numpy", "p4runtime_sh", "ptf", "rich", "scapy",
     "distributed",
-)
+)  # fmt: skip
 
 
 def plant(folder: Path):

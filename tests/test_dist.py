@@ -58,16 +58,9 @@ def commit(tmp_path_factory) -> Path:
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(
-        folder,
-        "-c",
-        "user.name=test",
-        "-c",
-        "user.email=test@localhost",
-        "commit",
-        "-q",
-        "-m",
+        folder, "-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "-q", "-m",
         "all",
-    )
+    )  # fmt: skip
     return folder
 
 

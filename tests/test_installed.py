@@ -31,17 +31,9 @@ pytestmark = pytest.mark.long
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 STAYS_HERE = (
-    ".ci",
-    ".github",
-    "bench",
-    "tests",
-    "judges",
-    "ptf-tests",
-    "examples",
-    "docs",
-    "lint",
+    ".ci", ".github", "bench", "tests", "judges", "ptf-tests", "examples", "docs", "lint",
     "release",
-)
+)  # fmt: skip
 """Folders that aren't read at run time, except the pages of docs/: reports quote these."""
 
 
@@ -151,14 +143,9 @@ def environment_with(wheel: Path, tmp_path_factory) -> Make:
     first = fresh(closure(tuple(extras.MODULES)))
     theirs = set(first.site_packages.iterdir())
     pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "-q",
-        "--disable-pip-version-check",
-        "--python",
+        sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python",
         f"{first.folder}/bin/python",
-    ]
+    ]  # fmt: skip
     subprocess.run(
         [*pip, "install", "--no-deps", "--no-index", "--no-compile", str(wheel)], check=True
     )

@@ -14,16 +14,9 @@ from pcn.softswitch import embed
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
-    ("base",),
-    ("softswitch",),
-    ("topologies", "p4src"),
-    ("virtualnet",),
-    ("controller",),
-    ("hosts", "p4net"),
-    ("lab",),
-    ("experiments",),
-    ("pcn",),
-)
+    ("base",), ("softswitch",), ("topologies", "p4src"), ("virtualnet",), ("controller",),
+    ("hosts", "p4net"), ("lab",), ("experiments",), ("pcn",),
+)  # fmt: skip
 """From the bottom up. A package imports those of lower rows."""
 ROOMS = {
     "experiments": {

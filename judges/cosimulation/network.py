@@ -181,13 +181,11 @@ class Network:
         names = [f"h{number}" for number in range(len(hosts))]
         links = [
             Link(
-                Endpoint(name, 0),
-                Endpoint(f"s{place.switch}", place.port),
-                self._nominal_bps(place),
-                1e-6,
+                Endpoint(name, 0), Endpoint(f"s{place.switch}", place.port),
+                self._nominal_bps(place), 1e-6,
             )
             for name, place in zip(names, hosts, strict=True)
-        ]
+        ]  # fmt: skip
         links += [
             Link(
                 Endpoint(f"s{cable.a.switch}", cable.a.port),
@@ -213,16 +211,12 @@ def draw(seed: int) -> Network:
     even = rng.random() < 0.7
     ports = tuple(tuple(_port(rng, even, program == HOPS) for _ in range(n)) for n in n_ports)
     network = Network(
-        seed,
-        program,
-        ports,
-        cables,
-        _queues(rng),
+        seed, program, ports, cables, _queues(rng),
         _entries(rng, n_ports) if program == HOPS else Entries(),
         rng.choice((3_000, 6_000, 20_000)),
         (),
         rng.choice((2_000_000, 5_000_000)),
-    )
+    )  # fmt: skip
     steps = _arrivals(rng, network) + _changes(rng, network)
     return replace(network, steps=tuple(sorted(steps, key=lambda step: step.at_ns)))
 

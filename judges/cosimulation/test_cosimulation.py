@@ -68,16 +68,10 @@ def pair(*steps: Step) -> Network:
     second one by 1. 1 Gbit/s, and 10 us of the link."""
     ports = (Port(1_000_000_000, 0),) * 2
     return Network(
-        1,
-        HOPS,
-        (ports, ports),
-        (Cable(Place(0, 2), Place(1, 2), 10_000),),
-        Queues(8, 5, 0, (), 0, 64),
-        Entries(((2,), (1,)), ((), ()), ((), ())),
-        20_000,
-        steps,
+        1, HOPS, (ports, ports), (Cable(Place(0, 2), Place(1, 2), 10_000),),
+        Queues(8, 5, 0, (), 0, 64), Entries(((2,), (1,)), ((), ()), ((), ())), 20_000, steps,
         100_000,
-    )
+    )  # fmt: skip
 
 
 FRAME = hop_frame(((FORWARD, 0, 0, 3), (FORWARD, 0, 0, 3)), 1000)

@@ -33,21 +33,12 @@ from pcn.topologies.picture import drawn
 
 FILES = Path(__file__).resolve().parents[2] / "tests" / "topologies" / "files"
 SAMPLES = {
-    "topology.txt": "hpcc",
-    "tors.txt": "hpcc",
-    "gpus": "simai",
-    "network.yml": "astra",
-    "small.topo": "htsim",
-    "topology.json": "p4lang",
-    "exercise-2018.json": "p4lang",
-    "p4app.json": "p4-utils",
-    "p4-utils-written.json": "p4-utils",
-    "multiswitch.json": "p4app",
-    "lab.clab.yml": "containerlab",
-    "racks.yaml": "pcn",
-    "graph.json": "node-link",
+    "topology.txt": "hpcc", "tors.txt": "hpcc", "gpus": "simai", "network.yml": "astra",
+    "small.topo": "htsim", "topology.json": "p4lang", "exercise-2018.json": "p4lang",
+    "p4app.json": "p4-utils", "p4-utils-written.json": "p4-utils", "multiswitch.json": "p4app",
+    "lab.clab.yml": "containerlab", "racks.yaml": "pcn", "graph.json": "node-link",
     "graph.graphml": "graphml",
-}
+}  # fmt: skip
 LIMIT_S = 20
 MOST_BYTES = 3 * 2**30
 WORDS = (

@@ -55,13 +55,8 @@ def build_target(folder: Path) -> Path:
 
     target = folder / "fuzz_packets.so"
     words = [
-        *compiler(),
-        *COMMON_FLAGS,
-        f"-I{CSRC}",
-        "-o",
-        str(target),
-        str(HERE / "fuzz_packets.c"),
-    ]
+        *compiler(), *COMMON_FLAGS, f"-I{CSRC}", "-o", str(target), str(HERE / "fuzz_packets.c"),
+    ]  # fmt: skip
     subprocess.run(words, check=True)
     return target
 
@@ -116,14 +111,9 @@ def fuzzing_environment(folder: Path) -> dict[str, str]:
     library = folder / "libfuzzer.so"
     archive = where.parent / "libclang_rt.fuzzer_no_main-x86_64.a"
     words = [
-        "clang",
-        "-shared",
-        "-o",
-        str(library),
-        "-Wl,--whole-archive",
-        str(archive),
+        "clang", "-shared", "-o", str(library), "-Wl,--whole-archive", str(archive),
         "-Wl,--no-whole-archive",
-    ]
+    ]  # fmt: skip
     subprocess.run([*words, "-lstdc++", "-lpthread", "-lm"], check=True)
     return os.environ | {
         "LD_PRELOAD": f"{library} {where}",

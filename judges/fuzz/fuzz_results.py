@@ -46,17 +46,10 @@ from pcn.web.recorded import one_file, recorded
 _RUN = (
     *("run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "-q"),
     *(
-        "--set",
-        "count=12",
-        "--scheme",
-        "pcn,pfc",
-        "--queues",
-        "50us",
-        "--latency",
-        "--series",
+        "--set", "count=12", "--scheme", "pcn,pfc", "--queues", "50us", "--latency", "--series",
         "flows=all",
     ),
-)
+)  # fmt: skip
 _DRAWN = 40
 """A picture takes as long as a hundred tables: one case in 40 has them."""
 _TASKS = [

@@ -44,18 +44,12 @@ RANKS = (
         Node(2, COLLECTIVE, (1,), 0, {"comm_type": ALL_REDUCE, "comm_size": 900, "pg_name": "1"}),
         Node(3, COLLECTIVE, (2,), 0, {"comm_type": ALL_TO_ALL, "comm_size": 900}),
         Node(
-            4,
-            COLLECTIVE,
-            (2, 3),
-            0,
+            4, COLLECTIVE, (2, 3), 0,
             {"comm_type": ALL_GATHER, "comm_size": 900, "pg_name": "pair"},
             packed=False,
         ),
         Node(
-            5,
-            COLLECTIVE,
-            (2, 3),
-            0,
+            5, COLLECTIVE, (2, 3), 0,
             {"comm_type": REDUCE_SCATTER, "comm_size": 70, "pg_name": "one"},
         ),
     ),
@@ -63,23 +57,17 @@ RANKS = (
         Node(10, RECEIVE, (), 0, {"comm_src": 0, "comm_size": 4096, "comm_tag": 3}),
         Node(11, COMPUTE, (10,), 2_000_000),
         Node(
-            12,
-            COLLECTIVE,
-            (11,),
-            0,
+            12, COLLECTIVE, (11,), 0,
             {"comm_type": ALL_REDUCE, "comm_size": 900, "pg_name": "1"},
             packed=False,
         ),
         Node(13, COLLECTIVE, (12,), 0, {"comm_type": ALL_TO_ALL, "comm_size": 900}),
         Node(
-            14,
-            COLLECTIVE,
-            (12, 13),
-            0,
+            14, COLLECTIVE, (12, 13), 0,
             {"comm_type": ALL_GATHER, "comm_size": 900, "pg_name": "pair"},
         ),
     ),
-)
+)  # fmt: skip
 _NUMBERS = (
     0, 1, 2, 3, 4, 5, 11, 12, 2**21, 2**22, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1,
 )  # fmt: skip

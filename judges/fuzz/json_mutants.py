@@ -28,21 +28,9 @@ NUMBERS = (
     65535, 65536, 2**18, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 8, 2**63, 2**64, 10**30,
 )  # fmt: skip
 OTHERS = (
-    None,
-    True,
-    False,
-    "",
-    "x",
-    [],
-    {},
-    "*",
-    "default",
-    "0x",
-    "-0x1",
-    "$valid$",
-    "\x00",
+    None, True, False, "", "x", [], {}, "*", "default", "0x", "-0x1", "$valid$", "\x00",
     "a" * 2000,
-)
+)  # fmt: skip
 KINDS = [
     "field", "hexstr", "bool", "header", "header_stack", "header_union", "header_union_stack",
     "stack_field", "union_stack_field", "lookahead", "runtime_data", "local", "register",
@@ -92,10 +80,7 @@ def rich() -> Json:
     b.extra |= {
         "header_stacks": [
             {
-                "name": "s",
-                "id": 0,
-                "header_type": "s_t",
-                "size": 3,
+                "name": "s", "id": 0, "header_type": "s_t", "size": 3,
                 "header_ids": [ids[f"s[{i}]"] for i in range(3)],
             }
         ],
@@ -130,7 +115,7 @@ def rich() -> Json:
             }
         ],
         "parse_vsets": [{"name": "set", "id": 0, "compressed_bitwidth": 8, "max_size": 4}],
-    }
+    }  # fmt: skip
     member = {"type": "parse_vset", "value": "set", "mask": None, "next_state": "stack"}
     length = op("&", {"type": "lookahead", "value": [0, 8]}, value(0x38))
     b.states = [
@@ -169,22 +154,15 @@ def rich() -> Json:
             primitive("pop", stack, value(2)),
             assign(field("meta", "n"), op("*", field("h", "w"), field("h", "x"))),
             primitive(
-                "modify_field_with_hash_based_offset",
-                field("h", "b"),
-                value(1),
-                {"type": "calculation", "value": "calc"},
-                value(100),
+                "modify_field_with_hash_based_offset", field("h", "b"), value(1),
+                {"type": "calculation", "value": "calc"}, value(100),
             ),
             primitive(
-                "register_write",
-                {"type": "register_array", "value": "r200"},
-                field("h", "a"),
+                "register_write", {"type": "register_array", "value": "r200"}, field("h", "a"),
                 field("meta", "n"),
             ),
             primitive(
-                "execute_meter",
-                {"type": "meter_array", "value": "m"},
-                field("h", "a"),
+                "execute_meter", {"type": "meter_array", "value": "m"}, field("h", "a"),
                 field("h", "i"),
             ),
             primitive("generate_digest", value(0), value(1)),
@@ -198,7 +176,7 @@ def rich() -> Json:
             primitive("truncate", value(60)),
             assign(field("standard_metadata", "egress_spec"), value(2)),
         ]
-    )
+    )  # fmt: skip
     b.run(
         [primitive("assign_header", op("access_union_header", element, 0), header("u.one"))],
         "egress",
@@ -214,11 +192,8 @@ def rich() -> Json:
                     [("p", 200)],
                 )
             ],
-            key=key,
-            match_type=kind,
-            data=["0x5"],
-            with_counters=True,
-        )
+            key=key, match_type=kind, data=["0x5"], with_counters=True,
+        )  # fmt: skip
         b.tables["ingress"][-2].update(base_default_next=f"t_{kind}")
         b.tables["ingress"][-2]["next_tables"] = dict.fromkeys(
             b.tables["ingress"][-2]["next_tables"], f"t_{kind}"

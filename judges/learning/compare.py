@@ -175,12 +175,9 @@ def command_line(cli: str, port: int, commands: str) -> list[str]:
     end_s = time.monotonic() + LIMIT_S
     while True:
         done = subprocess.run(
-            [cli, "--thrift-port", str(port)],
-            input=commands,
-            capture_output=True,
-            text=True,
+            [cli, "--thrift-port", str(port)], input=commands, capture_output=True, text=True,
             check=False,
-        )
+        )  # fmt: skip
         text = done.stdout + done.stderr
         if "Could not connect" not in text:
             return text.splitlines()
@@ -277,13 +274,9 @@ def judge(case: Case, count: int, seed: int, cli: str) -> Verdict:
     with tempfile.TemporaryDirectory() as scratch:
         program = Path(scratch, "program.json")
         p4c.run(
-            p4c.find_compiler(),
-            case.source.name,
-            (),
-            case.source.parent,
-            program,
+            p4c.find_compiler(), case.source.name, (), case.source.parent, program,
             Path(scratch, "p4info.txtpb"),
-        )
+        )  # fmt: skip
         commands = case.commands.read_text() if case.commands is not None else ""
         verdict = _compare(program, commands, count, seed, cli, whole=False)
         if not verdict.different:

@@ -78,15 +78,9 @@ def test_lines_that_bmv2_repeats_are_kept():
 
 def test_groups_are_compared_in_order():
     dump = [
-        "==",
-        "mgrp(2)",
-        "  -> (L1h=1, rid=1)",
-        "**",
-        "mgrp(1)",
-        "  -> (L1h=0, rid=0)",
-        "  -> (L1h=2, rid=0)",
-        "==",
-    ]
+        "==", "mgrp(2)", "  -> (L1h=1, rid=1)", "**", "mgrp(1)", "  -> (L1h=0, rid=0)",
+        "  -> (L1h=2, rid=0)", "==",
+    ]  # fmt: skip
     assert groups_in_order(dump) == [
         *(
             "==", "mgrp(1)", "  -> (L1h=0, rid=0)", "  -> (L1h=2, rid=0)", "**", "mgrp(2)",

@@ -177,19 +177,12 @@ class Mutator:
 
     def __init__(self, info: p4i.P4Info):
         things = [
-            *info.tables,
-            *info.actions,
-            *info.counters,
-            *info.registers,
-            *info.meters,
+            *info.tables, *info.actions, *info.counters, *info.registers, *info.meters,
             *info.digests,
-        ]
+        ]  # fmt: skip
         things += [
-            *info.action_profiles,
-            *info.value_sets,
-            *info.direct_counters,
-            *info.direct_meters,
-        ]
+            *info.action_profiles, *info.value_sets, *info.direct_counters, *info.direct_meters,
+        ]  # fmt: skip
         self._ids = [thing.preamble.id for thing in things]
 
     def change(self, message: Message, rng: random.Random, depth: int = 0):
@@ -344,11 +337,8 @@ def starts(info: p4i.P4Info) -> list[bytes]:
         metered = p4r.MeterEntry(meter_id=meter.preamble.id)
         metered.index.index = 1
         metered.config.cir, metered.config.cburst, metered.config.pir, metered.config.pburst = (
-            1,
-            2,
-            3,
-            4,
-        )
+            1, 2, 3, 4,
+        )  # fmt: skip
         changed.append(p4r.Entity(meter_entry=metered))
     for value_set in info.value_sets:
         changed.append(

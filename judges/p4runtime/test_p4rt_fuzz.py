@@ -86,13 +86,8 @@ def scalar(field: FieldDescriptor, ids: list[int]) -> st.SearchStrategy[Any]:
 def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Program, data):
     info = program.info
     things = [
-        *info.tables,
-        *info.actions,
-        *info.counters,
-        *info.registers,
-        *info.meters,
-        *info.digests,
-    ]
+        *info.tables, *info.actions, *info.counters, *info.registers, *info.meters, *info.digests,
+    ]  # fmt: skip
     things += [*info.action_profiles, *info.value_sets]
     ids = [thing.preamble.id for thing in things]
     name = data.draw(st.sampled_from([field.name for field in p4r.Entity.DESCRIPTOR.fields]))

@@ -153,18 +153,15 @@ def _hpcc(of, place: Star) -> Side:
             "min_rate_bps": least_bps,
         },
         {
-            "CC_MODE": 3,
-            "RATE_AI": _rate(of.w_ai_bytes * 8 / rtt_s),
-            "RATE_HAI": _rate(of.w_ai_bytes * 8 / rtt_s),
-            "MIN_RATE": _rate(least_bps),
-            "U_TARGET": of.eta,
-            "MI_THRESH": int(of.max_stage),
+            "CC_MODE": 3, "RATE_AI": _rate(of.w_ai_bytes * 8 / rtt_s),
+            "RATE_HAI": _rate(of.w_ai_bytes * 8 / rtt_s), "MIN_RATE": _rate(least_bps),
+            "U_TARGET": of.eta, "MI_THRESH": int(of.max_stage),
             "INT_MULTI": max(int(place.rate_bps / 25e9), 1),
             "HAS_WIN": 1,
             "VAR_WIN": 1,
             "FAST_REACT": 1,
         },
-    )
+    )  # fmt: skip
 
 
 def _timely(of, place: Star) -> Side:
@@ -333,12 +330,9 @@ def ns3(folder: Path, place: Star, topology: Topology, side: Side, ends_s: float
         os.close(writer)
         with os.fdopen(reader, "rb") as events:
             result = of_trace(
-                trace_events(events, len(topology.hosts)),
-                place.rate_bps,
-                len(topology.flows),
-                START_S + ends_s / 2,
-                START_S + ends_s,
-            )
+                trace_events(events, len(topology.hosts)), place.rate_bps, len(topology.flows),
+                START_S + ends_s / 2, START_S + ends_s,
+            )  # fmt: skip
         if child.wait() != 0:
             output.seek(0)
             raise SystemExit(f"third ended with {child.returncode}:\n{output.read()[-2000:]}")

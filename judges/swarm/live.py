@@ -230,13 +230,9 @@ class LiveFaults(EntryFaults):
 
     def start_flow(self, flow: Flow):
         self.numbers += flows.start(
-            self._lab.topology,
-            self._lab.agents,
-            flow.src,
-            flow.dst,
-            size_bytes=flow.size_bytes,
+            self._lab.topology, self._lab.agents, flow.src, flow.dst, size_bytes=flow.size_bytes,
             rate_bps=flow.rate_bps,
-        )
+        )  # fmt: skip
 
     def stop_flow(self, number: int):
         if number < len(self.numbers):

@@ -237,13 +237,9 @@ def _probe(network: VirtualNetwork, payload_bytes: int) -> Iterator[str]:
     probes = []
     for i, (src, dst) in enumerate(zip(names, [*names[1:], names[0]], strict=True)):
         spec = FlowSpec(
-            1000 + i,
-            src,
-            dst,
-            network.now_s,
-            3 * payload_bytes,
+            1000 + i, src, dst, network.now_s, 3 * payload_bytes,
             traffic_class=classes[i % len(classes)],
-        )
+        )  # fmt: skip
         probes.append(network.add_flow(spec))
     network.run(until_s=network.now_s + CLOSED_S[network.topology.flow_control])
     for probe in probes:

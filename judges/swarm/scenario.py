@@ -122,13 +122,10 @@ def _scheme(rng: random.Random) -> Configured:
         least = max(parameter.least, 1e-6) if parameter.kind == "time" else parameter.least
         value = rng.choice(
             (
-                least,
-                parameter.most,
-                parameter.default / 10,
-                parameter.default * 10,
+                least, parameter.most, parameter.default / 10, parameter.default * 10,
                 parameter.default * rng.uniform(0.5, 2),
             )
-        )
+        )  # fmt: skip
         value = min(max(value, least), parameter.most, 1e12)
         if parameter.kind == "count":
             value = round(value)
@@ -246,17 +243,14 @@ def _flows(
         start_s = rng.choice((0.0, rng.random() * length_s))
         kind = rng.choice(("size", "size", "duration", "open"))
         yield FlowSpec(
-            number,
-            src,
-            dst,
-            start_s=start_s,
+            number, src, dst, start_s=start_s,
             size_bytes=rng.randint(1, max(1, round(length_s * rate_bps / 16)))
             if kind == "size"
             else None,
             duration_s=rng.random() * length_s if kind == "duration" else None,
             rate_bps=rate_bps * rng.random() if rng.random() < 0.2 else None,
             traffic_class=rng.choice((3, 3, 3, 3, 4, 0)),
-        )
+        )  # fmt: skip
 
 
 def _with_signals(

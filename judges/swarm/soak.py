@@ -121,13 +121,9 @@ def play(number: int, seed: int, plans: Mapping[str, SwitchPlan]) -> live.Afterm
         rng = random.Random(f"{seed}/{number}")
         faults = live.LiveFaults(lab, plans)
         scenario = live.Scenario(
-            number,
-            lab.topology,
-            lab.record.scheme,
-            lab.record.dilation,
-            live.draw_flows(rng, lab.topology),
-            live.draw_faults(rng, lab.topology),
-        )
+            number, lab.topology, lab.record.scheme, lab.record.dilation,
+            live.draw_flows(rng, lab.topology), live.draw_faults(rng, lab.topology),
+        )  # fmt: skip
         live.happen(scenario, faults)
         return replace(live.at_the_end(lab, before), links_went_down=faults.links_went_down)
 

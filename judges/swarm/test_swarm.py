@@ -61,14 +61,9 @@ def simple(*faults: Fault) -> Scenario:
     base = replace(draw(0), variant={}, program=None, payload_bytes=1000, response_s=0.0)
     flows = tuple(FlowSpec(i, f"h{i}", "r0", size_bytes=200_000) for i in range(2))
     return replace(
-        base,
-        topology=star(2, xoff_bytes=50e3),
-        scheme=find_scheme("pcn").configure(),
-        flows=flows,
-        faults=faults,
-        faults_end_s=300e-6,
-        stop_s=600e-6,
-    )
+        base, topology=star(2, xoff_bytes=50e3), scheme=find_scheme("pcn").configure(),
+        flows=flows, faults=faults, faults_end_s=300e-6, stop_s=600e-6,
+    )  # fmt: skip
 
 
 def only(scenario: Scenario) -> str:

@@ -91,12 +91,9 @@ def own_programs(args: argparse.Namespace) -> int:
         def run(job: tuple[Path, str]) -> Generated:
             program, kind = job
             return generate(
-                program,
-                Path(folder, program.stem, kind),
-                args,
-                *KINDS[kind],
+                program, Path(folder, program.stem, kind), args, *KINDS[kind],
                 "--packet-size-range=0:4800",
-            )
+            )  # fmt: skip
 
         with ThreadPoolExecutor(args.jobs) as pool:
             generated = list(pool.map(run, runs))

@@ -116,13 +116,9 @@ def _statement(word: str, rest: str) -> Step:
         raise ValueError
     args = {name.strip('"'): value for name, value in _ARGUMENT.findall(action[2])}
     return Entry(
-        table,
-        int(priority[1]) if priority else 0,
-        keys,
-        action[1].strip('"'),
-        args,
+        table, int(priority[1]) if priority else 0, keys, action[1].strip('"'), args,
         word == "setdefault",
-    )
+    )  # fmt: skip
 
 
 def _name(text: str) -> tuple[str, str]:

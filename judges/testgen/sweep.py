@@ -95,11 +95,9 @@ def generate(
             ]  # fmt: skip
             try:
                 done = subprocess.run(
-                    [*command, *tracked, *more, str(program)],
-                    capture_output=True,
-                    text=True,
+                    [*command, *tracked, *more, str(program)], capture_output=True, text=True,
                     timeout=args.seconds,
-                )
+                )  # fmt: skip
                 last_line = (done.stderr.strip().splitlines() or [""])[-1][:160]
             except subprocess.TimeoutExpired:
                 last_line = f"{args.seconds:g} s were not enough"

@@ -165,11 +165,8 @@ def bmv2() -> Iterator[Switch]:
         command += ["--device-id", str(DEVICE_ID), "--log-console", "-L", "warn", "--"]
         command += ["--priority-queues", str(PRIORITIES)]
         command += [
-            "--grpc-server-addr",
-            f"unix:{p4runtime}",
-            "--dp-grpc-server-addr",
-            f"unix:{frames}",
-        ]
+            "--grpc-server-addr", f"unix:{p4runtime}", "--dp-grpc-server-addr", f"unix:{frames}",
+        ]  # fmt: skip
         child = subprocess.Popen(command, stdout=log, stderr=log)
 
         def ended() -> str:

@@ -172,12 +172,9 @@ def _configure(cli: list[str], port: str, commands: Path):
     end_s = time.monotonic() + LIMIT_S
     while True:
         done = subprocess.run(
-            [*cli, "--thrift-port", port],
-            stdin=commands.open(),
-            capture_output=True,
-            text=True,
+            [*cli, "--thrift-port", port], stdin=commands.open(), capture_output=True, text=True,
             check=False,
-        )
+        )  # fmt: skip
         if "Could not connect" not in done.stdout + done.stderr:
             break
         if time.monotonic() > end_s:

@@ -153,13 +153,11 @@ def flowcache(network: VirtualP4) -> str:
             switch.insert(
                 [
                     TableEntry(
-                        "flow_cache",
-                        match=key(protocol, src, dst),
-                        action=action,
+                        "flow_cache", match=key(protocol, src, dst), action=action,
                         idle_timeout_ns=3 * 10**9,
                     )
                 ]
-            )
+            )  # fmt: skip
             switch.packet_out(packet.payload, opcode=1, reserved1=0, operand0=port)
         for report in switch.idle_timeouts():
             switch.delete(
@@ -351,20 +349,11 @@ def source_routing(network: VirtualP4) -> str:
 
 
 EXERCISES = {
-    "basic": each_reaches_each,
-    "basic_tunnel": basic_tunnel,
-    "calc": calc,
-    "ecn": ecn,
-    "firewall": firewall,
-    "flowcache": flowcache,
-    "link_monitor": link_monitor,
-    "load_balance": load_balance,
-    "mri": mri,
-    "multicast": multicast,
-    "p4runtime": p4runtime,
-    "qos": qos,
-    "source_routing": source_routing,
-}
+    "basic": each_reaches_each, "basic_tunnel": basic_tunnel, "calc": calc, "ecn": ecn,
+    "firewall": firewall, "flowcache": flowcache, "link_monitor": link_monitor,
+    "load_balance": load_balance, "mri": mri, "multicast": multicast, "p4runtime": p4runtime,
+    "qos": qos, "source_routing": source_routing,
+}  # fmt: skip
 
 
 @contextmanager

@@ -140,16 +140,13 @@ def test_table_entry_is_encoded_as_finsy_does(name, data):
         st.fixed_dictionaries(
             {},
             optional={
-                "priority": st.integers(0, 2**31 - 1),
-                "is_default_action": st.booleans(),
+                "priority": st.integers(0, 2**31 - 1), "is_default_action": st.booleans(),
                 "idle_timeout_ns": st.integers(0, 2**40),
-                "time_since_last_hit": st.integers(0, 2**40),
-                "metadata": st.binary(max_size=4),
-                "is_const": st.booleans(),
-                "controller_metadata": st.integers(0, 2**40),
+                "time_since_last_hit": st.integers(0, 2**40), "metadata": st.binary(max_size=4),
+                "is_const": st.booleans(), "controller_metadata": st.integers(0, 2**40),
             },
         )
-    )
+    )  # fmt: skip
     theirs = dict(rest)
     for key, kind, values in (
         ("meter_config", "MeterConfig", CONFIG),

@@ -61,11 +61,9 @@ def fluid(plan: Plan) -> Recording:
             series.add(now, link, "pause", float(pauses[step]))
         for index, amount in enumerate(received[step]):
             series.add(
-                now,
-                flow_entity(index + 1),
-                "received_bytes",
+                now, flow_entity(index + 1), "received_bytes",
                 float(amount) * plan.payload_bytes / frame,
-            )
+            )  # fmt: skip
             series.add(now, flow_entity(index + 1), "received_packets", float(amount) / frame)
 
     counts = [round(float(amount) / frame) for amount in received[-1]]

@@ -21,16 +21,9 @@ SHORT = ["--clock", "virtual", "--set", "duration=20ms"]
 def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path):
     out = tmp_path / "both"
     command = [
-        "run",
-        "dumbbell",
-        "--scheme",
-        f"pcn,{AIMD}",
-        *SHORT,
-        "--set",
-        "step=200M",
-        "--out",
+        "run", "dumbbell", "--scheme", f"pcn,{AIMD}", *SHORT, "--set", "step=200M", "--out",
         str(out),
-    ]
+    ]  # fmt: skip
     assert pcn(command) == 0
     runs = json.loads((out / "comparison.json").read_text())["runs"]
     assert list(runs) == ["pcn", "aimd"]
@@ -87,14 +80,9 @@ def test_name_that_another_scheme_has_is_the_schemes_own(tmp_path, capsys):
     head = "from dataclasses import dataclass\nfrom pcn import parameter\n"
     file.write_text(head + text.replace("\nWRONG =", f"{definition}\nWRONG ="))
     command = [
-        "run",
-        "dumbbell",
-        "--scheme",
-        f"{file}:WRONG,pcn",
-        *SHORT,
-        "--out",
+        "run", "dumbbell", "--scheme", f"{file}:WRONG,pcn", *SHORT, "--out",
         str(tmp_path / "out"),
-    ]
+    ]  # fmt: skip
     assert pcn([*command, "--set", "T=2ms"]) == 1
     assert capsys.readouterr().err == "pcn: T differs by scheme: give wrong.T or pcn.T\n"
     assert pcn([*command, "--set", "wrong.T=2ms"]) == 0
@@ -108,16 +96,9 @@ def test_name_that_another_scheme_has_is_the_schemes_own(tmp_path, capsys):
 def test_another_program_is_another_scheme(tmp_path):
     program, out = EXAMPLE / "step_ecn.json", tmp_path / "out"
     command = [
-        "run",
-        "dumbbell",
-        "--scheme",
-        "pcn",
-        "--program",
-        str(program),
-        *SHORT,
-        "--out",
+        "run", "dumbbell", "--scheme", "pcn", "--program", str(program), *SHORT, "--out",
         str(out),
-    ]
+    ]  # fmt: skip
     assert pcn(command) == 0
     summary = json.loads((out / "summary.json").read_text())
     assert summary["scheme"] == "pcn@step_ecn"

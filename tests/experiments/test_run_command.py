@@ -116,13 +116,8 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys):
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["rate"]["default"] == 10e9
     assert rows["K_max"]["schemes"] == [
-        "dcqcn",
-        "dcqcn-tcd",
-        "red",
-        "tcd",
-        "tcd-time",
-        "timely-tcd",
-    ]
+        "dcqcn", "dcqcn-tcd", "red", "tcd", "tcd-time", "timely-tcd",
+    ]  # fmt: skip
     assert rows["xon"]["derived"] == "xoff less two frames"
     assert rows["xon"]["in_effect"] == 512e3 - 2 * 1058
     assert "pairs" in rows
@@ -194,15 +189,8 @@ def test_completion_offers_parameters_and_figures():
     assert offered("run", "dumbbell", "--scheme", "dcqcn", "--set", "w_m") == []
     assert offered("run", "--set", "bur") == []
     assert offered("figure", "fig1") == [
-        "fig10",
-        "fig11",
-        "fig12",
-        "fig13",
-        "fig14",
-        "fig17",
-        "fig18",
-        "fig19",
-    ]
+        "fig10", "fig11", "fig12", "fig13", "fig14", "fig17", "fig18", "fig19",
+    ]  # fmt: skip
 
 
 def test_help_names_scenarios_and_figures(capsys):

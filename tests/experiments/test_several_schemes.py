@@ -19,13 +19,9 @@ SHORT = ("before=1ms", "duration=5ms")
 def test_a_directory_each_and_one_report(tmp_path):
     settings = [*SHORT, "w_min=0.04"]
     place = run(
-        "victim",
-        scheme="pfc,pcn",
-        clock="virtual",
-        seed=3,
-        settings=settings,
+        "victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=settings,
         out=tmp_path / "victim",
-    ).folder
+    ).folder  # fmt: skip
     assert {path.name for path in place.iterdir()} == {
         "pfc",
         "pcn",

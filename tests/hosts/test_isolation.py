@@ -179,25 +179,17 @@ def test_np_that_fails_ends_its_own_cnps_alone(wrong, error, ecn):
     failed, survivor = host.receiver.stats()
     assert error in (failed.error or "")
     assert (failed.packets, failed.cnps, survivor.packets, survivor.cnps, survivor.error) == (
-        4,
-        0,
-        2,
-        2,
-        None,
-    )
+        4, 0, 2, 2, None,
+    )  # fmt: skip
     assert [packet.flow for packet in host.sent if isinstance(packet, wire.CnpPacket)] == [2, 2]
     assert host.receiver.timer_s == math.inf
 
 
 def test_np_that_cannot_be_made_leaves_its_flow_counted():
     configured = Scheme(
-        "none",
-        "",
-        "pcn",
-        NoParameters,
-        Fragile,
+        "none", "", "pcn", NoParameters, Fragile,
         lambda _: type("Np", (NotificationPoint,), {"period_s": -1.0})(),
-    ).configure()
+    ).configure()  # fmt: skip
     host = WholeHost(configured)
     host.packet(1.0)
     (flow,) = host.receiver.stats()

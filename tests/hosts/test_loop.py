@@ -55,13 +55,9 @@ class Host:
         self.near, self.far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.quiet, self.caller = socket.socketpair()
         self.loop = Loop(
-            IP,
-            self.clock,
-            [LoopPort(self.nic, self.near.fileno())],
-            self.receiver,
-            self.events,
+            IP, self.clock, [LoopPort(self.nic, self.near.fileno())], self.receiver, self.events,
             self.quiet.fileno(),
-        )
+        )  # fmt: skip
 
     def _on_frame(self, event: Event):
         self.frames.append(event.frame)

@@ -83,14 +83,11 @@ class LinkedHost(Host):
         self.nic.advance(now)
         self.sender.start(
             FlowRequest(
-                flow=1,
-                dst_ip="10.0.0.1",
-                dst_mac="00:00:00:00:00:01",
-                size_bytes=1000 * packets,
+                flow=1, dst_ip="10.0.0.1", dst_mac="00:00:00:00:00:01", size_bytes=1000 * packets,
                 start_s=now,
             ),
             now,
-        )
+        )  # fmt: skip
 
     def sent(self) -> int:
         return sum(flow.packets for flow in self.sender.stats())

@@ -93,13 +93,10 @@ class Twins:
         real = NicFlow(
             *(priority, bits, float(rate), start / S),
             **{
-                "end_s": end / S,
-                "every": every,
-                "window_bytes": window / 8,
-                "first_psn": psn,
+                "end_s": end / S, "every": every, "window_bytes": window / 8, "first_psn": psn,
                 **length,
             },
-        )
+        )  # fmt: skip
         self.flows.append(real)
         model_end = end if math.isinf(end) else Fraction(end, S)
         model = ModelFlow(

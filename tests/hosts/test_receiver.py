@@ -122,14 +122,9 @@ def test_receiver_acknowledges_packets_with_ack_request_on_arrival():
 def test_an_acknowledgement_carries_the_worst_mark_since_the_one_before():
     bench = Bench("timely")
     marks = [
-        wire.ECN_CE,
+        wire.ECN_CE, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_ECT0,
         wire.ECN_ECT1,
-        wire.ECN_ECT0,
-        wire.ECN_ECT1,
-        wire.ECN_ECT0,
-        wire.ECN_ECT0,
-        wire.ECN_ECT1,
-    ]
+    ]  # fmt: skip
     for psn, ecn in enumerate(marks):
         bench.packet(1.0 + psn * 1e-6, psn, ecn, asks=psn in (1, 2, 4, 5, 6))
     assert [ack.ecn for _, ack in bench.acks] == [

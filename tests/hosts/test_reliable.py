@@ -70,22 +70,16 @@ def core() -> ctypes.CDLL:
     )
     pointer, u32, u64, flag = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_bool
     signatures = {
-        "sender_new": (pointer, [pointer, u32, u64]),
-        "sender_free": (None, [pointer]),
-        "is_open": (flag, [pointer]),
-        "complete": (flag, [pointer]),
-        "in_flight": (u64, [pointer]),
-        "start": (u64, [pointer, u64, pointer]),
+        "sender_new": (pointer, [pointer, u32, u64]), "sender_free": (None, [pointer]),
+        "is_open": (flag, [pointer]), "complete": (flag, [pointer]),
+        "in_flight": (u64, [pointer]), "start": (u64, [pointer, u64, pointer]),
         "acknowledged": (flag, [pointer, u32, u32, u64, pointer]),
         "refused": (flag, [pointer, u32, u64, pointer]),
-        "timeout": (None, [pointer, pointer]),
-        "repeated": (u64, [pointer]),
-        "receiver_new": (pointer, [u32, u64]),
-        "receiver_free": (None, [pointer]),
-        "take": (u32, [pointer, u32, flag, pointer]),
-        "trimmed": (u32, [pointer, u32]),
+        "timeout": (None, [pointer, pointer]), "repeated": (u64, [pointer]),
+        "receiver_new": (pointer, [u32, u64]), "receiver_free": (None, [pointer]),
+        "take": (u32, [pointer, u32, flag, pointer]), "trimmed": (u32, [pointer, u32]),
         "next_of": (u64, [pointer]),
-    }
+    }  # fmt: skip
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments

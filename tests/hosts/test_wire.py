@@ -21,18 +21,10 @@ u24 = st.integers(0, (1 << 24) - 1)
 macs = st.binary(min_size=6, max_size=6)
 ips = st.binary(min_size=4, max_size=4)
 data_packets = st.builds(
-    DataPacket,
-    macs,
-    macs,
-    ips,
-    ips,
-    u24,
-    u24,
-    st.binary(min_size=1, max_size=1500),
-    st.integers(0, 3),
-    reliable=st.booleans(),
+    DataPacket, macs, macs, ips, ips, u24, u24, st.binary(min_size=1, max_size=1500),
+    st.integers(0, 3), reliable=st.booleans(),
     telemetry=st.none() | st.binary(min_size=44, max_size=44),
-)
+)  # fmt: skip
 
 
 def data(payload: bytes = bytes(1000), **fields: int) -> DataPacket:
@@ -46,23 +38,16 @@ def scapy_data(packet: DataPacket) -> bytes:
     return bytes(
         Ether(dst=packet.dst_mac.hex(":"), src=packet.src_mac.hex(":"))
         / IP(
-            src=wire.format_ip(packet.src_ip),
-            dst=wire.format_ip(packet.dst_ip),
-            tos=packet.dscp << 2 | packet.ecn,
-            id=0,
-            flags="DF",
-            ttl=64,
+            src=wire.format_ip(packet.src_ip), dst=wire.format_ip(packet.dst_ip),
+            tos=packet.dscp << 2 | packet.ecn, id=0, flags="DF", ttl=64,
         )
         / UDP(sport=wire.source_port(packet.flow), dport=4791, chksum=0)
         / BTH(
             opcode="RC_SEND_ONLY" if packet.reliable else "UC_SEND_ONLY",
-            dqpn=packet.flow,
-            psn=packet.psn,
-            padcount=padding,
-            solicited=int(packet.last),
+            dqpn=packet.flow, psn=packet.psn, padcount=padding, solicited=int(packet.last),
         )
         / Raw(packet.payload + bytes(padding))
-    )
+    )  # fmt: skip
 
 
 plain_packets = data_packets.map(lambda packet: replace(packet, telemetry=None))
@@ -99,18 +84,9 @@ def test_cnp_is_what_scapy_builds(flow, ecn, rate):
 
 
 ack_packets = st.builds(
-    AckPacket,
-    macs,
-    macs,
-    ips,
-    ips,
-    u24,
-    u24,
-    st.integers(0, 3),
-    in_order=u24,
-    nak=st.booleans(),
+    AckPacket, macs, macs, ips, ips, u24, u24, st.integers(0, 3), in_order=u24, nak=st.booleans(),
     telemetry=st.none() | st.binary(min_size=44, max_size=44),
-)
+)  # fmt: skip
 
 
 @given(ack_packets)
@@ -118,18 +94,14 @@ def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet):
     expected = (
         Ether(dst=packet.dst_mac.hex(":"), src=packet.src_mac.hex(":"))
         / IP(
-            src=wire.format_ip(packet.src_ip),
-            dst=wire.format_ip(packet.dst_ip),
-            tos=wire.DSCP_CNP << 2 | packet.ecn,
-            id=0,
-            flags="DF",
-            ttl=64,
+            src=wire.format_ip(packet.src_ip), dst=wire.format_ip(packet.dst_ip),
+            tos=wire.DSCP_CNP << 2 | packet.ecn, id=0, flags="DF", ttl=64,
         )
         / UDP(sport=wire.source_port(packet.flow), dport=4791, chksum=0)
         / BTH(opcode="RC_ACKNOWLEDGE", dqpn=packet.flow, psn=packet.psn)
         / AETH(syndrome=0x60 if packet.nak else 0x1F, msn=packet.in_order)
         / Raw(packet.telemetry or b"")
-    )
+    )  # fmt: skip
     assert wire.encode_ack(packet) == bytes(expected)
     assert wire.decode(wire.encode_ack(packet)) == packet
 
@@ -144,16 +116,9 @@ def test_packet_with_ack_request_differs_in_a_bit_and_its_icrc():
 
 
 cnm_packets = st.builds(
-    CnmPacket,
-    macs,
-    macs,
-    ips,
-    ips,
-    u24,
-    u24,
-    st.integers(0, wire.MAX_FEEDBACK),
+    CnmPacket, macs, macs, ips, ips, u24, u24, st.integers(0, wire.MAX_FEEDBACK),
     st.integers(0, (1 << 32) - 1),
-)
+)  # fmt: skip
 
 
 @given(cnm_packets)
@@ -164,16 +129,12 @@ def test_a_message_is_what_scapy_builds(packet):
     expected = (
         Ether(dst=packet.dst_mac.hex(":"), src=packet.src_mac.hex(":"))
         / IP(
-            src=wire.format_ip(packet.src_ip),
-            dst=wire.format_ip(packet.dst_ip),
-            tos=wire.DSCP_CNP << 2,
-            id=0,
-            flags="DF",
-            ttl=64,
+            src=wire.format_ip(packet.src_ip), dst=wire.format_ip(packet.dst_ip),
+            tos=wire.DSCP_CNP << 2, id=0, flags="DF", ttl=64,
         )
         / UDP(sport=wire.source_port(packet.flow), dport=0x22E7, chksum=0)
         / Raw(body + bth)
-    )
+    )  # fmt: skip
     assert wire.encode_cnm(packet) == bytes(expected)
     assert len(bytes(expected)) == 60
 
@@ -204,12 +165,8 @@ def test_a_message_of_another_version_is_refused():
 
 def test_rec_rate_is_at_least_one_or_none():
     assert [wire.rec_rate_mbps(rate) for rate in (0.0, 1.0, 1.4e6, 1.6e6, 2.0**32 * 1e6 - 1)] == [
-        0,
-        1,
-        1,
-        2,
-        2**32 - 1,
-    ]
+        0, 1, 1, 2, 2**32 - 1,
+    ]  # fmt: skip
     for rate in (-1.0, math.nan, math.inf, 2.0**32 * 1e6):
         with pytest.raises(WireError, match="rec_rate_bps is"):
             wire.rec_rate_mbps(rate)

@@ -30,16 +30,9 @@ def dissect(
     path = folder / "frames.pcap"
     path.write_bytes(capture)
     command = [
-        tshark,
-        "-r",
-        str(path),
-        "-o",
-        "ip.check_checksum:TRUE",
-        "-T",
-        "fields",
-        "-E",
+        tshark, "-r", str(path), "-o", "ip.check_checksum:TRUE", "-T", "fields", "-E",
         "separator=|",
-    ]
+    ]  # fmt: skip
     for name in fields:
         command += ["-e", name]
     result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT_S)
@@ -64,12 +57,8 @@ def test_data_is_a_rocev2_send(tshark: str, tmp_path):
         "ip.dsfield.ecn",
     ]
     fields += [
-        "ip.dsfield.dscp",
-        "udp.dstport",
-        "ip.checksum.status",
-        "infiniband.payload",
-        "frame.len",
-    ]
+        "ip.dsfield.dscp", "udp.dstport", "ip.checksum.status", "infiniband.payload", "frame.len",
+    ]  # fmt: skip
     frames = [wire.encode_data(packet) for packet in packets]
     first, second = dissect(tshark, tmp_path, frames, fields)
     for frame, row in zip(frames, (first, second), strict=True):

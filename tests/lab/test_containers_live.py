@@ -32,14 +32,9 @@ def contained(request) -> Iterator[Container]:
 
 def _run(here: Container, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*here.prefix, *words],
-        cwd=here.folder,
-        env=here.environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+        [*here.prefix, *words], cwd=here.folder, env=here.environment, capture_output=True,
+        text=True, timeout=LIMIT_S, check=False,
+    )  # fmt: skip
 
 
 def test_network_of_pcn_up_stays_up(contained: Container):

@@ -19,14 +19,9 @@ pytestmark = [pytest.mark.root, pytest.mark.long]
 def up(topology: Topology, logs: Path, *, processes: bool) -> Lab:
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     return Lab(
-        topology,
-        log_dir=logs,
-        name=name,
-        dilation=1000,
-        scheme="pfc",
-        role="up",
+        topology, log_dir=logs, name=name, dilation=1000, scheme="pfc", role="up",
         processes=processes,
-    )
+    )  # fmt: skip
 
 
 def test_killed_agent_stops_no_other_flow(tmp_path):

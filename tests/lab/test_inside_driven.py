@@ -58,18 +58,14 @@ class Session:
 
 flows = st.fixed_dictionaries(
     {
-        "do": st.just("flow"),
-        "id": st.integers(1, 6),
-        "src": st.sampled_from(HOSTS),
+        "do": st.just("flow"), "id": st.integers(1, 6), "src": st.sampled_from(HOSTS),
         "dst": st.sampled_from(HOSTS),
     },
     optional={
-        "size_bytes": st.integers(1, 200_000),
-        "rate_bps": st.floats(1e6, 10e9),
-        "duration_s": st.floats(1e-6, 1e-3),
-        "traffic_class": st.integers(0, 7),
+        "size_bytes": st.integers(1, 200_000), "rate_bps": st.floats(1e6, 10e9),
+        "duration_s": st.floats(1e-6, 1e-3), "traffic_class": st.integers(0, 7),
     },
-)
+)  # fmt: skip
 commands = st.one_of(
     flows,
     flows,
@@ -77,9 +73,7 @@ commands = st.one_of(
     st.sampled_from(ENDS).flatmap(
         lambda end: st.fixed_dictionaries(
             {
-                "do": st.just("link"),
-                "node": st.just(end[0]),
-                "port": st.just(end[1]),
+                "do": st.just("link"), "node": st.just(end[0]), "port": st.just(end[1]),
                 "up": st.booleans(),
             }
         )
@@ -88,16 +82,14 @@ commands = st.one_of(
     st.sampled_from(ENDS).flatmap(
         lambda end: st.fixed_dictionaries(
             {
-                "do": st.just("pfc"),
-                "node": st.just(end[0]),
-                "port": st.just(end[1]),
+                "do": st.just("pfc"), "node": st.just(end[0]), "port": st.just(end[1]),
                 "traffic_class": st.integers(0, 7),
                 "quanta": st.sampled_from([0, 2, 1000, 65535]),
             }
         )
     ),
     st.fixed_dictionaries({"xoff": st.integers(2_200, 600_000)}),
-)
+)  # fmt: skip
 
 
 @given(st.lists(st.tuples(st.floats(0, 2e-4), commands), max_size=12))

@@ -63,11 +63,8 @@ def test_processes_inherit_their_ends_alone():
     with memory_links(topology, [["s0"], ["s1"]], agents=True) as links:
         owned = {node: set(links.descriptors([node])) for node in ("h0", "s0", "s1", "r0")}
         assert {node: len(some) for node, some in owned.items()} == {
-            "h0": 2,
-            "s0": 4,
-            "s1": 4,
-            "r0": 2,
-        }
+            "h0": 2, "s0": 4, "s1": 4, "r0": 2,
+        }  # fmt: skip
         assert len(owned["s0"] & owned["s1"]) == 1  # the memory of the link between them
         assert not owned["h0"] & owned["s1"]
         opened = set().union(*owned.values())

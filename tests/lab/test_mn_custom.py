@@ -78,15 +78,9 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn, tmp_path):
     ]
     script.write_text("".join(f"{line}\n" for line in lines))
     command = [
-        *OWN_PIDS,
-        mn,
-        "--custom",
-        ROOT / "lab" / "mn.py",
-        "--topo",
-        "dumbbell,1",
-        "--controller",
+        *OWN_PIDS, mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller",
         "none",
-    ]
+    ]  # fmt: skip
     command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False
@@ -131,15 +125,9 @@ def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn, tmp_path):
     traffic = "h0 while true; do echo x > /dev/udp/10.0.0.2/9; sleep 0.1; done &"
     script.write_text("".join(f"{line}\n" for line in (traffic, *commands)))
     command = [
-        *OWN_PIDS,
-        mn,
-        "--custom",
-        ROOT / "lab" / "mn.py",
-        "--topo",
-        "dumbbell,1",
-        "--controller",
+        *OWN_PIDS, mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller",
         "none",
-    ]
+    ]  # fmt: skip
     command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False

@@ -37,11 +37,8 @@ def test_overloaded_network_reports_late_nodes(tmp_path, capsys):
         assert now.overload is not None
         assert [flow.kept_pace for flow in now.flows] == [False]
         lines = (
-            "status",
-            f"flow list -n {name}",
-            f"counters s0 -n {name}",
-            f"watch --once -n {name}",
-        )
+            "status", f"flow list -n {name}", f"counters s0 -n {name}", f"watch --once -n {name}",
+        )  # fmt: skip
         for line in lines:  # no new processes: the network takes all cores for as long as they run
             assert pcn(line.split()) == 0, line
             assert "NOT IN PACE" in capsys.readouterr().out, line

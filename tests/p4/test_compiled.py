@@ -218,12 +218,8 @@ def test_pcn_adds_one_counter_by_port_and_class(program: str):
     )
     if top_of(program) == "pcn" and is_native(program):
         assert set(registers) == {
-            "waiting_packets",
-            "waiting_bytes",
-            "tx_paused",
-            "tx_pause_expiry",
-            "pn",
-        }
+            "waiting_packets", "waiting_bytes", "tx_paused", "tx_pause_expiry", "pn",
+        }  # fmt: skip
 
 
 def test_native_emulates_nothing(program: str):

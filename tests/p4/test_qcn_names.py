@@ -37,15 +37,11 @@ ONLY_V1MODEL = {
         "sampled_at": "no keep-alive",
         "held_bytes": "neither gress has it: admitted_bytes less departed_bytes",
         "xoff_sent": "the traffic manager sends PAUSE",
-        "slots_used": "no RANDOM",
-        "free_slots": "no RANDOM",
-        "positions": "no RANDOM",
-        "occupants": "no RANDOM",
-        "flow_bytes": "no LARGEST",
-        "largest_bytes": "no LARGEST",
+        "slots_used": "no RANDOM", "free_slots": "no RANDOM", "positions": "no RANDOM",
+        "occupants": "no RANDOM", "flow_bytes": "no LARGEST", "largest_bytes": "no LARGEST",
         "largest_flow": "no LARGEST",
     },
-}
+}  # fmt: skip
 MESSAGES = {
     "feedback_steps": "quantises, where v1model multiplies",
     "copy_sessions": "of constant entries: each pipe has a recirculation port",

@@ -84,15 +84,9 @@ def test_run_and_its_page_report_stale_programs(sources: Path, tmp_path, capsys)
 
 def test_result_records_its_provenance(tmp_path, monkeypatch):
     arguments = [
-        "run",
-        "dumbbell",
-        "--clock",
-        "virtual",
-        "--set",
-        "duration=2ms",
-        "--out",
+        "run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out",
         str(tmp_path / "my run"),
-    ]
+    ]  # fmt: skip
     monkeypatch.setattr("sys.argv", ["/usr/bin/pcn", *arguments])
     assert pcn(arguments) == 0
     provenance = json.loads((tmp_path / "my run" / "summary.json").read_text())["provenance"]

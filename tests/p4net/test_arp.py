@@ -164,14 +164,9 @@ def test_requests_of_a_capture_are_answered(tmp_path):
         network.run(until_s=0.5)
     exercise = folder_of(tmp_path / "again")
     words = [
-        "p4",
-        "run",
-        str(exercise),
-        "--clock",
-        "virtual",
-        "--send",
+        "p4", "run", str(exercise), "--clock", "virtual", "--send",
         f"h1,pcap={folder}/s1-eth1_in.pcap",
-    ]
+    ]  # fmt: skip
     assert run([*words, "--pcap", str(tmp_path / "second")]) == 0
     assert (
         capture(tmp_path / "second/s1-eth2_in.pcap").frames

@@ -132,11 +132,8 @@ def test_command_file_writes_each_kind_of_state(tmp_path, kind):
         }
         assert control.read_table("learning")[:-1] == []
         assert control.read_registers("cells", [5, 6, 7, 8]) == {
-            5: 2**32 - 1,
-            6: 7,
-            7: 0,
-            8: 2**32 - 1,
-        }
+            5: 2**32 - 1, 6: 7, 7: 0, 8: 2**32 - 1,
+        }  # fmt: skip
         assert set(control.read_registers("flags").values()) == {1}
         assert set(control.read_registers("wide_cells").values()) == {0}
         assert control.read_counter("received", 3) == Counter(1, 1)

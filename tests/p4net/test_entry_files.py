@@ -128,9 +128,7 @@ def test_runtime_json_writes_entries_groups_and_sessions(tmp_path, kind):
         tmp_path,
         table_entries=[
             {
-                "table": "l2",
-                "default_action": True,
-                "action_name": "BenchIngress.drop",
+                "table": "l2", "default_action": True, "action_name": "BenchIngress.drop",
                 "action_params": {},
             },
             {**FORWARD, "action_params": {"port": 3}},
@@ -145,10 +143,7 @@ def test_runtime_json_writes_entries_groups_and_sessions(tmp_path, kind):
                 "action_params": {"value": 18, "small": 19},
             },
             {
-                "table": "acl",
-                "match": acl,
-                "priority": 7,
-                "action_name": "drop",
+                "table": "acl", "match": acl, "priority": 7, "action_name": "drop",
                 "action_params": {},
             },
         ],
@@ -162,7 +157,7 @@ def test_runtime_json_writes_entries_groups_and_sessions(tmp_path, kind):
                 "packet_length_bytes": 128,
             }
         ],
-    )
+    )  # fmt: skip
     with switch(kind=kind) as control:
         assert written(control, file) == []
         forward, default = control.read_table("l2")

@@ -145,13 +145,10 @@ h1.popen(["touch", "by-node"])
     out, _ = scripts.imported(text, "--json")
     assert json.loads(out)["left_out"] == {
         "programs that the script starts": [
-            "touch by-system",
-            "touch by-run",
-            "touch by-output",
-            "touch by-popen",
+            "touch by-system", "touch by-run", "touch by-output", "touch by-popen",
         ],
         "commands of nodes": ["h1: touch by-node"],
-    }
+    }  # fmt: skip
     assert {path.name for path in scripts.folder.iterdir()} == {
         "network.py",
         "net.json",

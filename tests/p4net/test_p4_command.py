@@ -78,13 +78,9 @@ def test_run_samples_queues_and_counts_marks(capsys):
     """20 frames at once, at a byte a microsecond: 19, 18 ... 0 wait, a millisecond each. s1 has no
     threshold."""
     words = [
-        "--send",
-        "h1,h3,rate=4G,length=1000,until=40us,tos=1",
-        "--sample",
-        "100us",
-        "--for",
+        "--send", "h1,h3,rate=4G,length=1000,until=40us,tos=1", "--sample", "100us", "--for",
         "20ms",
-    ]
+    ]  # fmt: skip
     report = result(capsys, *words)
     (port,) = [port for port in report["ports"] if port["port"] == "s1:3"]
     assert port["sent_frames"] == 20

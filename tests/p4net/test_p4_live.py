@@ -116,15 +116,8 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path, live: P4Liv
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1] / "src")}
     line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     command = [
-        sys.executable,
-        "-c",
-        line,
-        "p4",
-        "run",
-        str(EXAMPLE),
-        "--logs",
-        str(tmp_path / "logs"),
-    ]
+        sys.executable, "-c", line, "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs"),
+    ]  # fmt: skip
     for name, message in (
         (NAME, NAME),
         (f"{NAME}-3", "127.0.0.1:50051: Address already in use: end the network"),

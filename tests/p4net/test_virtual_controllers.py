@@ -142,12 +142,9 @@ def test_idle_entry_is_reported_at_its_time_after_the_last_hit():
         action = next(action.alias for action in switch.schema.tables[table].actions)
         params = {param.name: 1 for param in switch.schema.actions[action].params}
         entry = TableEntry(
-            table,
-            match=TableMatch({key: 7}),
-            action=TableAction(action, **params),
-            priority=1,
+            table, match=TableMatch({key: 7}), action=TableAction(action, **params), priority=1,
             idle_timeout_ns=20_000_000,
-        )
+        )  # fmt: skip
         reports: list[tuple[float, int]] = []
 
         def idle(switch: ControlPlane):

@@ -16,18 +16,8 @@ PAGES = (
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 PROGRAMS = (
-    "pcn",
-    "make",
-    "mn",
-    "echo",
-    "export",
-    "bash",
-    "python",
-    "python3",
-    "pip",
-    "sudo",
-    "bfshell",
-)
+    "pcn", "make", "mn", "echo", "export", "bash", "python", "python3", "pip", "sudo", "bfshell",
+)  # fmt: skip
 """A block that begins with one of these, or with a script, is one of commands."""
 
 

@@ -57,12 +57,8 @@ class Machine:
         home = {"HOME": str(directory), "XDG_CACHE_HOME": cache}
         planted_modules.plant(directory)
         self.environment = {
-            **os.environ,
-            "PATH": path,
-            **home,
-            "PYTHONPATH": str(ROOT / "src"),
-            "COLUMNS": "80",
-        }
+            **os.environ, "PATH": path, **home, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80",
+        }  # fmt: skip
 
     def start(self, line: str) -> subprocess.Popen[str]:
         inside = [*self.enter, "bash", "-c", f'cd "$0" && {line}', str(self.directory)]
@@ -126,15 +122,8 @@ def machine(directory: Path, *unshared: str, prepare: tuple[str, ...] = ()) -> I
     )
     machine = Machine(directory)
     holder = (
-        "unshare",
-        "-m",
-        *unshared,
-        "--propagation",
-        "private",
-        "sh",
-        "-c",
-        " && ".join(lines),
-    )
+        "unshare", "-m", *unshared, "--propagation", "private", "sh", "-c", " && ".join(lines),
+    )  # fmt: skip
     with forks(directory, machine.environment, *holder) as machine.forks:
         machine.enter = ["nsenter", "-t", str(machine.forks.pid), "-m", "-n"]
         try:

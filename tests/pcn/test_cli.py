@@ -383,12 +383,9 @@ def test_output_that_has_no_room_is_one_line(command):
     script = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", script, *command],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+            [sys.executable, "-c", script, *command], stdout=full, stderr=subprocess.PIPE,
+            text=True, check=False,
+        )  # fmt: skip
     assert (done.returncode, done.stderr) == (
         1,
         "pcn: can't write the output: No space left on device\n",

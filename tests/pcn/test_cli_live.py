@@ -241,14 +241,8 @@ def test_an_interrupted_up_leaves_nothing(tmp_path, prefix):
     """Also where SIGINT was ignored, as in a script's background jobs."""
     name = f"i{os.getpid()}"
     command = [
-        sys.executable,
-        "-c",
-        "from pcn.cli import main; main()",
-        "up",
-        "dumbbell",
-        "-n",
-        name,
-    ]
+        sys.executable, "-c", "from pcn.cli import main; main()", "up", "dumbbell", "-n", name,
+    ]  # fmt: skip
     process = subprocess.Popen(
         [*prefix, *command, "--logs", tmp_path],
         stdout=subprocess.PIPE,

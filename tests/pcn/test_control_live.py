@@ -51,12 +51,8 @@ def test_what_is_set_is_read_back_from_the_switch(dcqcn_lab: Lab):
     )
     now = settings.read(client)[2]
     assert (now["xoff"], now["xon"], now["quanta"], now["k_min"], now["k_max"]) == (
-        128e3,
-        64e3,
-        1000,
-        0,
-        200e3,
-    )
+        128e3, 64e3, 1000, 0, 200e3,
+    )  # fmt: skip
     assert now["p_max"] == pytest.approx(0.5, abs=1e-9)
     assert settings.read(client)[1]["xoff"] == 256e3
     for port, values in before.items():

@@ -167,13 +167,9 @@ def test_mininet_s_own_command(empty: Machine, tmp_path, line):
 def test_action_s_script_runs_as_printed(line):
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(
-        line,
-        shell=True,
-        cwd=ROOT,
-        env={**os.environ, "PATH": path},
-        check=True,
+        line, shell=True, cwd=ROOT, env={**os.environ, "PATH": path}, check=True,
         capture_output=True,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.root

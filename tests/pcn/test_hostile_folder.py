@@ -54,13 +54,9 @@ COMMANDS = {
 def test_child_processes_import_nothing_from_the_current_folder(name, tmp_path):
     planted_modules.plant(tmp_path)
     done = subprocess.run(
-        COMMANDS[name],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
+        COMMANDS[name], cwd=tmp_path, capture_output=True, text=True, check=False,
         env=_environment(),
-    )
+    )  # fmt: skip
     planted_modules.check(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -310,16 +310,9 @@ def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     command = [
-        "setsid",
-        "--ctty",
-        "--wait",
-        sys.executable,
-        "-m",
-        "pcn",
-        "watch",
-        "-n",
+        "setsid", "--ctty", "--wait", sys.executable, "-m", "pcn", "watch", "-n",
         dcqcn_lab.network.name,
-    ]
+    ]  # fmt: skip
     environment = {**os.environ, "TERM": "xterm-256color"}
     environment.pop("COLUMNS", None)
     with subprocess.Popen(

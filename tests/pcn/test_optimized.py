@@ -17,28 +17,17 @@ DESCRIPTIONS = {"topologies/lookup.py"}
 def test_run_is_the_same_without_docstrings(tmp_path):
     """RP and NP in C among it, whose sources are compiled with the names of structs."""
     words = (
-        "run",
-        "dumbbell",
-        "--clock",
-        "virtual",
-        "--set",
-        "pairs=1",
-        "--set",
-        "duration=1ms",
+        "run", "dumbbell", "--clock", "virtual", "--set", "pairs=1", "--set", "duration=1ms",
         "--quiet",
-    )
+    )  # fmt: skip
     digests = set()
     for level in ("", "2"):
         out = tmp_path / f"level{level}"
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONOPTIMIZE": level}
         done = subprocess.run(
             [sys.executable, "-m", "pcn", *words, "--out", str(out)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+            env=environment, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
         digests.add(json.dumps(json.loads((out / "summary.json").read_text())["flows"]))
     assert len(digests) == 1

@@ -59,16 +59,9 @@ def place(tmp_path_factory) -> Path:
     """Has a result, which some commands take."""
     folder = tmp_path_factory.mktemp("output")
     command = [
-        "run",
-        "dumbbell",
-        "--clock",
-        "virtual",
-        "--set",
-        "duration=1ms",
-        "-q",
-        "--out",
+        "run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "-q", "--out",
         str(folder / "kept"),
-    ]
+    ]  # fmt: skip
     assert pcn(command) == 0
     return folder
 
@@ -213,14 +206,9 @@ BROKEN = replace(pcn, name="broken", reaction_point=Broken)
 def test_debug_shows_the_stack_behind_the_line_of_an_rp(tmp_path, capsys):
     (tmp_path / "broken.py").write_text(BROKEN)
     words = [
-        "run",
-        "dumbbell",
-        *VIRTUAL,
-        "--scheme",
-        f"{tmp_path}/broken.py:BROKEN",
-        "--out",
+        "run", "dumbbell", *VIRTUAL, "--scheme", f"{tmp_path}/broken.py:BROKEN", "--out",
         str(tmp_path / "mine"),
-    ]
+    ]  # fmt: skip
     for debug in (True, False):
         assert pcn([*words, *["--debug"] * debug]) == 1
         errors = capsys.readouterr().err

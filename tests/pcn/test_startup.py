@@ -16,31 +16,13 @@ from distributions import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 AGENT = (
-    "--name",
-    "h",
-    "--iface",
-    "none",
-    "--mac",
-    "x",
-    "--ip",
-    "10.0.0.1",
-    "--line-rate",
-    "1e9",
-    "--control",
-    "s",
-)
+    "--name", "h", "--iface", "none", "--mac", "x", "--ip", "10.0.0.1", "--line-rate", "1e9",
+    "--control", "s",
+)  # fmt: skip
 RUN = (
-    "run",
-    "dumbbell",
-    "--clock",
-    "virtual",
-    "--set",
-    "pairs=1",
-    "--set",
-    "duration=1ms",
-    "--out",
+    "run", "dumbbell", "--clock", "virtual", "--set", "pairs=1", "--set", "duration=1ms", "--out",
     "out",
-)
+)  # fmt: skip
 LIMIT_S = 120
 C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 ENCODINGS = {

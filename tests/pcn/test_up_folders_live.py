@@ -53,13 +53,10 @@ def test_network_is_its_user_s_whatever_the_umask():
         logs = sorted((shared / "made" / "logs").iterdir())
         assert [path.name for path in logs] == sorted(
             [
-                "supervisor.log",
-                "s0.log",
-                "s1.log",
-                "switches.log",
+                "supervisor.log", "s0.log", "s1.log", "switches.log",
                 *(f"{host}.{kind}" for host in ("h0", "r0") for kind in ("log", "jsonl")),
             ]
-        )
+        )  # fmt: skip
 
         def tries() -> set[str]:
             refusals = {refused(lambda path=path: path.open("ab")) for path in logs}

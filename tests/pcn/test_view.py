@@ -14,16 +14,9 @@ from pcn.view import picture
 
 TOPOLOGY = compact()
 RECORD = Record(
-    "compact",
-    Process(1, 1),
-    to_dict(TOPOLOGY),
-    "softswitch",
-    400.0,
-    "pcn",
-    "pcn",
-    "/tmp",
+    "compact", Process(1, 1), to_dict(TOPOLOGY), "softswitch", 400.0, "pcn", "pcn", "/tmp",
     state="up",
-)
+)  # fmt: skip
 
 
 def port(switch: str, number: int, **values) -> PortState:
@@ -41,19 +34,15 @@ def snapshot(flows: int) -> Snapshot:
     """The burst at its worst: P2/S1 congested, S0's port paused by S1."""
     busy = {
         "s1:2": {
-            "queue_bytes": 14_336_000,
-            "queue_packets": 13_550,
-            "rate_bps": 40e9,
+            "queue_bytes": 14_336_000, "queue_packets": 13_550, "rate_bps": 40e9,
             "utilisation": 1.0,
         },
         "s0:3": {
-            "paused": True,
-            "pauses_received_per_s": 123_456.0,
-            "pn": 1_234,
+            "paused": True, "pauses_received_per_s": 123_456.0, "pn": 1_234,
             "queue_bytes": 512_000,
         },
         "s1:1": {"pausing": True, "pauses_sent_per_s": 123_456.0},
-    }
+    }  # fmt: skip
     ports = [
         port(switch.name, number, **busy.get(f"{switch.name}:{number}", {}))
         for switch in TOPOLOGY.switches

@@ -278,20 +278,9 @@ def test_command_runs_as_on_a_terminal(controlled: Page):
 
 
 VOCABULARY = (
-    "set",
-    "pause",
-    "resume",
-    "flow",
-    "start",
-    "stop",
-    "link",
-    "down",
-    "up",
-    "exec",
-    "-n",
-    "--network",
-    "--for=1",
-)
+    "set", "pause", "resume", "flow", "start", "stop", "link", "down", "up", "exec", "-n",
+    "--network", "--for=1",
+)  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(VOCABULARY), max_size=6))

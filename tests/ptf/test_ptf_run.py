@@ -29,13 +29,9 @@ def module() -> Iterator[ModuleType]:
 def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, str(RUN), *arguments]
     return subprocess.run(
-        words,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
+        words, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True,
         check=False,
-    )
+    )  # fmt: skip
 
 
 def test_record_has_events_with_times(tmp_path):

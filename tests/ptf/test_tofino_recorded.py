@@ -41,14 +41,9 @@ def both(records: ModuleType, tmp_path_factory) -> dict[str, tuple[Cases, Cases]
     record = tmp_path_factory.mktemp("recorded") / "record"
     names = [name for cases in theirs.values() for name in cases]
     words = [
-        sys.executable,
-        str(ROOT / "ptf-tests/run.py"),
-        "--program",
-        "pcn_time",
-        "--record",
-        str(record),
-        *names,
-    ]
+        sys.executable, str(ROOT / "ptf-tests/run.py"), "--program", "pcn_time", "--record",
+        str(record), *names,
+    ]  # fmt: skip
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     ours = records.read(record.read_text(encoding="utf-8"))

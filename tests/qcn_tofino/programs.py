@@ -108,14 +108,11 @@ class Program:
         self.ingress.random = draw
         return self.ingress.run(
             {
-                "ig_intr_md.ingress_port": self.at,
-                **headers(length, number, roce),
-                "hdr.ipv4.version": 4,
-                "hdr.ipv4.ihl": 5,
-                "hdr.ipv4.ttl": 64,
+                "ig_intr_md.ingress_port": self.at, **headers(length, number, roce),
+                "hdr.ipv4.version": 4, "hdr.ipv4.ihl": 5, "hdr.ipv4.ttl": 64,
                 "hdr.udp.length": length - ETHERNET_BYTES - 20,
             }
-        )
+        )  # fmt: skip
 
     def departs(
         self,

@@ -64,12 +64,8 @@ def assign(to: Json, source: Json) -> Json:
 def state(name: str, ops: list[Json], next_state: str | None = None, **extra) -> Json:
     default = {"type": "default", "value": None, "mask": None, "next_state": next_state}
     result = {
-        "name": name,
-        "id": 0,
-        "parser_ops": ops,
-        "transitions": [default],
-        "transition_key": [],
-    }
+        "name": name, "id": 0, "parser_ops": ops, "transitions": [default], "transition_key": [],
+    }  # fmt: skip
     result["transitions"] = [*extra.pop("cases", []), default]
     return result | {"transition_key": extra.pop("key", [])} | extra
 

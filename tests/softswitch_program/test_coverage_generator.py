@@ -59,17 +59,14 @@ def jumping_program() -> str:
     entries = [
         {
             "source_info": {
-                "filename": "test.p4",
-                "line": 20 + a,
-                "column": 1,
-                "source_fragment": "e",
+                "filename": "test.p4", "line": 20 + a, "column": 1, "source_fragment": "e",
             },
             "match_key": [{"match_type": "exact", "key": hex(a)}],
             "action_entry": {"action_id": 1, "action_data": []},
             "priority": 1,
         }
         for a in (0, 1, 2)
-    ]
+    ]  # fmt: skip
     b.action("other", [primitive("assign", field("h", "b"), value(7), line=30)])
     exact = {"match_type": "exact", "name": "h.b", "target": ["h", "b"], "mask": None}
     b.table("chosen", "egress", key=[exact], actions=[1, 0], default=0, entries=entries)
@@ -246,11 +243,9 @@ def of_steps(program: Program, steps: list[Step]) -> Counter[tuple[str, ...]]:
                 counted[str(fields["result"]).lower(), text] += 1
             case "checksum":
                 result = {
-                    "passed": "verified",
-                    "failed": "wrong",
-                    "not verified": "unverified",
+                    "passed": "verified", "failed": "wrong", "not verified": "unverified",
                     "invalid": "unverified",
-                }.get(fields["result"], fields["result"])
+                }.get(fields["result"], fields["result"])  # fmt: skip
                 counted[result, fields["checksum"]] += 1
     return +counted
 

@@ -68,13 +68,8 @@ def test_pipe_in_an_exercise_is_one_line(tmp_path, name):
     place.unlink()
     os.mkfifo(place)
     command = [
-        str(Path(sys.executable).parent / "pcn"),
-        "p4",
-        "run",
-        str(folder),
-        "--clock",
-        "virtual",
-    ]
+        str(Path(sys.executable).parent / "pcn"), "p4", "run", str(folder), "--clock", "virtual",
+    ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
@@ -89,13 +84,9 @@ def test_pictures_are_drawn_without_the_folder_s_matplotlibrc(tmp_path, kind):
         (tmp_path / "matplotlibrc").write_bytes(b"figure.dpi: \xff\xfe")
     code = "import os; from pcn.experiments.draw import pictures; print(os.getcwd())"
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True,
+        timeout=LIMIT_S, check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, f"{tmp_path}\n"), done.stderr
 
 

@@ -131,12 +131,8 @@ def wide_checksum(program: Json):
     )
     program["calculations"].append(calculation())
     checksum = {
-        "name": "sum",
-        "id": 0,
-        "type": "generic",
-        "calculation": "calc",
-        "target": ["wide", "x"],
-    }
+        "name": "sum", "id": 0, "type": "generic", "calculation": "calc", "target": ["wide", "x"],
+    }  # fmt: skip
     program["checksums"].append(checksum)
 
 

@@ -152,13 +152,9 @@ def test_conditions():
 def test_direct_counter_counts_hits():
     b = builder()
     b.table(
-        "t",
-        actions=[0, 1],
-        default=1,
-        key=[key("x", "exact")],
-        with_counters=True,
+        "t", actions=[0, 1], default=1, key=[key("x", "exact")], with_counters=True,
         support_timeout=True,
-    )
+    )  # fmt: skip
     with Driver(b.json()) as d:
         handle = d.add("t", b"\x01", "hit", [1])
         for x in (1, 2, 1):

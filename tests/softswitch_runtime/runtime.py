@@ -32,19 +32,9 @@ DROP_PORT = 511
 HANG_S = 60  # only what never happens takes so long
 PACKET_IN, DIGEST, LOG, NOTICE = 1, 2, 3, 4
 (
-    FORWARD,
-    CLONE,
-    RESUBMIT,
-    RECIRCULATE,
-    CLONE_EGRESS,
-    DIGESTED,
-    TRUNCATE,
-    DROP,
-    MULTICAST,
-    HOLD,
-    CLONE_BARE,
-    LOGGED,
-) = range(12)
+    FORWARD, CLONE, RESUBMIT, RECIRCULATE, CLONE_EGRESS, DIGESTED, TRUNCATE, DROP, MULTICAST,
+    HOLD, CLONE_BARE, LOGGED,
+) = range(12)  # fmt: skip
 """Of programs/probe.c, in a frame behind its type."""
 
 
@@ -54,14 +44,8 @@ def library() -> ctypes.CDLL:
     lib = ctypes.CDLL(str(build_runtime()), mode=ctypes.RTLD_GLOBAL)
     lib.sw_create.restype = ctypes.c_void_p
     lib.sw_create.argtypes = [
-        c_uint32,
-        c_uint32,
-        c_uint16,
-        c_uint16,
-        c_uint64,
-        c_uint32,
-        ctypes.c_char_p,
-    ]
+        c_uint32, c_uint32, c_uint16, c_uint16, c_uint64, c_uint32, ctypes.c_char_p,
+    ]  # fmt: skip
     lib.sw_table_add.restype = c_int64
     lib.sw_time_ns.restype = lib.sw_tx_count.restype = c_uint64
     return lib

@@ -136,14 +136,10 @@ LCOV = re.compile(
 )
 NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     [
-        "x\nend_of_record\nSF:/etc/passwd",
-        "<script>alert(1)</script>",
-        '" onload="',
-        "a\x1b[2J",
-        "..",
-        "]]>",
+        "x\nend_of_record\nSF:/etc/passwd", "<script>alert(1)</script>", '" onload="', "a\x1b[2J",
+        "..", "]]>",
     ]
-)
+)  # fmt: skip
 
 
 @given(

@@ -58,12 +58,8 @@ def test_they_wait_for_a_port_like_all_others():
         switch.shape(OUT, 480_000)  # 1 ms each
         switch.advance(0.010)
         assert seen(switch.departed()) == [
-            (4 * MS, 1),
-            (5 * MS, 2),
-            (7 * MS, 1),
-            (8 * MS, 2),
-            (10 * MS, 1),
-        ]
+            (4 * MS, 1), (5 * MS, 2), (7 * MS, 1), (8 * MS, 2), (10 * MS, 1),
+        ]  # fmt: skip
 
 
 def test_it_is_set_anew_and_turned_off():

@@ -286,13 +286,8 @@ def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask):
             client.connect(str(path))
 
     command = [
-        sys.executable,
-        "-m",
-        "pcn.softswitch",
-        "--no-p4",
-        "--grpc-server-addr",
-        f"unix:{path}",
-    ]
+        sys.executable, "-m", "pcn.softswitch", "--no-p4", "--grpc-server-addr", f"unix:{path}",
+    ]  # fmt: skip
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, umask=mask) as switch:
         try:
             assert "listening" in switch.stderr.readline()

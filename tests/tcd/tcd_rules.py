@@ -35,11 +35,8 @@ class States:
         meets."""
         if resumed is not None:
             self.state, self._looked_at, self._reference, self._in_a_row = (
-                State.UNDETERMINED,
-                resumed,
-                left,
-                0,
-            )
+                State.UNDETERMINED, resumed, left, 0,
+            )  # fmt: skip
         if self.state is not State.UNDETERMINED and left <= self.empty:
             self.state = State.NON_CONGESTION
         elif self.state not in SETTLED and now - self._looked_at > self.max_ton:

@@ -49,11 +49,9 @@ def driver_and_looks(request) -> Iterator[tuple[Driver, int]]:
         pfc = [2**31, 2**30, 2, 1, QUANTUM_US << 16, 1 << CLASS]
         for port in (1, PORT):
             driver.add(
-                "SwitchIngress.pfc.pfc_config",
-                port.to_bytes(2, "big"),
-                "SwitchIngress.pfc.set_pfc",
-                pfc,
-            )
+                "SwitchIngress.pfc.pfc_config", port.to_bytes(2, "big"),
+                "SwitchIngress.pfc.set_pfc", pfc,
+            )  # fmt: skip
         driver.add("TcdEgress.red_ecn.red_config", key, "TcdEgress.red_ecn.set_red", [0, 0, 0])
         driver.add(
             "TcdEgress.tcd_port.tcd_config",

@@ -60,11 +60,9 @@ def driver(request) -> Iterator[Driver]:
         )
         for number, action in CONFIG.actions.items():
             driver.add(
-                "TcdTimeEgress.rest.rest_config",
-                key + bytes((number,)),
-                f"TcdTimeEgress.rest.{action}",
-                [GAP],
-            )
+                "TcdTimeEgress.rest.rest_config", key + bytes((number,)),
+                f"TcdTimeEgress.rest.{action}", [GAP],
+            )  # fmt: skip
         yield driver
 
 
@@ -95,10 +93,7 @@ steps = st.lists(
         st.tuples(st.just("cnp"), times, st.just(0), times, st.just(0)),
         *[
             st.tuples(
-                st.just("depart"),
-                times,
-                st.sampled_from([0, EMPTY, 900, 1000]),
-                times,
+                st.just("depart"), times, st.sampled_from([0, EMPTY, 900, 1000]), times,
                 st.integers(0, 3),
             )
         ]
@@ -106,7 +101,7 @@ steps = st.lists(
     ),
     min_size=15,
     max_size=80,
-)
+)  # fmt: skip
 
 
 @settings(max_examples=120, suppress_health_check=list(HealthCheck))

@@ -9,25 +9,19 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 # Field: number and type; `*` repeats it, `/NAME` puts it into a oneof.
 _MESSAGES = {
     "TargetDevice": {
-        "device_id": "1 uint32",
-        "pipe_id": "2 uint32",
-        "direction": "3 uint32",
+        "device_id": "1 uint32", "pipe_id": "2 uint32", "direction": "3 uint32",
         "prsr_id": "4 uint32",
     },
     "WriteRequest": {
         **{
-            "target": "1 TargetDevice",
-            "client_id": "2 uint32",
-            "updates": "3 Update*",
+            "target": "1 TargetDevice", "client_id": "2 uint32", "updates": "3 Update*",
             "p4_name": "5 string",
         }
     },
     "WriteResponse": {"status": "1 Error*"},
     "ReadRequest": {
         **{
-            "target": "1 TargetDevice",
-            "client_id": "2 uint32",
-            "entities": "3 Entity*",
+            "target": "1 TargetDevice", "client_id": "2 uint32", "entities": "3 Entity*",
             "p4_name": "4 string",
         }
     },
@@ -36,9 +30,7 @@ _MESSAGES = {
     "Entity": {"table_entry": "1 TableEntry/entity"},
     "TableEntry": {
         **{
-            "table_id": "1 uint32",
-            "key": "2 TableKey/value",
-            "data": "3 TableData",
+            "table_id": "1 uint32", "key": "2 TableKey/value", "data": "3 TableData",
             "is_default_entry": "4 bool",
         },
         **{"table_flags": "9 TableFlags"},
@@ -91,9 +83,7 @@ _MESSAGES = {
         "profiles": "3 Profile*",
     },
     "Profile": {
-        "profile_name": "1 string",
-        "context": "2 bytes",
-        "binary": "3 bytes",
+        "profile_name": "1 string", "context": "2 bytes", "binary": "3 bytes",
         "pipe_scope": "4 uint32*",
     },
     "NonP4Config": {"bfruntime_info": "1 bytes"},
@@ -102,12 +92,10 @@ _MESSAGES = {
         **{"config": "1 ForwardingPipelineConfig*", "non_p4_config": "2 NonP4Config"}
     },
     "Error": {
-        "canonical_code": "1 int32",
-        "message": "2 string",
-        "space": "3 string",
+        "canonical_code": "1 int32", "message": "2 string", "space": "3 string",
         "code": "4 int32",
     },
-}
+}  # fmt: skip
 _ENUMS = {
     "Update.Type": ("UNSPECIFIED", "INSERT", "MODIFY", "MODIFY_INC", "DELETE"),
     "SetForwardingPipelineConfigRequest.Action": (

@@ -182,12 +182,8 @@ def schema_of(info: p4i.P4Info) -> Schema:
         )
         actions = {ref.id: action(ref) for ref in p4_table.action_refs}
         return Table(
-            id=p4_table.preamble.id,
-            name=p4_table.preamble.name,
-            c_index=index,
-            kind=kind,
-            fields=fields,
-            actions=actions,
+            id=p4_table.preamble.id, name=p4_table.preamble.name, c_index=index, kind=kind,
+            fields=fields, actions=actions,
             by_index={action.c_index: action for action in actions.values()},
             size=p4_table.size,
             const=p4_table.is_const_table,
@@ -195,7 +191,7 @@ def schema_of(info: p4i.P4Info) -> Schema:
             default_action=described[p4_table.initial_default_action.action_id][0],
             default_args=(),
             initial=(),
-        )
+        )  # fmt: skip
 
     counters = [
         Array(counter.preamble.id, counter.preamble.name, index, counter.size)

@@ -168,15 +168,9 @@ def test_another_user_can_t_take_an_interface(cable: Cable):
         "sys.stdin.read()"
     )
     inside = [
-        "ip",
-        "netns",
-        "exec",
-        cable.namespaces[0],
-        "setpriv",
-        "--reuid",
-        str(NOBODY),
+        "ip", "netns", "exec", cable.namespaces[0], "setpriv", "--reuid", str(NOBODY),
         "--clear-groups",
-    ]
+    ]  # fmt: skip
     command = [*inside, "/usr/bin/python3", "-c", taking, str(agent)]
     with subprocess.Popen(
         [*command, "/usr/bin/python3", "-c", taking, str(agent)],

@@ -28,28 +28,21 @@ _MESSAGES = {
     "Chassis": {"platform": "Platform", "name": "string"},
     "Node": {"id": "number", "slot": "number", "index": "number"},
     "Parameters": {
-        "admin_state": "AdminState",
-        "mtu": "number",
-        "autoneg": "TriState",
+        "admin_state": "AdminState", "mtu": "number", "autoneg": "TriState",
         "fec_mode": "FecMode",
     },
     "Port": {
         **{
-            "id": "number",
-            "name": "string",
-            "slot": "number",
-            "port": "number",
+            "id": "number", "name": "string", "slot": "number", "port": "number",
             "channel": "number",
         },
         **{"speed_bps": "number", "config_params": "Parameters", "node": "number"},
     },
     "Config": {
-        "description": "string",
-        "chassis": "Chassis",
-        "nodes": "Node*",
+        "description": "string", "chassis": "Chassis", "nodes": "Node*",
         "singleton_ports": "Port*",
     },
-}
+}  # fmt: skip
 
 
 def parse(text: str):
@@ -142,10 +135,7 @@ _FIELDS = {
         {"ppg_id"},
         {
             *(
-                "dev_port",
-                "pfc_enable",
-                "pfc_skid_max_cells",
-                "guaranteed_cells",
+                "dev_port", "pfc_enable", "pfc_skid_max_cells", "guaranteed_cells",
                 "hysteresis_cells",
             ),
             *("pool_id", "pool_max_cells", "dynamic_baf"),
@@ -155,7 +145,7 @@ _FIELDS = {
     "TM.queue.sched_cfg": ({"pg_id", "pg_queue"}, {"min_priority", "max_priority"}),
     "TM.queue.cfg": ({"pg_id", "pg_queue"}, {"pfc_cos"}),
     "TM.queue.buffer": ({"pg_id", "pg_queue"}, {"tail_drop_enable", "pool_id"}),
-}
+}  # fmt: skip
 _ACTIONS = {"TM.ppg.cfg": "add_with_dev_port", "TM.queue.buffer": "mod_with_shared_pool"}
 Call = tuple[str, dict[str, Any]]
 
@@ -255,11 +245,8 @@ def test_pfc_script_writes_the_sample_s_ports(file, request, capsys):
         lab.ports, written(calls, f"{tables}.ppg.cfg.add_with_dev_port"), strict=True
     ):
         assert (group["dev_port"], group["pipe"], group["icos_3"], group["pfc_enable"]) == (
-            port.number,
-            1,
-            True,
-            True,
-        )
+            port.number, 1, True, True,
+        )  # fmt: skip
         assert 0 <= group["pool_max_cells"] * cell - port.pfc.xoff_bytes < cell
         resumes_at = port.pfc.xoff_bytes - group["hysteresis_cells"] * cell
         assert port.pfc.xon_bytes - 9 * cell < resumes_at <= port.pfc.xon_bytes

@@ -576,15 +576,11 @@ def links_by_place(topology: Topology) -> list[tuple[int, int, int, int, float, 
     ]
     return [
         (
-            names.index(link.a.node),
-            link.a.port,
-            names.index(link.b.node),
-            link.b.port,
-            link.rate_bps,
-            link.delay_s,
+            names.index(link.a.node), link.a.port, names.index(link.b.node), link.b.port,
+            link.rate_bps, link.delay_s,
         )
         for link in topology.links
-    ]
+    ]  # fmt: skip
 
 
 def test_writer_is_chosen_by_name_or_suffix():

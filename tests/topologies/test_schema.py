@@ -16,18 +16,11 @@ from pcn.topologies.formats.known import FORMATS
 SCHEMA = json.loads((Path(pcn.__file__).parent / "topology.schema.json").read_text())
 SAMPLE = Path(__file__).parent / "files" / "racks.yaml"
 TABLES = {
-    "host": pcn.HOST,
-    "switch": pcn_switch.SWITCH,
-    "output": pcn_switch.OUTPUT,
-    "buffer": pcn_switch.BUFFER,
-    "share": pcn_switch.SHARE,
-    "ecn": pcn_switch.ECN,
-    "schedule": pcn_switch.SCHEDULE,
-    "watchdog": pcn_switch.WATCHDOG,
-    "defaults": pcn.DEFAULTS,
-    "link": pcn.LINK,
-    "flow": pcn.FLOW,
-}
+    "host": pcn.HOST, "switch": pcn_switch.SWITCH, "output": pcn_switch.OUTPUT,
+    "buffer": pcn_switch.BUFFER, "share": pcn_switch.SHARE, "ecn": pcn_switch.ECN,
+    "schedule": pcn_switch.SCHEDULE, "watchdog": pcn_switch.WATCHDOG, "defaults": pcn.DEFAULTS,
+    "link": pcn.LINK, "flow": pcn.FLOW,
+}  # fmt: skip
 
 
 def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -43,13 +36,9 @@ def fits(schema: Mapping[str, Any], value) -> bool:
         return value in schema["enum"]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     python = {
-        "object": dict,
-        "array": list,
-        "string": str,
-        "boolean": bool,
-        "integer": int,
+        "object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
         "number": (int, float),
-    }
+    }  # fmt: skip
     if not any(isinstance(value, python[kind]) for kind in kinds):
         return False
     if isinstance(value, str):

@@ -112,12 +112,10 @@ def mesh(
     for i in range(switches):
         links.append(
             Link(
-                Endpoint(f"h{i}", 0),
-                Endpoint(f"s{i}", 1),
-                rate_bps,
+                Endpoint(f"h{i}", 0), Endpoint(f"s{i}", 1), rate_bps,
                 delays_s[len(links) % len(delays_s)],
             )
-        )
+        )  # fmt: skip
     for a, b in ends:
         ports[a] += 1
         ports[b] += 1

@@ -25,14 +25,9 @@ def machine_code(engine: Path, hosts: Path, folder: Path, *options: str) -> byte
     flags = [flag for flag in objects.COMMON_FLAGS if flag != "-shared"]
     places = [f"-I{engine}", f"-I{hosts}", f"-I{SWITCH_CSRC}"]
     command = [
-        *objects.compiler(),
-        *flags,
-        *places,
-        "-DVN_MORE_ENDPOINTS(X)=X(rdma)",
-        *options,
-        "-c",
+        *objects.compiler(), *flags, *places, "-DVN_MORE_ENDPOINTS(X)=X(rdma)", *options, "-c",
         "unit.c",
-    ]
+    ]  # fmt: skip
     subprocess.run(command, cwd=folder, check=True)
     return (folder / "unit.o").read_bytes()
 

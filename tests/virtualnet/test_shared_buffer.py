@@ -352,11 +352,8 @@ def test_accounts_agree_and_nothing_is_lost(shares, last, size, senders, lossy, 
         for number in range(senders):
             assert network.flows[number + 1].stats().received_payload == 100_000
         assert (stats.used_bytes, stats.held_bytes, stats.headroom_bytes, stats.paused) == (
-            0,
-            0,
-            0,
-            0,
-        )
+            0, 0, 0, 0,
+        )  # fmt: skip
 
 
 def test_topology_with_buffers_is_the_same_after_json():

@@ -82,11 +82,8 @@ def test_two_programs_carry_plain_frames_at_given_times(switches: dict[str, Nati
         assert {frame.length for frame in arrived} == {1250}
         totals = network.totals()
         assert (totals.dropped, totals.traversals, totals.packets, totals.stray_frames) == (
-            1,
-            8,
-            0,
-            0,
-        )
+            1, 8, 0, 0,
+        )  # fmt: skip
         assert network.arrived("h0") == []
 
 

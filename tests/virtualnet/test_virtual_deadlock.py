@@ -39,15 +39,11 @@ def ring(
 def clockwise(size_bytes: int | None = None, traffic_class: int = 3) -> list[FlowSpec]:
     return [
         FlowSpec(
-            n + 10 * traffic_class,
-            f"h{n}",
-            f"h{(n + REACH) % SWITCHES}",
-            3e-6 * (3 * n % SWITCHES),
-            size_bytes,
-            traffic_class=traffic_class,
+            n + 10 * traffic_class, f"h{n}", f"h{(n + REACH) % SWITCHES}",
+            3e-6 * (3 * n % SWITCHES), size_bytes, traffic_class=traffic_class,
         )
         for n in range(SWITCHES)
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("flow_control", ["pfc", "credits"])

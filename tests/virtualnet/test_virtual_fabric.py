@@ -74,12 +74,10 @@ def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable):
         samples = network.sample(
             1e-6,
             [
-                network.output_bytes("s0", 3),
-                network.queue_bytes("s0", 3),
-                network.held_bytes("s0", 1),
-                network.held_bytes("s0", 2),
+                network.output_bytes("s0", 3), network.queue_bytes("s0", 3),
+                network.held_bytes("s0", 1), network.held_bytes("s0", 2),
             ],
-        )
+        )  # fmt: skip
         with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=500_000) for i in range(2)])
         network.run(until_s=1e-3)
         output, waiting, *held = samples.values.T

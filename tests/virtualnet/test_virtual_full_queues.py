@@ -187,13 +187,8 @@ def test_each_scheme_signals_on_a_lossy_class_or_is_refused():
         if name not in others and not has_signal_or_is_refused(name, topology)
     }
     assert refused == {
-        "pcn-time",
-        "qcn-in",
-        "qcn-os",
-        "qcn-os-largest",
-        "qcn-os-sojourn",
-        "qcn-both",
-    }
+        "pcn-time", "qcn-in", "qcn-os", "qcn-os-largest", "qcn-os-sojourn", "qcn-both",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["pcn-time", "qcn-in", "qcn-os", "qcn-os-sojourn", "qcn-both"])

@@ -45,12 +45,10 @@ def racks(
             names.append(name)
             links.append(
                 Link(
-                    Endpoint(name, 0 if split else nic),
-                    Endpoint(f"t{rack}{nic}", place + 1),
-                    RATE,
-                    DELAY,
+                    Endpoint(name, 0 if split else nic), Endpoint(f"t{rack}{nic}", place + 1),
+                    RATE, DELAY,
                 )
-            )
+            )  # fmt: skip
     for tor, above in itertools.product(tors, range(AGGREGATION)):
         up = Endpoint(tor, HOSTS + above + 1), Endpoint(f"a{above}", tors.index(tor) + 1)
         links.append(Link(*up, 2 * RATE, DELAY))

@@ -175,11 +175,9 @@ def test_nothing_is_lost_or_repeated_without_faults():
             assert goodput_bps == pytest.approx(GOODPUT, rel=1e-3)
             stats = network.flows[1].stats()
             assert (
-                stats.repeated_packets,
-                stats.timeouts,
-                stats.refused_packets,
+                stats.repeated_packets, stats.timeouts, stats.refused_packets,
                 stats.duplicate_packets,
-            ) == (0,) * 4
+            ) == (0,) * 4  # fmt: skip
 
 
 def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path):

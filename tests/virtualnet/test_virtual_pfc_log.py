@@ -47,14 +47,9 @@ def test_log_keeps_the_order_of_events_of_one_picosecond():
     """A RESUME, and a PAUSE in the same picosecond, of one class of a port; others come before and
     behind."""
     happened = [
-        (9, 2, 3, 0),
-        (5, 1, 3, 1),
-        (5, 0, 3, 2),
-        (5, 1, 3, 0),
-        (5, 1, 2, 3),
-        (5, 1, 2, 2),
+        (9, 2, 3, 0), (5, 1, 3, 1), (5, 0, 3, 2), (5, 1, 3, 0), (5, 1, 2, 3), (5, 1, 2, 2),
         (4, 1, 3, 0),
-    ]
+    ]  # fmt: skip
     events = (native.PfcEvent * len(happened))(*happened)
 
     class Library:

@@ -86,14 +86,9 @@ def assert_documented(row: str, seen: Compared):
     (line,) = [line for line in table.splitlines() if line.startswith(f"| {row}")]
     by_time = seen.by_time
     figures = (
-        by_time.transmitted,
-        by_time.resumes,
-        by_time.ue,
-        by_time.time_alone,
-        by_time.pfc_alone,
-        by_time.ce,
-        seen.by_pfc.ce,
-    )
+        by_time.transmitted, by_time.resumes, by_time.ue, by_time.time_alone, by_time.pfc_alone,
+        by_time.ce, seen.by_pfc.ce,
+    )  # fmt: skip
     assert [cell.strip() for cell in line.split("|")[2:-1]] == [f"{figure:,}" for figure in figures]
 
 

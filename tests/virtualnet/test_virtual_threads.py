@@ -94,14 +94,12 @@ def everything(topology: Topology, scheme: str, number: int, folder: Path) -> di
             "samples": (samples.times_s.tolist(), samples.values.tolist()),
             "calls": calls,
             "pfc": (
-                pfc.times_s.tolist(),
-                pfc.which.tolist(),
-                pfc.classes.tolist(),
+                pfc.times_s.tolist(), pfc.which.tolist(), pfc.classes.tolist(),
                 pfc.kinds.tolist(),
             ),
             "paths": network.paths(),
             "latency": network.latency(0).counts.tolist(),
-        }
+        }  # fmt: skip
     seen["captures"] = [
         (folder / f"{number}.{end.node}.pcap").read_bytes() for end in (link.a, link.b)
     ]
@@ -199,19 +197,12 @@ def test_interrupted_command_ends_its_threads(tmp_path):
     ]  # fmt: skip
     process = subprocess.Popen(
         [
-            sys.executable,
-            "-c",
-            "from pcn.cli import main; main()",
-            *words,
-            "--out",
+            sys.executable, "-c", "from pcn.cli import main; main()", *words, "--out",
             tmp_path / "out",
         ],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
 
     def threads_run() -> bool:
         assert process.poll() is None

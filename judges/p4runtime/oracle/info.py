@@ -129,13 +129,9 @@ class Info:
     def ids(self) -> frozenset[int]:
         """Every id that a Write can name."""
         named = (
-            self.tables,
-            self.profiles,
-            self.counters,
-            self.meters,
-            self.registers,
+            self.tables, self.profiles, self.counters, self.meters, self.registers,
             self.value_sets,
-        )
+        )  # fmt: skip
         return frozenset((*(number for things in named for number in things), *self.digests))
 
 

@@ -357,13 +357,9 @@ def _numbers(draw: Draw, update: p4r.Update) -> bool:
     if update.type == DELETE:
         return False
     entry = entity(
-        update,
-        "table_entry",
-        "meter_entry",
-        "direct_meter_entry",
-        "counter_entry",
+        update, "table_entry", "meter_entry", "direct_meter_entry", "counter_entry",
         "direct_counter_entry",
-    )
+    )  # fmt: skip
     for name in ("meter_config", "config"):
         if entry is not None and name in entry.DESCRIPTOR.fields_by_name and entry.HasField(name):
             which = draw.rng.choice(("eburst", "cir", "pburst"))

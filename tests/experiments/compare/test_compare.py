@@ -266,15 +266,9 @@ def test_in_casts_are_apart(tmp_path, capsys):
         "--seeds", "1:5",
     ]  # fmt: skip
     command += [
-        "--incast",
-        "3",
-        "--set",
-        "incast_period=1ms",
-        "--set",
-        "incast_size=20KB",
-        "--set",
+        "--incast", "3", "--set", "incast_period=1ms", "--set", "incast_size=20KB", "--set",
         "span=3ms",
-    ]
+    ]  # fmt: skip
     command += ["--show", "mean_ms all"]
     assert pcn([*command, "--jobs", "1", "--out", out]) == 0
     capsys.readouterr()

@@ -58,15 +58,8 @@ def test_groups_are_named_by_what_they_need():
     ]
     rows = {row[0]: row[1:] for row in tables.settings(run_groups).rows}
     assert rows.keys() == {
-        "scheme",
-        "topology",
-        "xoff_bytes",
-        "R_AI",
-        "cnp_interval",
-        "K_max",
-        "w_max",
-        "seeds",
-    }
+        "scheme", "topology", "xoff_bytes", "R_AI", "cnp_interval", "K_max", "w_max", "seeds",
+    }  # fmt: skip
     assert rows["R_AI"] == ["40 Mbit/s", "–", "40 Mbit/s", "–"]
     assert rows["topology"] == ["clos", "clos", "fat", "fat"]
     assert rows["xoff_bytes"] == ["512 KB", "512 KB", "300 KB", "300 KB"]

@@ -56,12 +56,8 @@ def test_one_seed_marks_nothing_and_a_note_names_it():
     assert table.notes[-1].startswith("a, b: one seed, so nothing shows")
     row = rows_of(tables.as_csv([group("a", 1.0), group("b", 2.0)]))["n", "b"]
     assert (
-        row["mean"],
-        row["relative_difference"],
-        row["test"],
-        row["beyond_spread"],
-        row["low"],
-    ) == (*("2.0", "1.0", "", "", ""),)
+        row["mean"], row["relative_difference"], row["test"], row["beyond_spread"], row["low"],
+    ) == (*("2.0", "1.0", "", "", ""),)  # fmt: skip
 
 
 @pytest.mark.parametrize(

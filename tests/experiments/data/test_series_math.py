@@ -73,13 +73,8 @@ def test_jain_does_not_depend_on_the_unit_and_has_its_bounds(shares, unit):
 def test_a_step_series_holds_its_value_until_the_next():
     times, values = array(1, 2, 4), array(10, 20, 5)
     assert series_math.step_at(times, values, array(0.5, 1, 1.9, 2, 3.9, 9)).tolist() == [
-        0,
-        10,
-        10,
-        20,
-        20,
-        5,
-    ]
+        0, 10, 10, 20, 20, 5,
+    ]  # fmt: skip
     assert series_math.step_mean(times, values, 1, 4) == pytest.approx((10 + 20 + 20) / 3)
     assert series_math.step_mean(times, values, 0, 2) == pytest.approx(5)
     assert series_math.step_mean(times, values, 0, 2, before=6) == pytest.approx(8)

@@ -96,13 +96,8 @@ def test_background_has_its_load(pattern, arrivals, more):
 def incasts(senders: int, **more: float | None) -> list[tuple[float, str, set[str]]]:
     drawn = draw(
         TrafficSpec("star", "AliStorage", incast=str(senders)),
-        TOPOLOGY,
-        2,
-        0.3,
-        5000,
-        1000,
-        INCASTS | more,
-    )
+        TOPOLOGY, 2, 0.3, 5000, 1000, INCASTS | more,
+    )  # fmt: skip
     by_start = defaultdict(list)
     for flow in drawn:
         if flow.group == INCAST:

@@ -110,15 +110,8 @@ def test_sweep_prints_what_seeds_determine(tmp_path, capsys):
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
     command = [
-        "sweep",
-        "traffic",
-        "--topology",
-        "compact",
-        "--flows",
-        str(file),
-        "--scheme",
-        "pcn,pfc",
-    ]
+        "sweep", "traffic", "--topology", "compact", "--flows", str(file), "--scheme", "pcn,pfc",
+    ]  # fmt: skip
     assert (
         pcn([*command, "--seeds", "1:2", "--jobs", "1", "--show", "mean_ms all", "--out", str(out)])
         == 0

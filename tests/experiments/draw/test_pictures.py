@@ -126,13 +126,9 @@ def test_user_without_a_home_gets_pictures_without_a_word_of_matplotlib(tmp_path
         "from pcn.experiments.draw.pictures import matplotlib\nprint(matplotlib.get_configdir())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["no home", str(cache / "pcn-lab" / "matplotlib")]
 

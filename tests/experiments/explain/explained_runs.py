@@ -29,16 +29,9 @@ def victim(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def mixed(tmp_path_factory) -> Path:
     words = [
-        "traffic",
-        "--topology",
-        "fat-tree",
-        "--workload",
-        "websearch",
-        "--set",
-        "count=80",
-        "--set",
-        "xoff_bytes=60KB",
-    ]
+        "traffic", "--topology", "fat-tree", "--workload", "websearch", "--set", "count=80",
+        "--set", "xoff_bytes=60KB",
+    ]  # fmt: skip
     return kept_run(tmp_path_factory.mktemp("mixed") / "run", *words, "--scheme", "pfc,pcn")
 
 

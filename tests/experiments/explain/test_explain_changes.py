@@ -23,16 +23,9 @@ def test_without_its_root_a_flow_is_faster(tmp_path, capsys):
         "src,dst,start,size\n" + "".join(f"{src},{dst},0us,200KB\n" for src, dst in pairs)
     )
     words_ = [
-        "traffic",
-        "--topology",
-        "fat-tree",
-        "--flows",
-        str(flows),
-        "--scheme",
-        "pfc",
-        "--set",
+        "traffic", "--topology", "fat-tree", "--flows", str(flows), "--scheme", "pfc", "--set",
         "xoff_bytes=40KB",
-    ]
+    ]  # fmt: skip
     place = kept_run(tmp_path / "out", *words_)
 
     def explanation(*more: str) -> dict[str, Any]:

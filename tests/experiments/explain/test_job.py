@@ -33,15 +33,9 @@ def job_of(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 def test_chain_of_a_collective_sums_to_its_makespan(scheme, tmp_path, capsys):
     """Two repetitions of a ring, with other work of 3 us behind each arrival."""
     words = [
-        "--topology",
-        "fat-tree",
-        "--workload",
-        "allreduce",
-        "--set",
-        "size=400KB",
-        "--set",
+        "--topology", "fat-tree", "--workload", "allreduce", "--set", "size=400KB", "--set",
         "xoff_bytes=20KB",
-    ]
+    ]  # fmt: skip
     place = kept_run(
         tmp_path / "out", *words, "--set", "repeat=2", "--set", "wait=3us", "--scheme", scheme
     )
@@ -72,15 +66,9 @@ def test_chain_beside_other_flows_has_what_they_cost(tmp_path, capsys):
     )
     flows.write_text(f"id,src,dst,start,size,after\n{chain}{shorter}{incast}")
     words = [
-        "--topology",
-        "fat-tree",
-        "--flows",
-        str(flows),
-        "--set",
-        "xoff_bytes=20KB",
-        "--scheme",
+        "--topology", "fat-tree", "--flows", str(flows), "--set", "xoff_bytes=20KB", "--scheme",
         "pfc",
-    ]
+    ]  # fmt: skip
     job = job_of(kept_run(tmp_path / "out", *words), capsys)
     assert (job["jobs"], job["flows"]) == (2, 3)
     assert [item["id"] for item in job["chain"]] == [0, 1, 2]

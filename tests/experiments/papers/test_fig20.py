@@ -65,12 +65,9 @@ def test_verdicts_come_from_the_numbers():
     def outcome(scheme: str, pause: float, time: float) -> Outcome:
         values = {f"pause {kind}": 0.0 for kind in ("S", "M")}
         values |= {
-            "pause L": pause,
-            "pause XL": pause,
-            "mean_ms S": 0.04,
-            "mean_ms all": time,
+            "pause L": pause, "pause XL": pause, "mean_ms S": 0.04, "mean_ms all": time,
             "p99_ms all": time,
-        }
+        }  # fmt: skip
         return Outcome({"workload": "W1", "scheme": scheme, "seed": 1}, values)
 
     good = [

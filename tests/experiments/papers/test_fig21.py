@@ -29,13 +29,8 @@ def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load():
     T1, T2."""
     plan, recording = pod()
     assert {switch.name for switch in plan.topology.switches} == {
-        "t0",
-        "t1",
-        "t2",
-        "t3",
-        "l0",
-        "l1",
-    }
+        "t0", "t1", "t2", "t3", "l0", "l1",
+    }  # fmt: skip
     assert (
         plan.topology.flows
         == Fig21().plan(TIMELY, 1, {"strands": 1, "load": 0.5, "duration": 50e-3}).topology.flows
@@ -43,13 +38,8 @@ def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load():
     deadlock = recording.deadlock
     assert 0 < deadlock.since_s < 50e-3
     assert {name.split("->")[0] for name, _ in deadlock.circle} <= {
-        "t0",
-        "t1",
-        "t2",
-        "t3",
-        "l0",
-        "l1",
-    }
+        "t0", "t1", "t2", "t3", "l0", "l1",
+    }  # fmt: skip
     assert any(name.startswith("l0") for name, _ in deadlock.circle)
     assert any(name.startswith("l1") for name, _ in deadlock.circle)
     outcome = Fig21().measure(next(Fig21().runs([PFC])), plan, recording)

@@ -172,12 +172,8 @@ def test_fig_11_sets_the_others_against_pcn():
         check for check in Fig11().checks(Outcomes(outcomes)) if check.what.startswith("DCQCN")
     ]
     assert [(check.measured, check.verdict) for check in dcqcn_checks] == [
-        (25.0, "met"),
-        (8.0, "met"),
-        (1.5, "met"),
-        (4.0, "met"),
-        (0.5, "not met"),
-    ]
+        (25.0, "met"), (8.0, "met"), (1.5, "met"), (4.0, "met"), (0.5, "not met"),
+    ]  # fmt: skip
 
 
 def test_fig_12_ranks_qcn_only_beside_others():

@@ -47,12 +47,8 @@ def test_verdicts_follow_the_numbers():
     outcomes = [outcome(QCN, 8, 4.0, 10.0), outcome(QCN_T, 8, 3.0, 7.0), outcome(QCN, 2, 1.0, 2.0)]
     checks = Convergence().checks(Outcomes([*outcomes, outcome(QCN_T, 2, 1.0, 4.0)]))
     assert [check.verdict for check in checks] == [
-        "trend",
-        "met",
-        "not met",
-        *["not comparable"] * 3,
-        "met",
-    ]
+        "trend", "met", "not met", *["not comparable"] * 3, "met",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("by", [BYTES, TIME])

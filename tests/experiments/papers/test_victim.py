@@ -93,16 +93,12 @@ def test_dcqcn_s_tuning_is_the_usual_one_and_can_be_set_by_name():
     defaults = plan("dcqcn").scheme_parameters
     expected = {
         **{
-            "k_min_bytes": 5e3,
-            "k_max_bytes": 200e3,
-            "p_max": 0.01,
-            "g": 1 / 256,
-            "f": 5,
+            "k_min_bytes": 5e3, "k_max_bytes": 200e3, "p_max": 0.01, "g": 1 / 256, "f": 5,
             "initial_alpha": 1.0,
         },
         **{"r_ai_bps": 40e6, "r_hai_bps": 200e6, "rate_timer_s": 55e-6, "alpha_timer_s": 55e-6},
         **{"byte_counter_bytes": 10e6, "cnp_interval_s": 50e-6, "min_rate_bps": 1e6},
-    }
+    }  # fmt: skip
     assert defaults == expected
     assert plan("dcqcn", "K_max=400KB", "R_AI=80M").scheme_parameters == {
         **expected,

@@ -21,18 +21,9 @@ from pcn.cli import run as pcn
 from pcn.experiments.data.parts import PARTS, SENDER_PARTS
 
 RUN = [
-    "run",
-    "traffic",
-    "--clock",
-    "virtual",
-    "--topology",
-    "star",
-    "--workload",
-    "W1",
-    "--pattern",
-    "incast",
-    "-q",
-]
+    "run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--pattern",
+    "incast", "-q",
+]  # fmt: skip
 SET = ["--set", "count=80", "--set", "xoff_bytes=20KB", "--scheme", "dcqcn", "--queues", "5us"]
 US = 1_000_000
 Span = tuple[int, int, dict[str, Any]]

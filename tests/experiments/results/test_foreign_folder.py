@@ -158,12 +158,8 @@ def _state(root: Path) -> dict[str, tuple[int, ...]]:
     for path in [root, *root.rglob("*")]:
         status = path.lstat()
         states[str(path)] = (
-            status.st_ino,
-            status.st_mode,
-            status.st_uid,
-            status.st_size,
-            status.st_mtime_ns,
-        )
+            status.st_ino, status.st_mode, status.st_uid, status.st_size, status.st_mtime_ns,
+        )  # fmt: skip
     return states
 
 

@@ -16,38 +16,23 @@ PLAN = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 9e-3})
 K = 1000.0
 PUNCTUAL = AgentStats(
     **{
-        "name": "h0",
-        "scheme": "pfc",
-        "parameters": {},
-        "dilation": K,
-        "line_rate_bps": 40e9,
+        "name": "h0", "scheme": "pfc", "parameters": {}, "dilation": K, "line_rate_bps": 40e9,
         "now_s": 0.0,
     },
     **{
-        "sent": (),
-        "received": (),
-        "pauses": (),
-        "unknown_cnps": 0,
-        "other_frames": 0,
+        "sent": (), "received": (), "pauses": (), "unknown_cnps": 0, "other_frames": 0,
         "bad_frames": 0,
     },
     **{
-        "unusable_cnps": 0,
-        "forgotten_sent": 0,
-        "forgotten_received": 0,
-        "control_drops": 0,
+        "unusable_cnps": 0, "forgotten_sent": 0, "forgotten_received": 0, "control_drops": 0,
         "socket_drops": 0,
     },
     **{
-        "send_retries": 0,
-        "log_errno": 0,
-        "log_lost": 0,
-        "kept_pace": True,
-        "worst_pace": 1.0,
+        "send_retries": 0, "log_errno": 0, "log_lost": 0, "kept_pace": True, "worst_pace": 1.0,
         "lag_real_s": 0.0,
     },
     **{"late_real_s": 0.0, "cpu_s": 1.0, "realtime": True, "elapsed_real_s": 9.0},
-)
+)  # fmt: skip
 
 
 def how(**changes: float) -> str | None:
@@ -103,20 +88,9 @@ def test_every_plan_has_the_load_of_live_time(name):
 
 
 SENT = SentFlow(
-    7,
-    "10.0.0.2",
-    "failed",
-    1,
-    1000,
-    900,
-    1e9,
-    None,
-    {},
-    1,
-    0.0,
-    0.5,
+    7, "10.0.0.2", "failed", 1, 1000, 900, 1e9, None, {}, 1, 0.0, 0.5,
     "its RP raised ValueError: own",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -138,13 +112,9 @@ def test_run_ends_where_a_flow_failed_or_was_forgotten(changes, message):
 
 def test_host_reports_what_it_dropped_and_forgot():
     names = (
-        "bad_frames",
-        "unusable_cnps",
-        "socket_drops",
-        "control_drops",
-        "forgotten_sent",
+        "bad_frames", "unusable_cnps", "socket_drops", "control_drops", "forgotten_sent",
         "forgotten_received",
-    )
+    )  # fmt: skip
     assert list(PUNCTUAL.refused()) == []
     for number, name in enumerate(names, 1):
         (line,) = dataclasses.replace(PUNCTUAL, **{name: number}).refused()

@@ -125,16 +125,9 @@ def test_a_run_that_fails_is_a_row(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("pcn.experiments.run.virtual.run_virtual", broken)
     out = tmp_path / "sweep"
     command = [
-        "sweep",
-        "dumbbell",
-        "--scheme",
-        "pcn,pfc",
-        *SHORT,
-        "--set",
-        "w_min=0.01,0.5",
-        "--jobs",
+        "sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--set", "w_min=0.01,0.5", "--jobs",
         "1",
-    ]
+    ]  # fmt: skip
     assert pcn([*command, "--out", str(out)]) == 1
     rows = pq.read_table(out / "runs.parquet").to_pylist()
     assert [bool(row["error"]) for row in rows] == [False, True, False]

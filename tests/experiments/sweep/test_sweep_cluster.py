@@ -117,12 +117,9 @@ class Dask:
             self.processes.append(
                 subprocess.Popen(
                     ["sh", "-c", f"{self._options}; exec {line}"],
-                    stdout=log,
-                    stderr=log,
-                    env={**os.environ, **environment},
-                    cwd=self.folder,
+                    stdout=log, stderr=log, env={**os.environ, **environment}, cwd=self.folder,
                 )
-            )
+            )  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -37,16 +37,9 @@ def test_a_scheme_from_outside_is_another_one_when_its_files_change(tmp_path, ca
     shutil.copytree(ROOT / "examples" / "aimd", tmp_path / "aimd")
     file = tmp_path / "aimd" / "aimd.py"
     command = [
-        "sweep",
-        "dumbbell",
-        "--scheme",
-        f"{file}:AIMD",
-        *SHORT,
-        "--jobs",
-        "1",
-        "--out",
+        "sweep", "dumbbell", "--scheme", f"{file}:AIMD", *SHORT, "--jobs", "1", "--out",
         str(tmp_path / "out"),
-    ]
+    ]  # fmt: skip
 
     assert pcn(command) == 0
     assert "were done before" not in capsys.readouterr().err
@@ -92,15 +85,9 @@ def test_module_that_a_user_s_files_import_makes_a_run_another(tmp_path):
         f"{tmp_path}/net.py:slow",
     ]
     command += [
-        "--scheme",
-        f"{tmp_path}/mine.py:MINE,pfc",
-        "--set",
-        "count=12",
-        "--jobs",
-        "1",
-        "--out",
+        "--scheme", f"{tmp_path}/mine.py:MINE,pfc", "--set", "count=12", "--jobs", "1", "--out",
         str(out),
-    ]
+    ]  # fmt: skip
 
     def means() -> dict[str, float]:
         subprocess.run(command, check=True, capture_output=True, cwd="/")

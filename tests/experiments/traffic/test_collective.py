@@ -83,12 +83,8 @@ def test_repetitions_have_a_mean_and_a_slowest():
 def test_in_casts_slow_a_collective_down():
     """They come until its least time."""
     parameters = {
-        "senders": 8,
-        "size": 4e6,
-        "incast_size": 300e3,
-        "incast_period": 0.4e-3,
-        "ranks": 8,
-    }
+        "senders": 8, "size": 4e6, "incast_size": 300e3, "incast_period": 0.4e-3, "ranks": 8,
+    }  # fmt: skip
     traffic = Traffic(parse_spec("star", "allreduce", incast="4"))
     plan = traffic.plan("pfc", 1, parameters)
     measures = collective.numbers(plan, run_virtual(plan, Silent()))

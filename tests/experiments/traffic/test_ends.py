@@ -129,15 +129,9 @@ def test_run_notes_flows_without_pfc_and_takes_their_class(
         "3\n0 1 1 100 40000000 2\n2 1 1 100 40000000 2\n3 1 1 100 40000000 2\n"
     )
     command = [
-        "run",
-        "traffic",
-        "--clock",
-        "virtual",
-        "--topology",
-        str(tmp_path / "net.txt"),
-        "--scheme",
-        "pfc",
-    ]
+        "run", "traffic", "--clock", "virtual", "--topology", str(tmp_path / "net.txt"),
+        "--scheme", "pfc",
+    ]  # fmt: skip
     command += ["--flows", str(tmp_path / "flow.txt")]
     lost = {}
     for name, more in (("without", []), ("with", ["--set", "lossless_classes=1,3"])):
@@ -180,13 +174,9 @@ def test_sweep_keeps_a_text_whole(
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     (tmp_path / "net.txt").write_text(STAR)
     command = [
-        "sweep",
-        "traffic",
-        "--topology",
-        str(tmp_path / "net.txt"),
-        "--set",
+        "sweep", "traffic", "--topology", str(tmp_path / "net.txt"), "--set",
         "lossless_classes=1,3",
-    ]
+    ]  # fmt: skip
     command += ["--set", "count=5", "--load", "0.2,0.4", "--scheme", "pfc", "--jobs", "1"]
     assert cli.run([*command, "--out", str(tmp_path / "out")]) == 0
     assert "2 runs" in capsys.readouterr().err

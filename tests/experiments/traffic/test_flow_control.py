@@ -24,14 +24,10 @@ def test_result_has_the_thresholds_of_the_switches(assignments, tmp_path):
     plan = find_experiment(summary["reference"]).plan("pfc", 1, summary["parameters"])
     port = pfc.configure(plan.topology, "s0", 1, 1.0)
     assert summary["flow_control"] == {
-        "kind": "pfc",
-        "lossless_classes": [3],
-        "xoff_bytes": port.xoff_bytes,
-        "xon_bytes": port.xon_bytes,
-        "pause_quanta": port.quanta,
-        "buffer_bytes": None,
+        "kind": "pfc", "lossless_classes": [3], "xoff_bytes": port.xoff_bytes,
+        "xon_bytes": port.xon_bytes, "pause_quanta": port.quanta, "buffer_bytes": None,
         "credit_interval_s": None,
-    }
+    }  # fmt: skip
     assert (
         summary["parameters"]["xoff_bytes"] == port.xoff_bytes == (20e3 if assignments else 512e3)
     )

@@ -70,19 +70,14 @@ def test_live_run_refuses_flows_after_others(tmp_path, capsys):
 NAMES = st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True)
 FLOWS = st.lists(
     st.builds(
-        FlowSpec,
-        st.integers(0, 2**24),
-        NAMES,
-        NAMES,
-        st.floats(0, LONGEST_S),
-        st.integers(1, 2**63 - 1),
-        st.none() | st.floats(1e-3, 1e15),
+        FlowSpec, st.integers(0, 2**24), NAMES, NAMES, st.floats(0, LONGEST_S),
+        st.integers(1, 2**63 - 1), st.none() | st.floats(1e-3, 1e15),
         traffic_class=st.integers(0, 6),
     ),
     min_size=1,
     max_size=5,
     unique_by=lambda flow: flow.id,
-)
+)  # fmt: skip
 
 
 @given(FLOWS)
@@ -276,15 +271,9 @@ def test_parquet_needs_its_columns_in_their_types(tmp_path):
             parquet.write(file, columns)
 
     table(
-        src=["h0"],
-        dst=["r0"],
-        size_bytes=[5],
-        start_s=[1e-3],
-        rate_bps=[1e9],
-        id=[4],
-        colour=["red"],
-        **{"class": [5]},
-    )
+        src=["h0"], dst=["r0"], size_bytes=[5], start_s=[1e-3], rate_bps=[1e9], id=[4],
+        colour=["red"], **{"class": [5]},
+    )  # fmt: skip
     assert read_flows(path) == [FlowSpec(4, "h0", "r0", 1e-3, 5, 1e9, traffic_class=5)]
     table(src=["h0"], dst=["r0"])
     with pytest.raises(ExperimentError, match="no column size_bytes"):

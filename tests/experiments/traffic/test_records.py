@@ -22,30 +22,14 @@ from pcn.topologies.formats.hpcc import write
 from pcn.topologies.star import star
 
 RUN = [
-    "run",
-    "traffic",
-    "--clock",
-    "virtual",
-    "--topology",
-    "star",
-    "--workload",
-    "W1",
-    "--pattern",
+    "run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--pattern",
     "incast",
-]
+]  # fmt: skip
 SET = ["--set", "count=80", "--set", "xoff_bytes=20KB", "--scheme", "pfc", "-q"]
 EVERY = [
-    "--events",
-    "--latency",
-    "--queues",
-    "5us",
-    "--series",
-    "flows=worst:2",
-    "--capture",
-    "s0:5",
-    "--export",
-    "hpcc",
-]
+    "--events", "--latency", "--queues", "5us", "--series", "flows=worst:2", "--capture", "s0:5",
+    "--export", "hpcc",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -331,16 +315,9 @@ def test_run_refuses_paths_that_it_can_not_take(text, clock, why, tmp_path, caps
     if text is not None:
         file.write_text(text)
     few = [
-        "run",
-        "traffic",
-        "--topology",
-        "star",
-        "--set",
-        "count=5",
-        "--out",
-        str(tmp_path / "out"),
-        "-q",
-    ]
+        "run", "traffic", "--topology", "star", "--set", "count=5", "--out",
+        str(tmp_path / "out"), "-q",
+    ]  # fmt: skip
     assert pcn([*few, "--clock", clock, "--paths", str(file)]) != 0
     assert why in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

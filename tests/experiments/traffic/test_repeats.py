@@ -53,15 +53,9 @@ def test_reference_keeps_reliability():
 def _run(folder: Path, *more: str) -> int:
     (folder / "flows.csv").write_text(FLOWS)
     words = [
-        "run",
-        "traffic",
-        "--topology",
-        "star",
-        "--flows",
-        str(folder / "flows.csv"),
-        "--scheme",
+        "run", "traffic", "--topology", "star", "--flows", str(folder / "flows.csv"), "--scheme",
         "dctcp",
-    ]
+    ]  # fmt: skip
     return run([*words, "--out", str(folder / "out"), *more])
 
 

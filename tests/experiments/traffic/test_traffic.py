@@ -503,15 +503,8 @@ def test_a_run_of_two_schemes(tmp_path, capsys):
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
     command = [
-        "run",
-        "traffic",
-        "--clock",
-        "virtual",
-        "--topology",
-        "compact",
-        "--flows",
-        str(file),
-    ]
+        "run", "traffic", "--clock", "virtual", "--topology", "compact", "--flows", str(file),
+    ]  # fmt: skip
     assert pcn([*command, "--scheme", "pcn,pfc", "--out", str(out)]) == 0
     rows = pq.read_table(out / "pcn" / "flows.parquet").to_pylist()
     assert [(row["src"], row["dst"], row["size_bytes"], row["size"]) for row in rows] == [
@@ -536,16 +529,9 @@ def test_check_s_exit_code_counts_unfinished_flows(tmp_path, capsys):
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
     command = [
-        "run",
-        "traffic",
-        "--clock",
-        "virtual",
-        "--topology",
-        "compact",
-        "--flows",
-        str(file),
+        "run", "traffic", "--clock", "virtual", "--topology", "compact", "--flows", str(file),
         "--check",
-    ]
+    ]  # fmt: skip
     assert pcn([*command, "--set", "duration=100us", "--out", str(out)]) == 3
     assert "pcn: not met: flows unfinished at the run's end" in capsys.readouterr().err
     rows = pq.read_table(out / "flows.parquet").to_pylist()
