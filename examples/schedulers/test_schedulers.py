@@ -91,7 +91,7 @@ def test_scheduler_that_its_file_lacks_is_refused() -> None:
         VirtualNetwork(topology, PFC)
 
 
-@pytest.mark.parametrize("name", ['a"b', "caf\udce9"])
+@pytest.mark.parametrize("name", ['a"b', "\udce9"])
 def test_file_that_c_cannot_include_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(TopologyError, match="C's #include can't name this path: rename it"):
         find_topology("star").build({"order": f"{tmp_path}/{name}.c:fair"})

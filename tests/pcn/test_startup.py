@@ -81,7 +81,7 @@ def test_commands_replace_what_the_terminal_lacks(module, words, line, encoding,
 
 
 @pytest.mark.parametrize(
-    ("name", "environment"), [(b"caf\xe9", {}), ("caf\u00e9".encode(), C_LOCALE)]
+    ("name", "environment"), [(b"\xe9t\xe9", {}), ("\u00e9".encode(), C_LOCALE)]
 )
 def test_name_that_no_page_can_have_is_refused(
     name: bytes, environment: Mapping[str, str], tmp_path: Path

@@ -74,7 +74,7 @@ def test_file_imports_what_lies_beside_it_though_another_folder_has_that_name(tm
 
 
 def test_file_lies_in_a_folder_of_any_name(tmp_path: Path) -> None:
-    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder = tmp_path / os.fsdecode(b"\xe9t\xe9")
     folder.mkdir()
     (folder / "scheme.py").write_text("VALUE = 2")
     assert python_file.load(folder / "scheme.py").VALUE == 2
