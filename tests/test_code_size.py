@@ -34,7 +34,7 @@ def test_words_of_c_leave_out_texts(text, count):
     assert code_size.of_c(text) == count
 
 
-def test_files_that_programs_wrote_are_left_out() -> None:
+def test_files_that_programs_wrote_are_left_out():
     written = ("p4src/compiled/tna/a.py", "pcn/web/static/uPlot.iife.min.js", "a/b_pb2.py")
     assert all(code_size.WRITTEN.search(name) for name in written)
     assert not code_size.WRITTEN.search("p4src/v1model/generated.p4")

@@ -1,8 +1,6 @@
 """The judge's own parts: the other programs' records, and a run beside a program that writes ns-3's
 trace."""
 
-from __future__ import annotations
-
 import sys
 from io import BytesIO
 from pathlib import Path

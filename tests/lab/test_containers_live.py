@@ -48,7 +48,7 @@ def test_network_of_pcn_up_stays_up(contained: Container):
 
 
 @pytest.mark.parametrize("lacking", ["net_admin", "sys_admin"])
-def test_container_without_a_capability_gets_a_line_that_names_it(lacking: str) -> None:
+def test_container_without_a_capability_gets_a_line_that_names_it(lacking):
     with container() as here:
         words = ("setpriv", "--bounding-set", f"-{lacking}", sys.executable, "-m", "pcn")
         done = _run(here, *words, "up", "dumbbell", "-k", "3000")
@@ -57,7 +57,7 @@ def test_container_without_a_capability_gets_a_line_that_names_it(lacking: str) 
     assert f"--cap-add {lacking.upper()}" in done.stderr
 
 
-def test_live_run_reports_that_its_priority_is_normal(contained: Container) -> None:
+def test_live_run_reports_that_its_priority_is_normal(contained: Container):
     words = (
         "run", "dumbbell", "--set", "pairs=1", "--set", "duration=1ms", "-k", "3000", "--out",
         "here",

@@ -359,7 +359,7 @@ def test_log_runs_no_file_that_it_names(reference, tmp_path):
     replay(_log(tmp_path / "log", head), scheme="pcn")
 
 
-def test_log_runs_no_scheduler_that_it_names(tmp_path: Path) -> None:
+def test_log_runs_no_scheduler_that_it_names(tmp_path):
     """One that is compiled and loaded would leave its mark."""
     code, mark = tmp_path / "evil.c", tmp_path / "ran"
     code.write_text(

@@ -71,8 +71,8 @@ def tofino_tools(build_tofino: ModuleType) -> tuple[Path, Path]:
 
 
 def test_committed_tofino_output_is_p4cs(
-    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
-) -> None:
+    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path
+):
     """Byte for byte, where the Tofino backend has the version that the manifest names."""
     manifest = json.loads((ROOT / build_tofino.MANIFEST).read_text())
     for program in build_tofino.find_programs():

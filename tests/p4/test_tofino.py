@@ -43,14 +43,14 @@ def packed_contents() -> dict[str, bytes]:
     }
 
 
-def test_outputs_fit_sources(build_tofino: ModuleType) -> None:
+def test_outputs_fit_sources(build_tofino: ModuleType):
     """A changed source, or an output edited by hand: `make p4-tofino` and commit."""
     assert build_tofino.stale() == []
     folders = {name.rpartition("/")[0] for name in packed_contents()}
     assert folders == {f"{chip}/{program}" for chip in CHIPS for program in PROGRAMS}
 
 
-def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path) -> None:
+def test_drift_is_seen(build_tofino: ModuleType, tmp_path):
     shutil.copytree(
         ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -90,9 +90,7 @@ def test_absent_compiler_is_explained(build_tofino: ModuleType, monkeypatch, cap
     assert {path: path.read_bytes() for path in FOLDER.iterdir()} == before
 
 
-def test_outputs_in_another_folder_are_of_one_chip(
-    build_tofino: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_outputs_in_another_folder_are_of_one_chip(build_tofino: ModuleType, tmp_path, capsys):
     for arguments in (["--out", str(tmp_path)], ["--chip", "tofino2"]):
         with pytest.raises(SystemExit):
             build_tofino.main(arguments)
@@ -118,7 +116,7 @@ def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path):
     assert build_tofino.in_order(swapped) == build_tofino.in_order(tables) == tables
 
 
-def test_no_machine_path(twin: Path) -> None:
+def test_no_machine_path(twin: Path):
     files = [packed.read_bytes(path) for path in packed.files(FOLDER, "") if path.parent == twin]
     assert len(files) == 6
     assert [re.findall(rb"/(?:home|opt|root|tmp|usr)/", content) for content in files] == [

@@ -367,7 +367,7 @@ def test_entries_that_a_switch_refuses_name_their_file(tmp_path):
         )
 
 
-def test_queues_are_sampled_until_the_run_ends_alone(network: P4Network) -> None:
+def test_queues_are_sampled_until_the_run_ends_alone(network: P4Network):
     """What is inside leaves afterwards, which may take a thousand times as long."""
     with VirtualP4(network) as simulation:
         simulation.send_all("h1", [0.0] * 5, [udp(network, "h1", "h3", bytes(958))])

@@ -53,9 +53,7 @@ class _Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(("terminal", "bold"), [("xterm", 2), ("dumb", 0)])
-def test_header_is_bold_where_the_terminal_can(
-    terminal: str, bold: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_header_is_bold_where_the_terminal_can(terminal, bold, monkeypatch):
     monkeypatch.setenv("TERM", terminal)
     with contextlib.redirect_stdout(_Terminal()) as out:
         common.print_table("a title", ["flow"], [["1"]])
@@ -119,7 +117,7 @@ def test_module_of_status_and_flow_list_loads_no_grpc(module):
         ("import pcn.cli; pcn.cli.run(['--help'])", "pcn.hosts.client"),
     ],
 )
-def test_process_of_a_network_loads_what_it_uses(code: str, without: str) -> None:
+def test_process_of_a_network_loads_what_it_uses(code, without):
     # traceback loads dataclasses itself from Python 3.14 on
     text = (
         f"import sys, traceback; early = {{*sys.modules}}; {code}; late = {{*sys.modules}} - early"

@@ -59,7 +59,5 @@ def test_cells_of_the_project_s_programs_have_the_sizes_that_are_known(name):
         ("dst_addr", 32, "10.0.3.3", "10.0.3.3"),
     ],
 )
-def test_table_s_value_is_an_address_by_its_name_and_width(
-    name: str, bitwidth: int, raw: Any, shown: str | int
-) -> None:
+def test_table_s_value_is_an_address_by_its_name_and_width(name, bitwidth, raw, shown):
     assert entry_text.value(name, bitwidth, raw) == shown

@@ -83,9 +83,7 @@ def test_commands_replace_what_the_terminal_lacks(module, words, line, encoding,
 @pytest.mark.parametrize(
     ("name", "environment"), [(b"\xe9t\xe9", {}), ("\u00e9".encode(), C_LOCALE)]
 )
-def test_name_that_no_page_can_have_is_refused(
-    name: bytes, environment: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_name_that_no_page_can_have_is_refused(name, environment, tmp_path):
     """Before there is a result without its report."""
     done = call(tmp_path, "pcn", *RUN[:-1], os.fsdecode(name), environment=environment)
     assert done.returncode == 2
@@ -94,7 +92,7 @@ def test_name_that_no_page_can_have_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_chosen_errors_stay(tmp_path: Path) -> None:
+def test_chosen_errors_stay(tmp_path):
     """Python's own switch for them."""
     environment = {"PYTHONIOENCODING": "ascii:backslashreplace"}
     done = call(tmp_path, "pcn", "topology", "check", "\u00e4.yaml", environment=environment)

@@ -126,7 +126,7 @@ def test_hash(algo, base, size):
 
 @pytest.mark.parametrize("length", [*range(1, 19), 40])
 @pytest.mark.parametrize("algo", ["crc32", "identity"])
-def test_hash_of_metadata_of_any_length_is_that_of_its_bytes(algo: str, length: int) -> None:
+def test_hash_of_metadata_of_any_length_is_that_of_its_bytes(algo, length):
     """Metadata is always there, so the length is known: a short CRC-32 is a sum of tables."""
     words = [["w", 32]] * (length // 4) + [["o", 8]] * (length % 4)
     fields = [[f"{name}{i}", width] for i, (name, width) in enumerate(words)]

@@ -195,7 +195,7 @@ static const struct vn_scheduler vn_scheduler_chains = {.name = "chains"};
 """
 
 
-def test_sender_can_t_choose_the_chains_of_flows(tmp_path: Path) -> None:
+def test_sender_can_t_choose_the_chains_of_flows(tmp_path):
     """Else a packet takes as long as there are flows. Two tables have separate secrets."""
     code = tmp_path / "chains.c"
     code.write_text(f'#include "{SCHEDULERS}/flows.h"\n{CHAINS}')
@@ -239,7 +239,7 @@ def test_frames_of_any_bytes_end_nothing(make_links: Links):
         assert event is None or event[0] != NOTICE, event
 
 
-def test_frame_of_which_a_program_leaves_nothing_is_dropped() -> None:
+def test_frame_of_which_a_program_leaves_nothing_is_dropped():
     with Switch(manual=True, by_engine=True) as switch:
         for port in (1, 2):
             switch.port_add(port)

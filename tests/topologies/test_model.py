@@ -211,7 +211,7 @@ def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
 
 
 def _output(**fields: float) -> Switch:
-    return Switch("s0", 1, output=OutputBuffer(**fields))  # type: ignore[arg-type]
+    return Switch("s0", 1, output=OutputBuffer(**fields))
 
 
 @pytest.mark.parametrize(

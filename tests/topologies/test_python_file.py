@@ -1,7 +1,5 @@
 """Users' Python files: what they find beside them, and what a digest of them covers."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -73,13 +71,13 @@ def test_file_imports_what_lies_beside_it_though_another_folder_has_that_name(tm
     ]
 
 
-def test_file_lies_in_a_folder_of_any_name(tmp_path: Path) -> None:
+def test_file_lies_in_a_folder_of_any_name(tmp_path):
     folder = tmp_path / os.fsdecode(b"\xe9t\xe9")
     folder.mkdir()
     (folder / "scheme.py").write_text("VALUE = 2")
     assert python_file.load(folder / "scheme.py").VALUE == 2
 
 
-def test_sources_of_a_file_with_an_error_are_the_file(tmp_path: Path) -> None:
+def test_sources_of_a_file_with_an_error_are_the_file(tmp_path):
     (tmp_path / "broken.py").write_text("import\n")
     assert python_file.sources(tmp_path / "broken.py") == [tmp_path / "broken.py"]

@@ -54,7 +54,7 @@ def test_a_frame_takes_the_fabric_s_time_and_latency_more():
 
 
 @pytest.mark.parametrize("speed_up", [1e12, 1e300])
-def test_a_fabric_of_any_speed_takes_no_time(speed_up: float) -> None:
+def test_a_fabric_of_any_speed_takes_no_time(speed_up):
     """Also where its rate has more than 64 bits: the latency is left."""
     buffer = OutputBuffer(SIZE, speed_up=speed_up, latency_s=1e-6)
     with VirtualNetwork(buffered(star(1), buffer), PFC_ONLY) as network:

@@ -2,8 +2,6 @@
 
 import ctypes
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from networks import PFC_ONLY, star
@@ -74,7 +72,7 @@ def test_unknown_value_can_t_be_sampled(place):
             network.sample(1e-6, sources)
 
 
-def test_samples_have_time_between_and_none_is_over() -> None:
+def test_samples_have_time_between_and_none_is_over():
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         for every_s, from_s, until_s in ((0.0, None, None), (1e-6, 0.0, None), (1e-6, 2e-6, 1e-6)):
             with pytest.raises(VirtualError, match="samples have some time between, and none"):
@@ -83,7 +81,7 @@ def test_samples_have_time_between_and_none_is_over() -> None:
 
 
 @pytest.mark.parametrize("rate_bps", [-1.0, 0.0, 0.4, 2.0**64, 1e30, math.inf, math.nan])
-def test_link_gets_no_rate_that_the_engine_lacks(rate_bps: float) -> None:
+def test_link_gets_no_rate_that_the_engine_lacks(rate_bps):
     """Of -1 its 64 bits would make 2^64 - 1: a link that takes no time."""
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         with pytest.raises(VirtualError, match="bit/s: 1 to "):
@@ -91,7 +89,7 @@ def test_link_gets_no_rate_that_the_engine_lacks(rate_bps: float) -> None:
         network.set_link("s0", 1, rate_bps=1.0)
 
 
-def test_flow_of_a_closed_network_has_no_counts() -> None:
+def test_flow_of_a_closed_network_has_no_counts():
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
         assert flow.stats().sent_packets == 0

@@ -2,7 +2,6 @@
 
 import random
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -126,7 +125,7 @@ def test_times_are_whole_ticks_cut_off(queues, tick_ns, frame_ns, gap_ns, ack_ns
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_frame_on_the_fastest_link_takes_its_picoseconds(queues: Literal["nodes", "one"]) -> None:
+def test_frame_on_the_fastest_link_takes_its_picoseconds(queues):
     """59 bytes at 100 Tbit/s, at which the smallest part of a frame has no time left."""
     topology = replace(chain(1, rate_bps=MOST_RATE_BPS), flow_control=CREDITS)
     topology = replace(topology, parameters={**topology.parameters, **credit_parameters()})
@@ -137,7 +136,7 @@ def test_frame_on_the_fastest_link_takes_its_picoseconds(queues: Literal["nodes"
     assert complete_s == pytest.approx(2e-6 + 101 * 5e-12, abs=1e-10)
 
 
-def test_pause_of_a_slow_link_lasts() -> None:
+def test_pause_of_a_slow_link_lasts():
     """36,029 quanta at 1 bit/s are 2^64 ps and 104 s more."""
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         network.set_link("s0", 2, rate_bps=1)
@@ -147,7 +146,7 @@ def test_pause_of_a_slow_link_lasts() -> None:
         assert flow.stats().received_bytes == 0
 
 
-def test_ticks_are_there_with_queues_of_a_depth() -> None:
+def test_ticks_are_there_with_queues_of_a_depth():
     topology = chain(1)
     topology = replace(topology, parameters={**topology.parameters, "queue_packets": 9})
     with VirtualNetwork(topology, PFC_ONLY, tick_s=1e-9) as network:

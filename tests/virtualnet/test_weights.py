@@ -71,13 +71,13 @@ def test_flow_through_a_cap_takes_its_frames_by_the_cap():
     assert complete_s == pytest.approx(1999 * FRAME * 8 / 2e9 + fixed_s, abs=1e-9)
 
 
-def test_cap_beyond_64_bits_caps_nothing() -> None:
+def test_cap_beyond_64_bits_caps_nothing():
     caps = (2.0**64 + 4096, 0, 0, 1e300, 0, 0, 0, 0)
     topology = weighted(star(1), Schedule((0,) * 8, caps_bps=caps))
     assert received(topology, (3,)) == received(weighted(star(1)), (3,))
 
 
-def test_port_takes_no_number_of_more_bits() -> None:
+def test_port_takes_no_number_of_more_bits():
     """None is cut to the bits that the engine has."""
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         for fields in ({"depth": 2**32 + 1}, {"rate_pps": -1}, {"rate_pps": 2**64 + 1}):
@@ -94,7 +94,7 @@ def test_port_takes_no_number_of_more_bits() -> None:
                 network.set_link("s0", 1, rate_bps=rate_bps)
 
 
-def test_caps_are_kept_in_files_and_refused_live(tmp_path: Path) -> None:
+def test_caps_are_kept_in_files_and_refused_live(tmp_path):
     schedule = Schedule((0, 3, 1, 0, 0, 0, 0, 0), 1, (0, 0, 1.5e9, 0, 0, 0, 0, 0))
     topology = replace(weighted(star(2), schedule), flows=())
     file = tmp_path / "net.json"

@@ -154,7 +154,7 @@ def test_every_field_of_a_scheme_is_described(scheme):
             parameter.check(math.nan)
 
 
-def test_size_has_a_fraction_where_its_least_value_has() -> None:
+def test_size_has_a_fraction_where_its_least_value_has():
     """What HPCC's rule gives, a run takes from the command, too."""
     by_name = {parameter.name: parameter for parameter in DUMBBELL.parameters("hpcc")}
     assert by_name["W_AI"].parse("3.78216B") == 3.78216

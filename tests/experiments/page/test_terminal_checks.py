@@ -75,9 +75,7 @@ def test_check_is_three_lines_high_at_80_columns(monkeypatch, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("width", [200, 80, 40])
-def test_table_of_numbers_does_cut_none_at_any_width(
-    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_table_of_numbers_does_cut_none_at_any_width(width, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", str(width))
     columns = ["", "best", "its mean", "next", "its mean", "best against next", "beyond chance"]
     rows = [

@@ -175,14 +175,12 @@ def test_seeds_that_are_none(seeds, capsys):
     assert "write them as 1:20 or 1,2,5" in capsys.readouterr().err
 
 
-def test_sweep_refuses_more_seeds_than_memory_has(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sweep_refuses_more_seeds_than_memory_has(capsys):
     assert pcn(["sweep", "dumbbell", "--seeds", "1:99999999999"]) == 2
     assert "1,000,000 are the most" in capsys.readouterr().err
 
 
-def test_sweep_prints_remarks_of_plans_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweep_prints_remarks_of_plans_once(tmp_path, capsys, monkeypatch):
     """Before anything runs; those of a combination that can't be planned come with its failure."""
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     words = [

@@ -73,24 +73,20 @@ def test_host_that_the_topology_lacks_is_refused_with_its_line(tmp_path, flows, 
         ["--incast", "1", "--set", "incast_period=1ms"],
     ],
 )
-def test_host_that_is_alone_is_refused(
-    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_host_that_is_alone_is_refused(more, tmp_path, capsys):
     (tmp_path / "net.txt").write_text("2 1 1\n1\n0 1 100Gbps 1us 0\n")
     command = ["run", "traffic", "--clock", "virtual", "--topology", str(tmp_path / "net.txt")]
     assert cli.run([*command, *more]) == 1
     assert capsys.readouterr().err == "pcn: net has one host: flows have two ends\n"
 
 
-def test_run_refuses_a_negative_seed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_refuses_a_negative_seed(capsys):
     command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--seed", "-1"]
     assert cli.run(command) == 1
     assert capsys.readouterr().err == "pcn: seed -1: from 0 to 2^63 - 1 are possible\n"
 
 
-def test_conversion_notes_hosts_that_get_other_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_conversion_notes_hosts_that_get_other_numbers(tmp_path, capsys):
     source, out = tmp_path / "net.txt", f"hpcc:{tmp_path / 'out.txt'}"
     source.write_text(TWO_RAILS)
     assert cli.run(["topology", "convert", str(source), out, "--set", "split_hosts=1"]) == 0
@@ -100,9 +96,7 @@ def test_conversion_notes_hosts_that_get_other_numbers(
     assert capsys.readouterr().err == ""
 
 
-def test_conversion_notes_what_the_format_lacks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_conversion_notes_what_the_format_lacks(tmp_path, capsys):
     """A network without its switches' latency gives other completion times."""
     source, hosts = tmp_path / "net.json", ["h0", "h1"]
     network = {
@@ -120,9 +114,7 @@ def test_conversion_notes_what_the_format_lacks(
         assert capsys.readouterr().err == (note if form else "")
 
 
-def test_run_notes_flows_without_pfc_and_takes_their_class(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_notes_flows_without_pfc_and_takes_their_class(tmp_path, capsys):
     """Three hosts at line rate into one: without PFC packets are lost."""
     (tmp_path / "net.txt").write_text(STAR)
     (tmp_path / "flow.txt").write_text(
@@ -146,7 +138,7 @@ def test_run_notes_flows_without_pfc_and_takes_their_class(
     assert lost["with"] == 0 < lost["without"]
 
 
-def test_note_names_a_scheme_that_repeats(tmp_path: Path) -> None:
+def test_note_names_a_scheme_that_repeats(tmp_path):
     """--reliability would take the place of the scheme's timeout."""
     (tmp_path / "repeats.py").write_text(
         "from pcn import ReactionPoint, Scheme\n"
@@ -168,9 +160,7 @@ def test_note_names_a_scheme_that_repeats(tmp_path: Path) -> None:
         assert [means in note for note in notes].count(True) == 1
 
 
-def test_sweep_keeps_a_text_whole(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweep_keeps_a_text_whole(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     (tmp_path / "net.txt").write_text(STAR)
     command = [

@@ -213,7 +213,7 @@ def test_columns_of_flows_have_any_order_and_units(tmp_path):
     assert read_flows(path) == [FlowSpec(0, "h0", "r0", 0.0, 64_000)]
 
 
-def test_file_of_flows_begins_with_a_byte_order_mark_or_without(tmp_path: Path) -> None:
+def test_file_of_flows_begins_with_a_byte_order_mark_or_without(tmp_path):
     """Spreadsheets write one."""
     of_files = []
     for mark in (b"", b"\xef\xbb\xbf"):
@@ -222,7 +222,7 @@ def test_file_of_flows_begins_with_a_byte_order_mark_or_without(tmp_path: Path) 
     assert of_files == [[FlowSpec(0, "h0", "r0", 0.0, 5000)]] * 2
 
 
-def test_flows_of_hpcc_start_with_the_first(tmp_path: Path) -> None:
+def test_flows_of_hpcc_start_with_the_first(tmp_path):
     path = tmp_path / "flow.txt"
     path.write_text(
         "2\n2 1 3 100 200000000 2.000001\n3 1 1 100 1500 2\n\nSRC DST PG DPORT SIZE START\n"
