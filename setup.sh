@@ -58,3 +58,4 @@ install=("$venv/bin/pip" install -qq --disable-pip-version-check --no-build-isol
 "${install[@]}" --require-hashes -r <(sh release/part.sh "$lock" setuptools)
 "${install[@]}" --require-hashes -r "$lock"
 "${install[@]}" --no-deps --editable .
+"$venv/bin/python" lint/messages.py # stubs, for type checkers

@@ -1,7 +1,7 @@
-"""Writes what Python needs of the .proto files: each one's descriptor, and stubs for type checkers.
+"""Writes what Python needs of the .proto files: each one's descriptor, which git has, and stubs for
+type checkers, which `make setup` and a release's wheel have.
 
     python lint/messages.py          # make messages
-    python lint/messages.py --check  # exits 1 where the files aren't what would be written
 
 Source of the grammar: the Protocol Buffers language specification (proto3). Read are `syntax`,
 `package`, `import`, messages with fields, `repeated`, maps, `oneof`, `reserved` and nested types,
@@ -13,8 +13,7 @@ from __future__ import annotations
 import contextlib
 import keyword
 import re
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -489,19 +488,11 @@ def written() -> dict[Path, bytes]:
     return files
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Writes the files, or compares them. Returns the exit code."""
-    code = 0
+def main() -> None:
     for path, content in written().items():
-        if path.is_file() and path.read_bytes() == content:
-            continue
-        if "--check" in arguments:
-            print(f"{path.relative_to(ROOT)} isn't what its .proto has: make messages")
-            code = 1
-        else:
+        if not path.is_file() or path.read_bytes() != content:
             path.write_bytes(content)
-    return code
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -71,10 +71,16 @@ def unpacked(archive: tarfile.TarFile) -> Files:
 
 
 def built(files: Files) -> tuple[str, Files]:
-    """Returns the name of the wheel that setuptools builds of them, and what is in it."""
+    """Returns the name of the wheel that setuptools builds of them and of the messages' stubs, and
+    what is in it."""
     with tempfile.TemporaryDirectory() as folder:
         tree, out = write(Path(folder) / "tree", files), Path(folder) / "out"
         out.mkdir()
+        run(
+            [sys.executable, str(tree / "lint/messages.py")],
+            tree,
+            {**os.environ, "PYTHONPATH": str(tree)},
+        )
         command = [
             "-c",
             "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])",

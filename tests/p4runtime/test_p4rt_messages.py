@@ -25,7 +25,7 @@ TYPES = st.from_regex(r"[A-Z][A-Za-z0-9]{0,8}", fullmatch=True)
 HEAD = 'syntax = "proto3";\n'
 
 
-def test_written_files_are_those_of_the_texts():
+def test_descriptors_and_stubs_are_those_of_the_texts():
     different = [
         path.name for path, content in messages.written().items() if path.read_bytes() != content
     ]
