@@ -4,6 +4,7 @@ more than seeds."""
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -161,10 +162,10 @@ def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
     where these differ as the files do; a dash where a group hasn't it."""
     values = [group.settings.get(setting, _MISSING) for group in groups]
     files = {value for value in values if isinstance(value, str) and "/" in value}
-    stems = len({Path(file).stem for file in files}) == len(files)
+    stems = len({_without_folders(file) for file in files}) == len(files)
     kind = _kinds(groups).get(setting)
     short = [
-        Path(value).stem if stems and isinstance(value, str) and value in files else value
+        _without_folders(value) if stems and isinstance(value, str) and value in files else value
         for value in values
     ]
     texts = [text_of(value, kind) for value in short]
@@ -174,6 +175,11 @@ def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
         exact = [_exact(value, kind) for value in values]
         texts = exact if len(set(exact)) > len(set(texts)) else texts
     return texts
+
+
+def _without_folders(text: str) -> str:
+    """Returns a file's stem, or options with their files' names."""
+    return re.sub(r"[^=,]*/", "", text) if "=" in text else Path(text).stem
 
 
 def _exact(value: Any, kind: Kind | None) -> str:

@@ -87,6 +87,13 @@ def test_files_of_one_stem_keep_their_paths():
     assert [group.name for group in run_groups] == ["PCN, /a/net.txt", "PCN, /b/net.txt"]
 
 
+def test_options_keep_their_names_beside_those_of_files():
+    run_groups = grouped(
+        [stored_run(1, options=f"order={order}") for order in ("fifo", "/a/fair.c:fair")]
+    )
+    assert [group.name for group in run_groups] == ["PCN, order=fifo", "PCN, order=fair.c:fair"]
+
+
 def test_settings_that_differ_are_all_and_only_those():
     run_groups = grouped(
         [
