@@ -81,7 +81,8 @@ def classes(text: str) -> tuple[int, ...]:
         names
     ):
         raise ValueError(
-            f"lossless_classes {text!r}: classes from 0 to {CLASSES - 1}, each once, as 3 or 3,4"
+            f"lossless_classes {text[:40]!r}: classes from 0 to {CLASSES - 1}, each once, as 3 or "
+            "3,4"
         )
     return tuple(sorted(map(int, names)))
 

@@ -149,6 +149,10 @@ class VirtualNetwork(TimedNetwork, Additions, Sources, Explanations):
         switch_tick_s: float | None = None,
         transport: Transport | None = None,
     ) -> None:
+        if not isinstance(scheme, Configured):
+            raise VirtualError(
+                f"a {type(scheme).__name__} isn't configured: find_scheme('pcn').configure() is"
+            )
         self.topology = topology
         self.scheme = scheme
         self.switches: dict[str, InProcessSwitch] = {}

@@ -34,6 +34,8 @@ _SIGNS = (
     "std::bad_alloc",
 )
 
+_FULL = "No space left on device"
+
 _running: set[subprocess.Popen[str]] = set()
 _ended = False
 
@@ -75,11 +77,11 @@ def run(commands: Sequence[Sequence[str]], scratch: Path) -> None:
     with ExitStack() as stack:
         for command in commands:
             if len(at_work) == most:
-                _wait(at_work.popleft(), compiler, limits)
+                _wait(at_work.popleft(), compiler, limits, scratch)
             words = ["setpriv", "--pdeathsig", "TERM", "sh", "-c", _GUARD, "sh", *limits, *command]
             at_work.append(stack.enter_context(_started(words, environment)))
         for process in at_work:
-            _wait(process, compiler, limits)
+            _wait(process, compiler, limits, scratch)
 
 
 @contextmanager
@@ -108,7 +110,9 @@ def _started(
             _running.discard(process)
 
 
-def _wait(process: subprocess.Popen[str], compiler: str, limits: Sequence[str]) -> None:
+def _wait(
+    process: subprocess.Popen[str], compiler: str, limits: Sequence[str], scratch: Path
+) -> None:
     """Waits until a compiler has ended. Raises what it failed with."""
     errors = process.communicate()[1].strip()
     if _ended:
@@ -117,6 +121,11 @@ def _wait(process: subprocess.Popen[str], compiler: str, limits: Sequence[str]) 
         raise LimitError(
             f"{compiler} needs more than {limits[0]} s of processor time, or {limits[1]} KiB of "
             "memory"
+        )
+    if process.returncode != 0 and _FULL in errors:
+        raise BuildError(
+            f"no space for compiled objects in {scratch.parent}: free some, or set XDG_CACHE_HOME "
+            "to a folder that has it"
         )
     if process.returncode != 0:
         raise BuildError(f"{compiler} failed with exit code {process.returncode}:\n{errors}")

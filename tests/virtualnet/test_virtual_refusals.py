@@ -6,6 +6,7 @@ import math
 import pytest
 from networks import PFC_ONLY, star
 
+from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import VirtualError, native
@@ -87,6 +88,11 @@ def test_link_gets_no_rate_that_the_engine_lacks(rate_bps):
         with pytest.raises(VirtualError, match="bit/s: 1 to "):
             network.set_link("s0", 1, rate_bps=rate_bps)
         network.set_link("s0", 1, rate_bps=1.0)
+
+
+def test_network_takes_no_scheme_without_its_parameters():
+    with pytest.raises(VirtualError, match="a Scheme isn't configured: "):
+        VirtualNetwork(star(1), find_scheme("pcn"))
 
 
 def test_flow_of_a_closed_network_has_no_counts():

@@ -2,6 +2,7 @@
 are kept; one line names the others."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from pcn.experiments.data.series import Series
 from pcn.experiments.page.write_run import write_run
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.results.judged_run import Result
-from pcn.softswitch.cache.objects import cache_dir
+from pcn.softswitch.cache.objects import SCRATCH, cache_dir
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 LIMIT_S = 300.0
@@ -73,6 +74,23 @@ def test_where_nothing_has_room_nothing_is_left(tmp_path, capsys):
             f"pcn: nothing could be written into {full}/mine: summary.json, series.parquet"
         )
         assert list(full.iterdir()) == []
+
+
+def test_cache_without_room_for_objects_is_named_in_a_line(tmp_path):
+    with disk(tmp_path, "100k") as full:
+        done = subprocess.run(
+            [*PCN, "run", "dumbbell", *SHORT, "--out", str(tmp_path / "mine")],
+            env={**os.environ, "XDG_CACHE_HOME": str(full)},
+            capture_output=True, text=True, timeout=LIMIT_S,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert errors_in(done.stderr) == [
+            f"pcn: no space for compiled objects in {full}/pcn-lab: free some, or set "
+            "XDG_CACHE_HOME to a folder that has it"
+        ]
+        assert not list(full.rglob(f"{SCRATCH}*"))
+    assert not (tmp_path / "mine").exists()
 
 
 def test_a_figure_without_room_for_its_picture_keeps_its_numbers(tmp_path, capsys):
