@@ -18,8 +18,9 @@ from pcn.virtualnet import Samples, Source
 
 
 class PlannedSamples:
-    """Of one run, from its start on. `ports`: of all switches; `marks`: the counters of marks that
-    each of these has; `single`: flows that have separate series, though they are of a group."""
+    """The samples of one run, from its start on. `ports`: of all switches; `marks`: the counters of
+    marks that each of these has; `single`: flows that have separate series, though they are of a
+    group."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 /* The RDMA NIC with RP and NP as an endpoint of virtual time (virtualnet/csrc/hosts/endpoint.h):
- * its API, and the kind; add.c adds flows. */
+ * its API, and the kind; flow.c adds flows. */
 #include "virtual/flow.h"
 
 #include <errno.h>
@@ -334,7 +334,7 @@ static const struct vn_endpoint_kind vn_endpoint_rdma = {
     .free = rdma_free,
 };
 
-#include "virtual/add.c"
+#include "virtual/flow.c"
 #include "virtual/callback.c"
 #include "virtual/grants.c"
 #include "virtual/group.c"
