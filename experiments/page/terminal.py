@@ -148,7 +148,7 @@ def _print_paragraphs(table: Table, console: Console) -> None:
         values = "; ".join(
             " ".join(f"{heading} {text}".split())
             for heading, text in zip(table.columns[1:], row[1:], strict=True)
-            if text
+            if text not in ("", "–")
         )
         if row[0]:
             console.print(Text(f"{table.columns[0]} {row[0]}".strip()))
