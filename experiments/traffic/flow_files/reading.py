@@ -60,9 +60,13 @@ def read_flows(path: Path, topology: Topology | None = None) -> list[FlowSpec]:
     is at fault."""
     file = FlowFile(path, Ends(topology) if topology else None)
     flow_specs: list[FlowSpec] = []
+    ids: set[int] = set()
     try:
         for flow in _form(file).read(file):
             flow_specs.append(flow)
+            if flow.id in ids:
+                raise ExperimentError(f"{path}: flow id {flow.id} is used twice")
+            ids.add(flow.id)
             if len(flow_specs) > MOST_FLOWS:
                 raise ExperimentError(f"{path}: more than {MOST_FLOWS:,} flows")
     except TopologyError as error:

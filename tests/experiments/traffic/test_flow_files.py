@@ -197,7 +197,7 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path, count):
         (AFTER + "3,h0,r0,0,5B,3\n", "flow 3 waits for itself"),
         (AFTER + "3,h0,r0,0,5B,9\n", "flow 3 waits for flow 9, which is missing"),
         (AFTER + "3,h0,r0,0,5B,4\n4,h0,r0,0,5B,3\n", "flows wait for each other: 3 -> 4 -> 3"),
-        (AFTER + "2,h0,r0,0,5B,0\n", "an id is used twice"),
+        (AFTER + "2,h0,r0,0,5B,0\n", ": flow id 2 is used twice"),
         (AFTER + (
             "3,h0,r0,0,5B,0+5us 1\n"
         ), ":5: after: '0+5us 1': each flow has a time behind it, or none has"),
@@ -248,6 +248,7 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path, count):
         (CM + "trigger id 0 oneshot\n", ":3: trigger '0': a number from 1"),
         (CM + "trigger id 1 oneshot\ntrigger id 1 oneshot\n", ":4: trigger 1 stands there twice"),
         (CM + "failure switch_type TOR\n", ":3: failure: links don't fail here"),
+        ("id,src,dst,size\n1,h0,r0,1B\n1,h1,r0,1B\n", ": flow id 1 is used twice"),
         ("PAR1nonsense", "this can't be read as Parquet"),
         (b"\xd4\xc3\xb2\xa1" + bytes(20), "its frames aren't Ethernet's"),
         (struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1),
