@@ -32,18 +32,15 @@ from typing import Any, Protocol
 
 from pcn.base import packed
 from pcn.base.packed import NATIVE, pack
-from pcn.p4src.manifest import source_digest
+from pcn.p4src.manifest import PARTS, is_example, source_digest, sources_of
 from pcn.softswitch import p4c
 from pcn.softswitch.p4c import NATIVE_FLAGS, P4Error
 
 ROOT = Path(__file__).resolve().parent.parent
-MANIFEST_SCHEMA = 5
+MANIFEST_SCHEMA = 6
 # What is compiled of each top program: suffix of the name, and p4c's flags.
 VARIANTS = {"": (), NATIVE: NATIVE_FLAGS}
 TOPS = ("p4src/v1model/programs/*.p4", "examples/*/*.p4")
-PARTS = "p4src/v1model"
-
-_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _DIGITS = 16  # of a hash: what shows a change needn't withstand an attack
 _MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
 
@@ -84,7 +81,7 @@ class Program:
     def outputs(self) -> tuple[str, str]:
         """The BMv2 JSON and the p4info, relative to the checkout; an example's stand beside it."""
         folder = (
-            posixpath.dirname(self.sources[0]) if _is_example(self.sources[0]) else "p4src/compiled"
+            posixpath.dirname(self.sources[0]) if is_example(self.sources[0]) else "p4src/compiled"
         )
         return f"{folder}/{self.name}.json", f"{folder}/{self.name}.p4info.txtpb"
 
@@ -101,8 +98,8 @@ def find_programs(root: Path = ROOT) -> list[Program]:
         raise P4BuildError(f"no program with a `main` in {root / TOPS[0]}")
     programs = []
     for top in tops:
-        sources = tuple(sources_of(top.relative_to(root).as_posix(), root))
-        parts = (f"-I{PARTS}",) if _is_example(sources[0]) else ()
+        sources = readable_sources(top.relative_to(root).as_posix(), root)
+        parts = (f"-I{PARTS}",) if is_example(sources[0]) else ()
         variants = (
             VARIANTS
             if any(p4c.SYMBOL in (root / source).read_text(encoding="utf-8") for source in sources)
@@ -115,34 +112,17 @@ def find_programs(root: Path = ROOT) -> list[Program]:
     return sorted(programs, key=lambda program: program.name)
 
 
-def _is_example(top: str) -> bool:
-    return top.startswith("examples/")
-
-
-def sources_of(top: str, root: Path) -> Iterator[str]:
-    """Yields a program's top file and all that it includes, relative to the checkout. Raises
-    P4BuildError."""
-    seen: set[str] = set()
-    pending = [top]
-    while pending:
-        path = pending.pop(0)
-        if path in seen:
-            continue
-        seen.add(path)
+def readable_sources(top: str, root: Path) -> tuple[str, ...]:
+    """Returns a program's top file and all that it includes. Raises P4BuildError."""
+    sources = tuple(sources_of(top, root))
+    for path in sources:
         try:
-            text = (root / path).read_text(encoding="utf-8")
+            (root / path).open("rb").close()
         except OSError as error:
             raise P4BuildError(
                 f"{top} includes {path}, which can't be read: {error.strerror}"
             ) from error
-        yield path
-        for name in _INCLUDE.findall(text):
-            included = posixpath.normpath(f"{posixpath.dirname(path)}/{name}")
-            pending.append(
-                f"{PARTS}/{name}"
-                if _is_example(top) and not (root / included).exists()
-                else included
-            )
+    return sources
 
 
 def sha256(path: Path) -> str:
@@ -270,12 +250,18 @@ def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[
         else:
             if entries[name]["flags"] != list(programs[name].flags):
                 problems.append(f"{name}: compiled with other flags")
-            sources = document["includes"][entries[name]["source"]]
-            recorded = {path: document["sources"][path] for path in sources}
-            problems += _differences(name, recorded, programs[name].sources, root, source_digest)
+            sources = programs[name].sources
+            recorded = {
+                path: document["sources"][path] for path in sources if path in document["sources"]
+            }
+            problems += _differences(name, recorded, sources, root, source_digest)
             problems += _differences(
                 name, entries[name]["outputs"], programs[name].outputs, root, sha256
             )
+    used = {path for program in present for path in program.sources}
+    problems += [
+        f"{path} isn't used any more" for path in sorted(document["sources"].keys() - used)
+    ]
     return problems
 
 
@@ -283,8 +269,8 @@ def manifest_text(
     compiler: str, version: str, results: Sequence[tuple[Recorded, Sequence[Path]]]
 ) -> str:
     """Returns the manifest of programs that were compiled together, each with its outputs in the
-    program's order, in any folder. A source's digest is there once, though many include it; what a
-    top includes, once for its variants."""
+    program's order, in any folder. A source's digest is there once, though many include it; what
+    includes what follows from the sources."""
     digests = {
         path: source_digest(program.root / path)[:_DIGITS]
         for program, _ in results
@@ -305,7 +291,6 @@ def manifest_text(
         "schema": MANIFEST_SCHEMA,
         "compiler": {"name": compiler, "version": version},
         "sources": dict(sorted(digests.items())),
-        "includes": {program.sources[0]: sorted(program.sources) for program, _ in results},
         "programs": entries,
     }
     members = []

@@ -46,7 +46,7 @@ from pcn.p4src.build import (
     P4BuildError,
     differences,
     manifest_text,
-    sources_of,
+    readable_sources,
 )
 from pcn.p4src.manifest import source_digest
 
@@ -130,7 +130,7 @@ def find_programs(root: Path = ROOT) -> list[TofinoProgram]:
         raise P4BuildError(f"no program with a `main` in {root / 'p4src/tna'}")
     return [
         TofinoProgram(
-            chip, top.stem, root, tuple(sources_of(top.relative_to(root).as_posix(), root))
+            chip, top.stem, root, readable_sources(top.relative_to(root).as_posix(), root)
         )
         for chip in FLAGS
         for top in tops

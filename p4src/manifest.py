@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,17 @@ from pcn.base import packed
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "p4src/compiled"
+PARTS = "p4src/v1model"
+"""On the include path of examples' programs."""
 
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 # What isn't a line comment, though it may look like one, and what is, with the blanks before it.
 _LINE_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|/\*.*?\*/)|[ \t]*//[^\n]*', re.DOTALL)
 
 
 def manifest(folder: Path | None = None) -> Mapping[str, Any]:
     """Returns what p4src/build.py wrote, or what a folder has: the compiler, the hashes of all
-    sources, and the programs by name, each with its top source, and what each top includes."""
+    sources, and the programs by name, each with its top source."""
     path = (folder or ROOT / FOLDER) / "manifest.json"
     document: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return document
@@ -45,8 +49,9 @@ def stale(*programs: str) -> str | None:
             continue
         modified = [
             path
-            for path in document["includes"][entries[name]["source"]]
+            for path in sources_of(entries[name]["source"], ROOT)
             if not (ROOT / path).is_file()
+            or path not in digests
             or not source_digest(ROOT / path).startswith(digests[path])
         ]
         if modified:
@@ -58,6 +63,31 @@ def stale(*programs: str) -> str | None:
         f"{_some(list(changed))} {'was' if len(changed) == 1 else 'were'} changed after "
         f"{_some(old)} {'was' if len(old) == 1 else 'were'} made: make p4"
     )
+
+
+def is_example(top: str) -> bool:
+    return top.startswith("examples/")
+
+
+def sources_of(top: str, root: Path) -> Iterator[str]:
+    """Yields a program's top file and all that it includes, in any variant, relative to the
+    checkout. One that can't be read includes nothing."""
+    seen: set[str] = set()
+    pending = [top]
+    while pending:
+        path = pending.pop(0)
+        if path in seen:
+            continue
+        seen.add(path)
+        yield path
+        try:
+            text = (root / path).read_text(encoding="utf-8")
+        except OSError:
+            continue
+        for name in _INCLUDE.findall(text):
+            included = posixpath.normpath(f"{posixpath.dirname(path)}/{name}")
+            of_parts = is_example(top) and not (root / included).exists()
+            pending.append(f"{PARTS}/{name}" if of_parts else included)
 
 
 def source_digest(source: Path) -> str:
