@@ -129,7 +129,9 @@ def by_file(programs: Sequence[Covered], sources: SourceFiles) -> dict[str, File
                 counts[key] = counts.get(key, 0) + point.packets
             if point.kind in BRANCHES and sides_of[_branch(point)] > 1:
                 transition = point.kind == "transition"
-                place = states[point.name] if transition else point.line, _branch(point)
+                # a file of somebody else's may lack the state
+                line = states.get(point.name, point.line) if transition else point.line
+                place = line, _branch(point)
                 side = point.text if transition else point.kind
                 sides = file.branches.setdefault(place, {})
                 sides[side] = sides.get(side, 0) + point.packets

@@ -185,6 +185,7 @@ def test_log_file_of_the_switch_follows_no_link_of_another_user(shared: Path, tm
 # descriptor.
 _ELSEWHERE = {
     "base/owner_only.py",
+    "base/packed.py",  # into memory
     "softswitch/cli.py",  # stderr's descriptor
     "softswitch/cache/objects.py",
     "lab/log_folder.py",
