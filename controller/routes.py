@@ -4,8 +4,8 @@ topology."""
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
@@ -34,6 +34,10 @@ class Route:
     port: int
     prefix: int = _ADDRESS_BITS
 
+    def to(self, address: str, prefix: int) -> Route:
+        """Returns the same way to other addresses."""
+        return Route(address, self.mac, self.port, prefix)
+
 
 @dataclass(frozen=True)
 class MultipathRoute:
@@ -46,6 +50,10 @@ class MultipathRoute:
     group: int
     hash_shift: int
     prefix: int = _ADDRESS_BITS
+
+    def to(self, address: str, prefix: int) -> MultipathRoute:
+        """Returns the same way to other addresses."""
+        return MultipathRoute(address, self.mac, self.group, self.hash_shift, prefix)
 
 
 @dataclass(frozen=True)
@@ -144,13 +152,20 @@ def join(ways: Ways) -> list[Route | MultipathRoute]:
         for place, (before, route) in enumerate(pairwise(ways.routes), start=1)
         if route is not before and route != before
     ]
-    return list(_join(ways, changes, 0, len(ways.routes))) if ways.routes else []
+    joined: list[Route | MultipathRoute] = []
+    if ways.routes:
+        _join(ways, changes, 0, len(ways.routes), joined)
+    return joined
 
 
 def _join(
-    ways: Ways, changes: Sequence[int], start: int, end: int
-) -> Iterator[Route | MultipathRoute]:
-    """Yields the fewest routes of disjoint prefixes that route as `ways[start:end]` do. `changes`:
+    ways: Ways,
+    changes: Sequence[int],
+    start: int,
+    end: int,
+    joined: list[Route | MultipathRoute],
+) -> None:
+    """Adds the fewest routes of disjoint prefixes that route as `ways[start:end]` do. `changes`:
     the places of ways whose route differs from that of the way before."""
     first, last = ways.networks[start], ways.networks[end - 1]
     differ = (first ^ last).bit_length()
@@ -159,12 +174,12 @@ def _join(
         prefix = ways.prefixes[start] if end - start == 1 else _ADDRESS_BITS - differ
         host_bits = _ADDRESS_BITS - prefix
         address = ipv4.text(first >> host_bits << host_bits)
-        yield replace(ways.routes[start], address=address, prefix=prefix)
+        joined.append(ways.routes[start].to(address, prefix))
         return
     half = last >> (differ - 1) << (differ - 1)
     middle = bisect_left(ways.networks, half, start, end)
-    yield from _join(ways, changes, start, middle)
-    yield from _join(ways, changes, middle, end)
+    _join(ways, changes, start, middle, joined)
+    _join(ways, changes, middle, end, joined)
 
 
 def route_entry(route: Route | MultipathRoute) -> TableEntry:

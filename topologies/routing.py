@@ -87,8 +87,15 @@ class Routing:
         return all(bit == 1 << number for number, bit in enumerate(self._bits))
 
     def _blocks_of(self, places: int) -> int:
-        """Returns the set of the blocks of a set of places."""
-        return sum(1 << number for number, bit in enumerate(self._bits) if bit & places)
+        """Returns the set of the blocks of a set of places, which many switches share."""
+        if (blocks := self._known_blocks.get(places)) is None:
+            blocks = sum(1 << number for number, bit in enumerate(self._bits) if bit & places)
+            self._known_blocks[places] = blocks
+        return blocks
+
+    @cached_property
+    def _known_blocks(self) -> dict[int, int]:
+        return {}
 
     def next_hops(self, node: str, host: str) -> tuple[int, ...]:
         """Returns the ports of a node on a shortest path to a host, in order; none if there is

@@ -109,7 +109,8 @@ class Ports(NetworkPart):
         if not numbers <= set(range(native.CLASSES)):
             raise VirtualError(f"classes {sorted(numbers)}: 0 to {native.CLASSES - 1} are possible")
         link = self._links[Endpoint(switch, port)]
-        drawn = random.Random(f"{seed}/{link}").getrandbits(64)
+        draws = trimming.tail_percent != 0  # and a generator takes as long as all the rest here
+        drawn = random.Random(f"{seed}/{link}").getrandbits(64) if draws else 0
         raw = TrimmingRecord.of(numbers, trimming, drawn)
         self._check(self._library.vn_set_trimming(self._changing(), link, ctypes.byref(raw)))
         self.set_queue(switch, port, trimming.queue_index, depth=depth)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -30,11 +31,12 @@ class MarkingError(LabError):
     """A file that a scheme names as its marking point isn't one."""
 
 
-def names() -> list[str]:
-    """Returns the names of the modules here."""
+@cache
+def names() -> tuple[str, ...]:
+    """Returns the names of the modules here, in order."""
     # pkgutil hides errors
     modules = (path.stem for path in Path(__file__).parent.iterdir() if path.suffix == ".py")
-    return sorted(name for name in modules if not name.startswith("_"))
+    return tuple(sorted(name for name in modules if not name.startswith("_")))
 
 
 def known() -> list[PortTable]:
