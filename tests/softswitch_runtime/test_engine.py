@@ -173,8 +173,8 @@ def test_scheduler_of_one_file_has_virtual_time_s_order(make_links: Links, name)
 
 
 CHAINS = """
-/* Of 4,096 flows whose keys end alike: the longest chain, and how many have the same one in another
- * table. */
+/* Adds 4,096 flows whose keys end alike to two tables: the longest chain, and how many flows have
+ * the same chain in both. */
 void chains(uint32_t *longest, uint32_t *same)
 {
     enum { N = 4096 };

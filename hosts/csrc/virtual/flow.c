@@ -47,7 +47,7 @@ static struct vn_node *host_at(struct vn_context *context, uint32_t port)
                : NULL;
 }
 
-/* What is by node: for all that there are. */
+/* Makes room for how many packets each of n nodes still misses. False: no memory. */
 static bool has_nodes(struct vn_rdma *rdma, uint32_t n)
 {
     if (rdma->n_missing == n) return true;
