@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+import pcn.hosts.explain_log
 import pcn.hosts.virtual.native
 import pcn.softswitch.native_types
 import pcn.virtualnet.native
@@ -17,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = {
     pcn.softswitch.native_types: ("switch.h", "trim.h", "front.h"),
     pcn.virtualnet.native: ("virtualnet.h", "trim.h"),
-    pcn.hosts.virtual.native: ("virtual/api.h", "virtual/explain.h"),
+    pcn.hosts.virtual.native: ("virtual/api.h",),
+    pcn.hosts.explain_log: ("virtual/explain.h",),
 }
 """Modules with structures, each named in its docstring, and the headers that have them."""
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcn.experiments.data.parts import MARK_AHEADS, MARK_REASONS, Logs
+from pcn.experiments.data.parts import Logs
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.explain_log import MARK_AHEADS, MARK_REASONS
 from pcn.topologies.model import Topology
 
 Counts = NDArray[np.int64]

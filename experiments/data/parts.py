@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcn.hosts.explain_log import SENDER_PARTS, WINDOW_PARTS
 from pcn.topologies.model import Endpoint
 
-PARTS = (
-    "own", "rate", "window", "recover", "paused", "nic",
-    "contention", "pause_backlog", "pause_idle", "overtaken", "wire", "inside",
-)  # fmt: skip
-"""As `pcn.hosts.virtual.native` has them, without its engine."""
 PART_TEXTS = {
     "own": "its own frames on its NIC's line",
     "rate": "its rate held it back",
@@ -30,12 +26,7 @@ PART_TEXTS = {
     "wire": "serialisation and propagation",
     "inside": "switches' latencies",
 }
-"""What they are, for people."""
-SENDER_PARTS = PARTS[:6]
-WINDOW_PARTS = (*PARTS[6:], "timer")
-MARK_REASONS = ("before", "here", "empty", "held", "other")
-MARK_AHEADS = ("nothing", "frame", "more", "unknown")
-"""Likewise."""
+"""What `PARTS` are, for people."""
 NO_FLOW = 2**32 - 1
 """In a log: the frame is no flow's data."""
 
@@ -49,7 +40,7 @@ def completing(sent: NDArray[Any], parts_ps: NDArray[np.int64]) -> int:
 
 @dataclass(frozen=True)
 class Logs:
-    """What an explained run logged, as `pcn.hosts.virtual.native.LOGS` has the entries, but flows
+    """What an explained run logged, as `pcn.hosts.explain_log.LOGS` has the entries, but flows
     are by their ids. Times in ps from the run's start. `ports`: by the numbers that the entries
     have as links. `marks`: packets of data that left each port, by `MARK_REASONS` and
     `MARK_AHEADS`; None: they weren't counted."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pcn.experiments.data.parts import Logs
-from pcn.hosts.virtual.native import CLOSES, OPENS, WAITS, XOFF, XON
+from pcn.hosts.explain_log import CLOSES, OPENS, WAITS, XOFF, XON
 
 Key = tuple[int, int]
 """A port, by its number, and a class."""

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from pcn.experiments.data import marks
-from pcn.experiments.data.parts import MARK_REASONS, SENDER_PARTS
 from pcn.experiments.data.pauses import Pauses, Root
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.explain.again import Again
@@ -27,7 +26,7 @@ from pcn.experiments.explain.flow_log import FlowLog, waits
 from pcn.experiments.explain.lines import CONTROL, Line, Lines
 from pcn.experiments.explain.over_time import over_time
 from pcn.experiments.explain.received_rate import received_rate
-from pcn.hosts.virtual.native import PARTS
+from pcn.hosts.explain_log import MARK_REASONS, PARTS, SENDER_PARTS
 from pcn.topologies.model import FlowSpec
 
 CE = 3

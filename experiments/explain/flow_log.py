@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcn.experiments.data.parts import SENDER_PARTS, WINDOW_PARTS, completing
+from pcn.experiments.data.parts import completing
 from pcn.experiments.explain.again import Again
-from pcn.hosts.virtual.native import PARTS
+from pcn.hosts.explain_log import PARTS, SENDER_PARTS, WINDOW_PARTS
 from pcn.topologies.model import FlowSpec
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pcn.experiments.data.marks import by_reason, decisions
-from pcn.experiments.data.parts import MARK_REASONS
 from pcn.experiments.explain.again import Again
+from pcn.hosts.explain_log import MARK_REASONS
 
 
 def explain_marks(again: Again) -> dict[str, Any]:

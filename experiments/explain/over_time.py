@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pcn.experiments.data.parts import SENDER_PARTS
 from pcn.experiments.data.pauses import Pauses
 from pcn.experiments.explain.flow_log import FlowLog, waits
+from pcn.hosts.explain_log import SENDER_PARTS
 
 BINS = 160
 """Into which a flow's life is cut."""

@@ -16,13 +16,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from pcn.experiments.data.parts import SENDER_PARTS
 from pcn.experiments.data.pauses import Pauses
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.explain.again import Again
 from pcn.experiments.explain.flow_log import FlowLog
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.algorithms.pcn import PcnNotificationPoint, PcnParameters
+from pcn.hosts.explain_log import SENDER_PARTS
 from pcn.virtualnet.times import picoseconds
 
 _LEAST_BPS = 1e6

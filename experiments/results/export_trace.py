@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcn.experiments.data.parts import SENDER_PARTS, completing
+from pcn.experiments.data.parts import completing
 from pcn.experiments.results.judged_run import Result
+from pcn.hosts.explain_log import SENDER_PARTS
 
 _PORTS, _FLOWS = 1, 2
 """Processes of the trace."""

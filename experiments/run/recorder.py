@@ -21,8 +21,8 @@ from pcn.experiments.data.records import (
 )
 from pcn.experiments.data.series import Series
 from pcn.experiments.data.series_math import Array
+from pcn.hosts.explain_log import LOG_CAUSE, LOG_HOP, LOG_LINE, LOG_SENT, PARTS
 from pcn.hosts.virtual import VirtualNetwork
-from pcn.hosts.virtual.native import LOG_CAUSE, LOG_HOP, LOG_LINE, LOG_SENT, PARTS
 from pcn.topologies.model import Endpoint
 from pcn.virtualnet import Samples
 

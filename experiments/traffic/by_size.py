@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pcn.experiments.data.parts import PARTS
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
@@ -23,6 +22,7 @@ from pcn.experiments.traffic import collective, flows
 from pcn.experiments.traffic.flows import ALL
 from pcn.experiments.traffic.sizes import SIZES
 from pcn.experiments.traffic.spec import TrafficSpec, sizes as distribution
+from pcn.hosts.explain_log import PARTS
 
 _DRAWN = 100_000
 """Sizes that fix a distribution's bins."""

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcn.experiments.data import series_math
-from pcn.experiments.data.parts import PARTS
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
@@ -22,6 +21,7 @@ from pcn.experiments.define.number_texts import NumberText
 from pcn.experiments.define.samples import PERCENTILES, needed
 from pcn.experiments.traffic import collective
 from pcn.experiments.traffic.sizes import SIZES, size_group
+from pcn.hosts.explain_log import PARTS
 from pcn.topologies.model import FlowSpec
 
 ALL = "all"

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pcn.experiments.data.parts import WINDOW_PARTS
 from pcn.experiments.data.pauses import Pauses, Root
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.tables import Table
+from pcn.hosts.explain_log import WINDOW_PARTS
 from pcn.topologies.model import Endpoint, Topology
 
 _AT_SENDER = "paused"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcn.hosts.virtual import native as rdma
+from pcn.hosts import explain_log
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import MOST_THREADS, NEVER
 from pcn.virtualnet.times import picoseconds
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pcn.topologies.model import Endpoint
 
 _ORDER = {
-    rdma.LOG_SENT: ("flow", "serial"),
-    rdma.LOG_HOP: ("flow", "serial", "since_ps"),
-    rdma.LOG_LINE: ("link", "start_ps"),
-    rdma.LOG_CAUSE: ("time_ps",),
+    explain_log.LOG_SENT: ("flow", "serial"),
+    explain_log.LOG_HOP: ("flow", "serial", "since_ps"),
+    explain_log.LOG_LINE: ("link", "start_ps"),
+    explain_log.LOG_CAUSE: ("time_ps",),
 }
 """By log: an order that doesn't depend on threads. Causes at one time keep that of their node."""
 
@@ -77,7 +77,7 @@ class Explanations:
         `Explained`'s fields, ps, of which `complete_ps` is 0 while the flow isn't complete. Parts
         are by `PARTS`, and sum to the time from start to completion; those of the window by
         `WINDOW_PARTS`, and sum to it. Raises VirtualError where they don't."""
-        rows = np.zeros(len(self._by_index), np.dtype(rdma.Explained))
+        rows = np.zeros(len(self._by_index), np.dtype(explain_log.Explained))
         result = self._library.vn_explained(self._alive(), 0, rows.size, rows.ctypes.data)
         if result == -errno.EPROTO:
             sums = rows["parts_ps"].sum(axis=1, dtype=np.uint64) + rows["start_ps"]
@@ -86,7 +86,7 @@ class Explanations:
                 (rows["complete_ps"] != 0)
                 & (
                     (sums != rows["complete_ps"])
-                    | (windows != rows["parts_ps"][:, rdma.PARTS.index("window")])
+                    | (windows != rows["parts_ps"][:, explain_log.PARTS.index("window")])
                 )
             )
             number = self._by_index.spec(int(wrong[0])).id
@@ -101,20 +101,20 @@ class Explanations:
 
     def explain_marks(self) -> NDArray[np.int64]:
         """Returns of a run that counted marks how many packets of data left each port, by
-        `native.MARK_REASONS` and `MARK_AHEADS`: (ports, reasons, aheads), ports by the numbers of
+        `MARK_REASONS` and `MARK_AHEADS`: (ports, reasons, aheads), ports by the numbers of
         `link`. Raises VirtualError."""
-        rows = np.zeros(len(self._links), np.dtype(rdma.ExplainMarks))
+        rows = np.zeros(len(self._links), np.dtype(explain_log.ExplainMarks))
         self._check(
             self._library.vn_explain_counted_marks(self._alive(), rows.size, rows.ctypes.data)
         )
         return rows["packets"].astype(np.int64)
 
     def explain_entries(self, log: int) -> NDArray[Any]:
-        """Returns a log of `native.LOGS`, `LOG_SENT` to `LOG_CAUSE`: a row each of the entry's
+        """Returns a log of `explain_log.LOGS`, `LOG_SENT` to `LOG_CAUSE`: a row each of the entry's
         fields, in an order that doesn't depend on threads. Flows are by their index, ports by the
         numbers of `link`. Raises VirtualError where a log had no memory."""
         self._check(self._library.vn_explain_whole(self._alive()))
-        kind = np.dtype(rdma.LOGS[log])
+        kind = np.dtype(explain_log.LOGS[log])
         at, parts = ctypes.c_void_p(), []
         for thread in range(MOST_THREADS):
             n = self._library.vn_explain_entries(self._alive(), thread, log, ctypes.byref(at))

@@ -115,6 +115,7 @@ def test_module_of_status_and_flow_list_loads_no_grpc(module):
         ("import pcn.lab.nodes", "setuptools"),
         ("import pcn.softswitch.cli, pcn.softswitch.serve", "dataclasses"),
         ("import pcn.cli; pcn.cli.run(['--help'])", "pcn.hosts.client"),
+        ("import pcn.cli; pcn.cli.run(['run', 'traffic', '--help'])", "pcn.virtualnet"),
     ],
 )
 def test_process_of_a_network_loads_what_it_uses(code, without):

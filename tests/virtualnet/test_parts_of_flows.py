@@ -15,9 +15,7 @@ from networks import PCN, PFC_ONLY
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.algorithms.discovery import names
-from pcn.hosts.reliability import Reliability, Repeats
-from pcn.hosts.virtual import VirtualNetwork
-from pcn.hosts.virtual.native import (
+from pcn.hosts.explain_log import (
     CLOSES,
     LOG_CAUSE,
     LOG_HOP,
@@ -30,6 +28,8 @@ from pcn.hosts.virtual.native import (
     SENDER_PARTS,
     WINDOW_PARTS,
 )
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.hosts.virtual import VirtualNetwork
 from pcn.topologies.compact import compact
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import Endpoint, FlowSpec, Topology

@@ -208,7 +208,7 @@ def _lines(frames: list[tuple[int, int, int]]):
     """A port at 8 Tbit/s: a byte takes a ps. Frames: start, bytes, flow."""
     import numpy as np
 
-    from pcn.hosts.virtual.native import ExplainCause, ExplainHop, ExplainLine, ExplainSent
+    from pcn.hosts.explain_log import ExplainCause, ExplainHop, ExplainLine, ExplainSent
     from pcn.topologies.star import star
 
     topology = star(1, rate_bps=8e12)

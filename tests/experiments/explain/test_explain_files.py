@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 from explained_runs import kept_run
 
 from pcn.cli import run as pcn
-from pcn.experiments.data.parts import PARTS
 from pcn.experiments.explain import keep
+from pcn.hosts.explain_log import PARTS
 
 
 def test_explanation_is_kept_whole_and_printed(mixed: Path, capsys):

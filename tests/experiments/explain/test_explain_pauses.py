@@ -95,7 +95,7 @@ def test_pauses_that_cause_each_other_are_a_circle():
     """Two ports, each PAUSEd while all that it brings waits for the other."""
     import numpy as np
 
-    from pcn.hosts.virtual.native import (
+    from pcn.hosts.explain_log import (
         CLOSES,
         WAITS,
         XOFF,
@@ -122,7 +122,7 @@ def test_pauses_that_cause_each_other_are_a_circle():
 def test_gates_that_no_switch_closed_are_unknown_roots():
     import numpy as np
 
-    from pcn.hosts.virtual.native import (
+    from pcn.hosts.explain_log import (
         CLOSES,
         OPENS,
         ExplainCause,

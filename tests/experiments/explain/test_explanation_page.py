@@ -11,11 +11,11 @@ import pytest
 from browser import Browser
 
 from pcn.cli import run as pcn
-from pcn.experiments.data.parts import PARTS, SENDER_PARTS
 from pcn.experiments.explain import answers, keep
 from pcn.experiments.explain.again import KeptResult
 from pcn.experiments.explain.over_time import BINS, UNDER_WAY, WAITS
 from pcn.experiments.run.progress import Silent
+from pcn.hosts.explain_log import PARTS, SENDER_PARTS
 from pcn.topologies.picture.svg import WIDEST
 
 FLOWS = 3

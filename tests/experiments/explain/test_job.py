@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pcn.cli import run as pcn
-from pcn.experiments.data.parts import PARTS
+from pcn.hosts.explain_log import PARTS
 
 
 def kept_run(out: Path, *command: str) -> Path:

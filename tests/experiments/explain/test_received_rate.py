@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pcn.cli import run as pcn
-from pcn.experiments.data.parts import SENDER_PARTS
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.data.records import LogChoice
 from pcn.experiments.explain import answers
@@ -18,7 +17,7 @@ from pcn.experiments.explain.again import Again, KeptResult
 from pcn.experiments.explain.received_rate import Gap, Held, Period, ReceivedRate, periods
 from pcn.experiments.explain.words import received_rates
 from pcn.experiments.run.progress import Silent
-from pcn.hosts.virtual.native import CLOSES, OPENS
+from pcn.hosts.explain_log import CLOSES, OPENS, SENDER_PARTS
 from pcn.virtualnet.times import picoseconds
 
 FLOWS = 80

@@ -11,8 +11,9 @@ import pytest
 from browser import Browser
 
 from pcn.cli import run
-from pcn.experiments.data.parts import PART_TEXTS, PARTS
+from pcn.experiments.data.parts import PART_TEXTS
 from pcn.experiments.traffic.slowest import FLOWS
+from pcn.hosts.explain_log import PARTS
 
 # Of each row of a table: the text that names it, and by part the share of the bar.
 BARS = """$$('h3').filter(h => h.textContent.includes(TITLE)).map(h =>

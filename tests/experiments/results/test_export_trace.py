@@ -18,7 +18,7 @@ import pytest
 from waiting import wait_until
 
 from pcn.cli import run as pcn
-from pcn.experiments.data.parts import PARTS, SENDER_PARTS
+from pcn.hosts.explain_log import PARTS, SENDER_PARTS
 
 RUN = [
     "run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--pattern",
