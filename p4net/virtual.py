@@ -25,7 +25,7 @@ from pcn.softswitch.embed.switch import EmbeddedSwitch
 from pcn.topologies.model import Switch
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import CLASSES, NO_QUEUE
-from pcn.virtualnet.switch import VirtualSwitch, load, room_for
+from pcn.virtualnet.switch import VirtualSwitch, load
 
 if TYPE_CHECKING:
     from pcn.softswitch.coverage.counts import Counts, Covered
@@ -74,7 +74,6 @@ class VirtualP4(HostNetwork):
         self._virtual_switches: dict[str, VirtualSwitch] = {}
         self._stack = ExitStack()
         try:
-            room_for(len(value.topology.switches))
             for switch in value.topology.switches:
                 self._make(switch, value.switches[switch.name], seed)
             super().__init__(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcn.base.priority import raise_descriptors
 from pcn.softswitch.cache.objects import BuildError
 from pcn.softswitch.embed import switch as embedded
 from pcn.softswitch.embed.switch import (
@@ -29,18 +27,7 @@ if TYPE_CHECKING:
     from pcn.softswitch.trace.tracer import Tracer
     from pcn.virtualnet.timed import TimedNetwork
 
-__all__ = ["LoadedProgram", "VirtualSwitch", "load", "room_for"]
-
-_DESCRIPTORS, _SPARE = 3, 64
-"""Of a switch: its loop, its bell, its interfaces' socket; and of files that a run opens
-besides."""
-
-
-def room_for(switches: int) -> None:
-    """Raises the limit of open descriptors (ulimit -n), as far as the system permits, to what the
-    process has open and `switches` more of them need."""
-    have = len(list(Path("/proc/self/fd").iterdir()))
-    raise_descriptors(least=have + _DESCRIPTORS * switches + _SPARE)
+__all__ = ["LoadedProgram", "VirtualSwitch", "load"]
 
 
 def load(

@@ -129,6 +129,10 @@ void sw_notice(struct sw_switch *, const char *format, ...) __attribute__((forma
 
 /* switch.c */
 struct epoll_event;
+/* Opens what a worker waits at, if it isn't open. A switch on the manual clock may have thousands
+ * beside it that an engine moves, without a worker, more than there may be descriptors: its first
+ * interface or its worker opens them. Returns errno. */
+int sw_descriptors_open(struct sw_switch *);
 /* One iteration, with the lock held. Returns when the next one is due, ns; 0: at once. */
 uint64_t sw_iteration(struct sw_switch *, const struct epoll_event *, int n);
 void sw_report(struct sw_switch *, uint64_t now_ns, uint64_t next_ns); /* after it: the pace */

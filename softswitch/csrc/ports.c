@@ -94,6 +94,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
     const char *name = port->interface;
     if (sw->netns >= 0 && setns(sw->netns, CLONE_NEWNET) != 0)
         return fail(error, "cannot enter the network namespace of", name);
+    if ((errno = sw_descriptors_open(sw)) != 0) return fail(error, "cannot wait for", name);
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return fail(error, "cannot open a packet socket for", name);
     int status = 0, sender = -1;

@@ -63,6 +63,7 @@ uint64_t sw_real_ns(void)
 
 void sw_wake(struct sw_switch *sw)
 {
+    if (sw->wake < 0) return; /* it has never had a worker */
     uint64_t wakeup = 1;
     ssize_t ignored =
         write(sw->wake, &wakeup, sizeof wakeup); /* EAGAIN: a wake-up is pending already */
@@ -242,6 +243,28 @@ static int watch(struct sw_switch *sw, int fd, uint32_t tag)
     return epoll_ctl(sw->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+static void close_descriptors(struct sw_switch *sw)
+{
+    if (sw->epoll >= 0) close(sw->epoll);
+    if (sw->wake >= 0) close(sw->wake);
+    if (sw->netlink >= 0) close(sw->netlink);
+    sw->epoll = sw->wake = sw->netlink = -1;
+}
+
+int sw_descriptors_open(struct sw_switch *sw)
+{
+    if (sw->epoll >= 0) return 0;
+    sw->epoll = epoll_create1(EPOLL_CLOEXEC);
+    sw->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    sw->netlink = sw_links_open();
+    if (sw->epoll >= 0 && sw->wake >= 0 && sw->netlink >= 0 && watch(sw, sw->wake, WAKE) == 0 &&
+        watch(sw, sw->netlink, LINKS) == 0)
+        return 0;
+    int status = errno;
+    close_descriptors(sw);
+    return status;
+}
+
 struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t cpu_port,
                             uint16_t drop_port, uint64_t seed, uint32_t clock,
                             char error[SW_ERROR_BYTES])
@@ -277,16 +300,14 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw->drop_port = drop_port;
     sw->seed = seed;
     sw->tick_ns = 1000;
-    sw->netns = -1;
+    sw->epoll = sw->wake = sw->netlink = sw->netns = -1;
     sw->generator.due_ns = UINT64_MAX;
-    if (!sw->manual) sw->origin_ns = sw->clock_ns = sw_clock_ns();
-    sw->epoll = epoll_create1(EPOLL_CLOEXEC);
-    sw->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    sw->netlink = sw_links_open();
-    if (sw->epoll < 0 || sw->wake < 0 || sw->netlink < 0 || watch(sw, sw->wake, WAKE) != 0 ||
-        watch(sw, sw->netlink, LINKS) != 0) {
-        snprintf(error, SW_ERROR_BYTES, "cannot set up the switch: %s%s", strerror(errno),
-                 errno == EMFILE ? "; raise the limit (ulimit -n)" : "");
+    if (sw->manual) return sw;
+    sw->origin_ns = sw->clock_ns = sw_clock_ns();
+    int status = sw_descriptors_open(sw);
+    if (status != 0) {
+        snprintf(error, SW_ERROR_BYTES, "cannot set up the switch: %s%s", strerror(status),
+                 status == EMFILE ? "; raise the limit (ulimit -n)" : "");
         sw_destroy(sw);
         return NULL;
     }
@@ -322,9 +343,7 @@ void sw_destroy(struct sw_switch *sw)
     sw_events_free(&sw->departed);
     if (sw->engine != NULL) sw->engine->end(sw->engine);
     sw_trace_free(sw->trace);
-    if (sw->epoll >= 0) close(sw->epoll);
-    if (sw->wake >= 0) close(sw->wake);
-    if (sw->netlink >= 0) close(sw->netlink);
+    close_descriptors(sw);
     if (sw->netns >= 0) close(sw->netns);
     pthread_mutex_destroy(&sw->data);
     pthread_mutex_destroy(&sw->next);

@@ -278,7 +278,9 @@ int sw_worker_start(struct sw_switch **switches, uint32_t n)
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->left, NULL);
     for (uint32_t i = 0; i < n; i++) worker->members[i] = (struct member){.sw = switches[i]};
-    int status = n > 1 || switches[0]->n_channels != 0 ? open_descriptors(worker) : 0;
+    int status = 0;
+    for (uint32_t i = 0; status == 0 && i < n; i++) status = sw_descriptors_open(switches[i]);
+    if (status == 0 && (n > 1 || switches[0]->n_channels != 0)) status = open_descriptors(worker);
     if (status == 0) {
         for (uint32_t i = 0; i < n; i++) {
             switches[i]->stop = switches[i]->left = false;
