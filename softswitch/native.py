@@ -13,6 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -141,9 +142,7 @@ class NativeSwitch(NativeState):
         self._handle: int | None = None
         self._close_lock = threading.Lock()
         self._event_lock = threading.Lock()
-        self._event_buffer = ctypes.create_string_buffer(MAX_FRAME)
         self._departed_lock = threading.Lock()
-        self._departed_buffer = ctypes.create_string_buffer(MAX_FRAME)
         error = ctypes.create_string_buffer(ERROR_BYTES)
         clock = CLOCK_MANUAL if manual else CLOCK_LIVE
         self._handle = library.sw_create(
@@ -158,6 +157,15 @@ class NativeSwitch(NativeState):
             raise NativeError(
                 errno_names.EINVAL, f"a tick of {tick_ns} ns: 1 to {TICK_NS} ns are possible"
             ) from None
+
+    # made where they are read: a network may have thousands of switches that send nothing up
+    @cached_property
+    def _event_buffer(self) -> ctypes.Array[ctypes.c_char]:
+        return ctypes.create_string_buffer(MAX_FRAME)
+
+    @cached_property
+    def _departed_buffer(self) -> ctypes.Array[ctypes.c_char]:
+        return ctypes.create_string_buffer(MAX_FRAME)
 
     def close(self) -> None:
         """Stops the switch, closes its ports and frees it. Later calls raise; closing again does

@@ -203,6 +203,7 @@ struct sw_register {
 };
 
 struct sw_meter_array; /* state.h */
+struct sw_cells;       /* state.c */
 
 /* An assert() or assume() of the program: how often it failed since the last line about it, and
  * when the next one may be. */
@@ -218,7 +219,7 @@ struct sw_instance {
     struct sw_counter **counters;
     uint32_t *counter_sizes, *counter_strides;
     /* memory of counters and registers: blocks by number, then arrays that share none */
-    void **blocks;
+    struct sw_cells *blocks;
     uint32_t n_blocks;
     struct sw_register *registers;
     struct sw_meter_array **meters;

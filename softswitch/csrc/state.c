@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "profile.h"
 #include "table.h"
@@ -112,7 +113,7 @@ void sw_assert_failed(struct sw_instance *instance, uint32_t number)
 
 /* ---- the instance ---- */
 
-enum { CACHE_LINE = 64 };
+enum { CACHE_LINE = 64, PAGE = 4096, LEAST_MAPPED = 16 * PAGE };
 
 static uint16_t cell_bytes(uint16_t width)
 {
@@ -124,20 +125,50 @@ static uint16_t cell_bytes(uint16_t width)
 
 static void *array_of(size_t n, size_t size) { return calloc(n == 0 ? 1 : n, size); }
 
-/* An array's cells, zeroed; NULL: no memory. instance->blocks has an entry for each shared block,
- * then one for each array. */
+/* A block of memory; bytes 0: the heap's. */
+struct sw_cells {
+    void *memory;
+    char *first;
+    size_t bytes;
+};
+
+/* Zeroed, aligned to a cache line. A large block is mapped: a heap would write its zeros, and of
+ * arrays by port a switch uses the lines of its ports. NULL: no memory. */
+static void *block_new(struct sw_cells *block, size_t bytes)
+{
+    bool mapped = bytes >= LEAST_MAPPED;
+    block->bytes = mapped ? bytes + PAGE : 0;
+    block->memory = mapped ? mmap(NULL, block->bytes, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                           : calloc(1, bytes + CACHE_LINE);
+    if (block->memory == MAP_FAILED || block->memory == NULL) {
+        *block = (struct sw_cells){0};
+        return NULL;
+    }
+    /* Cache colouring: or the same port of all switches would have the same lines of a page. */
+    size_t first = mapped ? (uintptr_t)block % PAGE / CACHE_LINE * CACHE_LINE
+                          : CACHE_LINE - (uintptr_t)block->memory % CACHE_LINE;
+    return block->first = (char *)block->memory + first;
+}
+
+static void block_free(struct sw_cells *block)
+{
+    if (block->bytes != 0) munmap(block->memory, block->bytes);
+    else free(block->memory);
+}
+
+/* An array's cells; NULL: no memory. instance->blocks has an entry for each shared block, then one
+ * for each array. */
 static void *cells_at(struct sw_instance *instance, struct sw_place place, uint32_t size,
                       uint32_t own_stride)
 {
     uint32_t shared = instance->program->n_counters + instance->program->n_registers;
-    void **block = place.stride == 0 ? &instance->blocks[shared + instance->n_blocks++]
-                                     : &instance->blocks[place.block];
-    if (*block == NULL) {
-        uint32_t stride = place.stride == 0 ? own_stride : place.stride;
-        *block = calloc(1, (size_t)(size == 0 ? 1 : size) * stride + CACHE_LINE);
-        if (*block == NULL) return NULL;
-    }
-    return (char *)*block + (CACHE_LINE - (uintptr_t)*block % CACHE_LINE) + place.offset;
+    struct sw_cells *block = place.stride == 0 ? &instance->blocks[shared + instance->n_blocks++]
+                                               : &instance->blocks[place.block];
+    uint32_t stride = place.stride == 0 ? own_stride : place.stride;
+    if (block->memory == NULL && block_new(block, (size_t)(size == 0 ? 1 : size) * stride) == NULL)
+        return NULL;
+    return block->first + place.offset;
 }
 
 static bool make_arrays(struct sw_instance *instance, const struct sw_program *program)
@@ -236,7 +267,7 @@ void sw_instance_free(struct sw_instance *instance)
     for (uint32_t i = 0; instance->profiles && i < program->n_profiles; i++)
         sw_profile_free(instance->profiles[i]);
     uint32_t most = 2 * (program->n_counters + program->n_registers);
-    for (uint32_t i = 0; instance->blocks && i < most; i++) free(instance->blocks[i]);
+    for (uint32_t i = 0; instance->blocks && i < most; i++) block_free(&instance->blocks[i]);
     for (uint32_t i = 0; instance->meters && i < program->n_meters; i++) {
         if (instance->meters[i] != NULL) free(instance->meters[i]->cells);
         free(instance->meters[i]);

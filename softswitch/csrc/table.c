@@ -197,7 +197,7 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
         table->miss = NULL;
     }
     table->key_bytes = spec->key_bytes;
-    bool caches = spec->key_bytes <= SW_CACHED_KEY && ops->publish == NULL;
+    bool caches = spec->key_bytes != 0 && spec->key_bytes <= SW_CACHED_KEY && ops->publish == NULL;
     if (caches) table->cache = aligned_alloc(SW_LINE, CACHE_BYTES);
     if (!table->open || table->miss == NULL || (caches && table->cache == NULL)) goto fail;
     update_head(table);
