@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CRC32_SLICES = 8 };
+enum { CRC32_SLICES = 8, CRC32_TABLES = 16 };
 
 /* [n]: the CRC of a byte followed by n zero bytes */
-static uint32_t crc32_tables[CRC32_SLICES][256];
+static uint32_t crc32_tables[CRC32_TABLES][256];
 
 /* Runs before main, or in dlopen: no thread sees an unfinished table. */
 __attribute__((constructor)) static void crc32_make_tables(void)
@@ -19,10 +19,10 @@ __attribute__((constructor)) static void crc32_make_tables(void)
         for (int bit = 0; bit < 8; bit++) crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
         crc32_tables[0][byte] = crc;
     }
-    for (int slice = 1; slice < CRC32_SLICES; slice++) {
+    for (int zeros = 1; zeros < CRC32_TABLES; zeros++) {
         for (uint32_t byte = 0; byte < 256; byte++) {
-            uint32_t before = crc32_tables[slice - 1][byte];
-            crc32_tables[slice][byte] = before >> 8 ^ crc32_tables[0][before & 0xff];
+            uint32_t before = crc32_tables[zeros - 1][byte];
+            crc32_tables[zeros][byte] = before >> 8 ^ crc32_tables[0][before & 0xff];
         }
     }
 }

@@ -36,17 +36,7 @@ uint64_t sw_hash_crc32(const uint8_t *data, size_t length)
     return ~crc32_update(0xffffffffu, data, length);
 }
 
-uint32_t sw_crc32_tables[SW_SHORT_CRC32][256];
-
-__attribute__((constructor)) static void make_crc32_tables(void)
-{
-    static const uint8_t zeros[SW_SHORT_CRC32];
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        const uint8_t data = (uint8_t)byte;
-        for (uint32_t behind = 0; behind < SW_SHORT_CRC32; behind++)
-            sw_crc32_tables[behind][byte] = crc32_update(crc32_update(0, &data, 1), zeros, behind);
-    }
-}
+extern uint32_t sw_crc32_tables[CRC32_TABLES][256] __attribute__((alias("crc32_tables")));
 
 /* CRC-16/CCITT-FALSE: polynomial 0x1021, start 0xffff, not reflected. */
 uint64_t sw_hash_crc_ccitt(const uint8_t *data, size_t length)
