@@ -9,9 +9,8 @@ as many.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -20,7 +19,6 @@ from pcn.controller.constants import RECIRCULATION_PORT
 from pcn.controller.control_plane import (
     CloneSession,
     ControlPlane,
-    Entry,
     Prepared,
     TableEntry,
 )
@@ -178,25 +176,25 @@ class Programmer:
     as a port's or a route, are made into entries and translated once."""
 
     def __init__(self) -> None:
-        self._prepared: dict[Hashable, Prepared] = {}
+        self._prepared: dict[object, Prepared] = {}
 
     def program(self, switch: ControlPlane, plan: SwitchPlan) -> None:
         """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone
         sessions come first: PFC works from the first packet on."""
-        sessions = self._prepare(switch, plan.clone_sessions, lambda: clone_sessions(plan))
-        switch.insert_prepared([sessions])
-        switch.insert_prepared(
-            [self._prepare(switch, part, partial(_entries, part)) for part in _parts(plan)]
-        )
+        sessions = None, plan.clone_sessions
+        if sessions not in self._prepared:
+            self._prepared[sessions] = switch.prepare(clone_sessions(plan))
+        switch.insert_prepared([self._prepared[sessions]])
+        switch.insert_prepared([self._prepare(switch, part) for part in _parts(plan)])
 
-    def _prepare(
-        self, switch: ControlPlane, part: object, entries_of: Callable[[], Sequence[Entry]]
-    ) -> Prepared:
-        if not isinstance(part, Hashable):  # a port of a user's marking point may be
-            return switch.prepare(entries_of())
-        prepared = self._prepared.get(part)
+    def _prepare(self, switch: ControlPlane, part: _Part) -> Prepared:
+        key = type(part), part  # named tuples of two types are equal where their fields are
+        try:
+            prepared = self._prepared.get(key)
+        except TypeError:  # a port of a user's marking point may have no hash
+            return switch.prepare(_entries(part))
         if prepared is None:
-            prepared = self._prepared[part] = switch.prepare(entries_of())
+            prepared = self._prepared[key] = switch.prepare(_entries(part))
         return prepared
 
 

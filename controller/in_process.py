@@ -110,19 +110,19 @@ class InProcessSwitch(ControlPlane):
         self, updates: Sequence[p4r.Update | Insertion], operation: str
     ) -> Mapping[int, str]:
         refused: dict[int, RpcError] = {}
-        for plain, run in groupby(
-            enumerate(updates), lambda numbered: isinstance(numbered[1], Insertion)
-        ):
-            if plain:
-                numbers, insertions = zip(*run, strict=True)
-                for number, error in self._switch.insert(insertions).items():
-                    refused[numbers[number]] = error
-                continue
-            for number, update in run:
-                try:
-                    self._switch.apply(cast("p4r.Update", update))
-                except RpcError as error:
-                    refused[number] = error
+        first = 0
+        for kind, run in groupby(updates, type):
+            batch = list(run)
+            if kind is Insertion:
+                errors = self._switch.insert(cast("list[Insertion]", batch))
+                refused |= {first + number: error for number, error in errors.items()}
+            else:
+                for number, update in enumerate(batch, start=first):
+                    try:
+                        self._switch.apply(cast("p4r.Update", update))
+                    except RpcError as error:
+                        refused[number] = error
+            first += len(batch)
         return {
             number: refusal_text(error.code, error.message) for number, error in refused.items()
         }

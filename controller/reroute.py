@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from ipaddress import IPv4Address
 from itertools import count
 
@@ -40,11 +40,11 @@ def routes_of(
     free = (number for number in count(1) if number not in taken)
     numbers = {group.number: there.get(group.ports) or next(free) for group in groups}
     routes = tuple(
-        replace(route, group=numbers[route.group]) if isinstance(route, MultipathRoute) else route
+        route._replace(group=numbers[route.group]) if isinstance(route, MultipathRoute) else route
         for route in join(ways)
     )
     return SwitchRoutes(
-        routes, tuple(replace(group, number=numbers[group.number]) for group in groups)
+        routes, tuple(group._replace(number=numbers[group.number]) for group in groups)
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
@@ -24,8 +23,7 @@ _HASH_BITS, _HASH_PARTS = 8, 4  # a flow's hash has 32 bits
 _ADDRESS_BITS = 32
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(NamedTuple):
     """Packets for `address`, or for all that share its first `prefix` bits, leave by `port`, with
     `mac` as their destination."""
 
@@ -39,8 +37,7 @@ class Route:
         return Route(address, self.mac, self.port, prefix)
 
 
-@dataclass(frozen=True)
-class MultipathRoute:
+class MultipathRoute(NamedTuple):
     """Packets for `address`, or for all that share its first `prefix` bits, leave by a port of
     `group`, with `mac` as their destination. Which one, the flow's hash decides: its bits from
     `hash_shift` on."""
@@ -56,8 +53,7 @@ class MultipathRoute:
         return MultipathRoute(address, self.mac, self.group, self.hash_shift, prefix)
 
 
-@dataclass(frozen=True)
-class PortGroup:
+class PortGroup(NamedTuple):
     """Ports that share flows evenly (ECMP), in order."""
 
     number: int

@@ -1,5 +1,5 @@
 """What an explained run logs and sums, as ctypes sees hosts/csrc/virtual/explain.h: without the
-engine, which whoever reads a recording doesn't need."""
+engine, which a reader of recordings doesn't need."""
 
 from __future__ import annotations
 

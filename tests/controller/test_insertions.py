@@ -3,13 +3,14 @@ refuses, is as if they went by P4Runtime."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from planes import BENCH, opened
 
 from pcn.base.p4rt import p4r
-from pcn.controller.configure import Programmer, entries, plan
+from pcn.controller.configure import Programmer, SwitchPlan, entries, plan
 from pcn.controller.control_plane import (
     ControlPlane,
     Entry,
@@ -159,6 +160,25 @@ def test_equal_parts_are_read_once_for_all_switches(monkeypatch):
             assert len(plane.control.read_table("ipv4_lpm")) - 1 == len(planned.routes)
     parts = {part for plan in plans for part in (*plan.pfc, *plan.groups, *plan.routes)}
     assert len(read) == len(parts) < sum(len(entries(plan)) for plan in plans) / 2
+
+
+def test_ports_that_are_equal_as_tuples_have_entries_each():
+    class Port(NamedTuple):
+        port: int
+
+        def entries(self) -> list[TableEntry]:
+            match = TableMatch(dst_addr=f"10.0.0.{self.port}/32")
+            return [TableEntry("ipv4_lpm", match=match, action=TableAction("drop_no_route"))]
+
+    class Session(Port):
+        def entries(self) -> list[TableEntry]:
+            match = TableMatch(dst_addr=f"10.0.1.{self.port}/32")
+            return [TableEntry("ipv4_lpm", match=match, action=TableAction("drop_no_route"))]
+
+    with ExitStack() as stack:
+        switch = opened(stack, "in process", Program.compiled("pcn")).control
+        Programmer().program(switch, SwitchPlan("s", (), (), marking=(Port(1), Session(1))))
+        assert len(switch.read_table("ipv4_lpm")) == 2 + 1  # and the default
 
 
 def test_each_switch_has_its_own_group_of_a_set():

@@ -54,7 +54,7 @@ def matching(routes: Sequence[AnyRoute], address: str) -> list[AnyRoute]:
 
 def bare(route: AnyRoute) -> AnyRoute:
     """The route without what it is for."""
-    return replace(route, address="", prefix=0)
+    return route._replace(address="", prefix=0)
 
 
 def fewest(ways: Ways, base: int) -> int:
