@@ -1,7 +1,7 @@
 """The memory that a network in virtual time takes, known before it is taken: the engine's structs,
 by their sizes, and of Python's objects beside them, as measured.
 
-Measured on Clos networks of 1,024 to 98,304 hosts (2026-11-30, CPython 3.11, PCN's program), as the
+Measured on Clos networks of 512 to 98,304 hosts (2026-12-01, CPython 3.11, PCN's program), as the
 process's resident memory before and after; docs/virtualnet.md has the figures.
 """
 
@@ -19,7 +19,7 @@ from pcn.topologies.model import FlowSpec, Topology
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import Sizes
 
-_SWITCH = 290_000
+_SWITCH = 75_000
 """A switch: its program's registers and counters, its tables, what Python has of them."""
 _OF_DIRECTION, _OF_PORT = 1_000, 800
 """What Python has of a direction of a link, and of a switch's port; the port's entries."""
