@@ -105,33 +105,27 @@ def host_ways(
     ]
     ranges += [(number, number + 1, None) for number in attached]
     shared: dict[tuple[int, tuple[int, ...]], Route | MultipathRoute] = {}
-    to_host: dict[int, list[Route | MultipathRoute]] = {}
-    routes: list[Route | MultipathRoute | None] = [None] * len(blocks)
+    networks: list[int] = []
+    prefixes: list[int] = []
+    routes: list[Route | MultipathRoute] = []
+    reached = 0
     for start, end, reach in sorted(ranges, key=itemgetter(0)):  # groups are numbered in this order
+        reached += end - start
         if reach is None:
-            to_host[start] = [
-                route(0, routing.next_hops(switch, host.name), host.mac)
-                for host in blocks[start].hosts
-            ]
+            hosts = blocks[start].hosts
+            networks += [ipv4.number(host.ip) for host in hosts]
+            prefixes += [_ADDRESS_BITS] * len(hosts)
+            routes += [route(0, routing.next_hops(switch, host.name), host.mac) for host in hosts]
             continue
         key = reach.hops, reach.ports
         if key not in shared:
             shared[key] = route(*key, ROUTER_MAC)
-        routes[start:end] = [shared[key]] * (end - start)
-    networks, prefixes = list(routing.networks), list(routing.prefixes)
-    for number in reversed(attached):
-        place, hosts = slice(number, number + 1), blocks[number].hosts
-        networks[place] = [ipv4.number(host.ip) for host in hosts]
-        prefixes[place] = [_ADDRESS_BITS] * len(hosts)
-        routes[place] = to_host[number]
-    reachable = [place for place, entry in enumerate(routes) if entry is not None]
-    if every_host and len(reachable) < len(routes):
+        networks += routing.networks[start:end]
+        prefixes += routing.prefixes[start:end]
+        routes += [shared[key]] * (end - start)
+    if every_host and reached < len(blocks):
         topology.ways(switch)  # raises
-    return Ways(
-        [networks[place] for place in reachable],
-        [prefixes[place] for place in reachable],
-        [entry for entry in routes if entry is not None],
-    ), list(groups.values())
+    return Ways(networks, prefixes, routes), list(groups.values())
 
 
 def join(ways: Ways) -> list[Route | MultipathRoute]:

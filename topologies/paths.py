@@ -104,15 +104,21 @@ class Paths:
         for hops, (nearer, reached) in enumerate(pairwise(self._reached), start=1):
             if not (here := reached.get(switch, 0)):
                 continue
-            by_ports: dict[tuple[int, ...], int] = {(): here}
+            by_ports: dict[tuple[int, ...], int] = {}
+            rest = here  # of no port yet
             for port, peer in self._links[switch]:
-                through = nearer.get(peer, 0)
-                parts = [
-                    (ports, port, places & through, places & ~through)
-                    for ports, places in by_ports.items()
-                ]
-                by_ports = {(*ports, port): with_it for ports, port, with_it, _ in parts if with_it}
-                by_ports |= {ports: without for ports, _, _, without in parts if without}
+                through = nearer.get(peer, 0) & here
+                first = through & rest
+                rest ^= first
+                if through != first:  # else no port before leads there, as in a tree
+                    for ports, places in list(by_ports.items()):
+                        if common := places & through:
+                            del by_ports[ports]
+                            by_ports[(*ports, port)] = common
+                            if without := places ^ common:
+                                by_ports[ports] = without
+                if first:
+                    by_ports[port,] = first
             for ports, places in by_ports.items():
                 yield Ways(hops, ports, places)
 
