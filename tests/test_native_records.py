@@ -1,5 +1,5 @@
-"""Structures that Python and C share have one layout: where they differ, C writes beyond Python's
-memory."""
+"""Structures and numbers that Python and C share are the same in both: where they differ, C writes
+beyond Python's memory, or reads beyond its own."""
 
 import ctypes
 import subprocess
@@ -12,7 +12,13 @@ import pcn.hosts.explain_log
 import pcn.hosts.virtual.native
 import pcn.softswitch.native_types
 import pcn.virtualnet.native
+from pcn.base import frames
+from pcn.hosts import memory_link, paths, structures as agents, wire
+from pcn.hosts.compiled import np as notification, rp as reaction
+from pcn.softswitch import native, native_state, options, pace
 from pcn.softswitch.cache.objects import compiler
+from pcn.softswitch.codegen import calculations, controls, inplace, statements
+from pcn.softswitch.program import limits
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = {
@@ -22,6 +28,53 @@ MODULES = {
     pcn.hosts.explain_log: ("virtual/explain.h",),
 }
 """Modules with structures, each named in its docstring, and the headers that have them."""
+
+NUMBERS = {
+    "EVENT_FRAME_BYTES": agents.EVENT_FRAME_BYTES,
+    "LOOP_MOST_PORTS": agents.LOOP_MOST_PORTS,
+    "NP_OWN_DOUBLES": notification._OWN_DOUBLES,
+    "PATHS_MOST": paths.MOST,
+    "PSN_MEMORY": agents.PSN_MEMORY,
+    "RP_MOST_HOPS": reaction._MOST_HOPS,
+    "RP_OWN_DOUBLES": reaction._OWN_DOUBLES,
+    "SW_DROP_PORT": statements.DROP_PORT,
+    "SW_ENTRY_WORDS": controls.ENTRY_WORDS,
+    "SW_ERROR_BYTES": native.ERROR_BYTES,
+    "SW_EVENT_FENCE": native.EVENT_FENCE,
+    "SW_GROUP": native_state.REFER_GROUP,
+    "SW_INPLACE_DEPTH": inplace.DEPTH,
+    "SW_BRIDGED_BYTES": inplace.BRIDGED_BYTES,
+    "SW_LEAST_PERIOD_NS": options.LEAST_PERIOD_NS,
+    "SW_MAX_FRAME": frames.MAX_FRAME,
+    "SW_MEMBER": native_state.REFER_MEMBER,
+    "SW_PACE_HOLD_NS": pace.HOLD_NS,
+    "SW_PACE_LEAST": pace.LEAST,
+    "SW_PACE_WINDOW_NS": pace.WINDOW_NS,
+    "SW_PRIORITIES": native.PRIORITIES,
+    "SW_SHORT_CRC32": calculations.SHORT_CRC32,
+    "SW_TABLE_MAX_KEY": limits.KEY_BYTES,
+    "VN_CLASSES": pcn.virtualnet.native.CLASSES,
+    "VN_MOST_THREADS": pcn.virtualnet.native.MOST_THREADS,
+    "VN_NO_QUEUE": pcn.virtualnet.native.NO_QUEUE,
+    "VN_PACE_BUCKETS": pcn.virtualnet.native.PACE_BUCKETS,
+    "WIRE_MAX_FRAME": frames.MAX_FRAME,
+    "WIRE_TELEMETRY_BYTES": wire.TELEMETRY_BYTES,
+    "sizeof(struct sw_channel)": memory_link.CHANNEL_BYTES,
+}
+"""Python's, each by C's expression."""
+
+
+def compile_lines(folder: Path, lines: list[str]):
+    source = folder / "shared.c"
+    source.write_text("\n".join(lines) + "\n")
+    folders = [f"-I{ROOT / folder / 'csrc'}" for folder in ("softswitch", "hosts", "virtualnet")]
+    done = subprocess.run(
+        [*compiler(), "-fsyntax-only", *folders, str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def structures(module: ModuleType) -> list[type[ctypes.Structure]]:
@@ -52,13 +105,20 @@ def test_structures_have_the_layout_of_c(module, tmp_path):
             )
             for field, place in places.items()
         ]
-    source = tmp_path / "records.c"
-    source.write_text("\n".join(lines) + "\n")
-    folders = [f"-I{ROOT / folder / 'csrc'}" for folder in ("softswitch", "hosts", "virtualnet")]
-    done = subprocess.run(
-        [*compiler(), "-fsyntax-only", *folders, str(source)],
-        capture_output=True,
-        text=True,
-        check=False,
+    compile_lines(tmp_path, lines)
+
+
+def test_numbers_are_those_of_c(tmp_path):
+    headers = (
+        "base.h",
+        "channel.h",
+        "generator.h",
+        "links/link.h",
+        "loop.h",
+        "notification_point.h",
     )
-    assert done.returncode == 0, done.stderr
+    headers += ("pace.h", "packet.h", "paths.h", "pipeline.h", "reaction_point.h", "switch.h")
+    headers += ("table.h", "virtualnet.h", "wire.h")
+    lines = [pcn.virtualnet.native.counts_in_c(), *(f'#include "{name}"' for name in headers)]
+    lines += [f'_Static_assert({name} == {value}, "{name}");' for name, value in NUMBERS.items()]
+    compile_lines(tmp_path, lines)
