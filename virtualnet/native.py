@@ -350,13 +350,13 @@ class Part(NamedTuple):
         ]
 
 
-_LOADED: dict[tuple[Path, ...], ctypes.CDLL] = {}
+_LOADED: dict[tuple[Any, ...], ctypes.CDLL] = {}
 
 
 def engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
     """Returns the engine, with these parts, compiled when it isn't in the cache. Raises
     BuildError."""
-    key = tuple(part.source for part in parts)
+    key = tuple(part[:-1] for part in parts)  # signatures follow from the source
     if key not in _LOADED:
         _LOADED[key] = _load(parts)
     return _LOADED[key]

@@ -84,11 +84,11 @@ def test_backlogged_flows_share_an_output(name: str, shares: tuple[int, ...]) ->
     assert got == pytest.approx([LINE_BPS / share for share in shares], rel=0.01)
 
 
-def test_scheduler_that_its_file_lacks_is_refused() -> None:
-    (switch,) = star(1).switches
-    topology = replace(star(1), switches=(replace(switch, arbitration=f"{FOLDER}/fair.c:unfair"),))
+def test_scheduler_that_its_file_lacks_is_refused_and_another_of_it_works(tmp_path: Path) -> None:
+    (tmp_path / "fair.c").write_text(f'#include "{FOLDER}/fair.c"\n')
     with pytest.raises(VirtualError, match="no scheduler unfair: no file defines vn_scheduler_unf"):
-        VirtualNetwork(topology, PFC)
+        VirtualNetwork(ordered(star(1), f"{tmp_path}/fair.c:unfair"), PFC)
+    VirtualNetwork(ordered(star(1), f"{tmp_path}/fair.c:fair"), PFC).close()
 
 
 @pytest.mark.parametrize("name", ['a"b', "\udce9"])
