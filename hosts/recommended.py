@@ -29,9 +29,8 @@ def network_facts(
 ) -> NetworkFacts:
     """Returns what the scheme's rules go by, with frames as it has them on the wire."""
     usual = scheme.configure()
-    credit = usual.new_np().grants or usual.reports_left
     telemetry = usual.wants_telemetry
-    frame_bytes = wire.data_bytes(payload_bytes, telemetry, credit)
+    frame_bytes = wire.data_bytes(payload_bytes, telemetry, usual.has_credit)
     ends = [
         topology.link_at(host.name, port)
         for host in topology.hosts

@@ -232,6 +232,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_exchange_of": (ctypes.POINTER(Exchange), []),
     "vn_add_switch": (_i64, [_handle]),
     "vn_set_scheduler": (_int, [_u32, _text]),
+    "vn_reads_left": (_bool, [_u32]),
     "vn_set_fabric": (_int, [_u32, ctypes.POINTER(FabricConfig)]),
     "vn_set_shared_buffer": (_int, [_u32, _u64]),
     "vn_set_share": (_int, [_u32, _u32, ctypes.POINTER(ShareConfig)]),

@@ -157,6 +157,13 @@ class Ports(NetworkPart):
             )
         return counted(WatchdogStats, raw)
 
+    def reading_left(self) -> list[str]:
+        """Returns the names of the schedulers that serve by what packets report that their flow has
+        left."""
+        reads, alive = self._library.vn_reads_left, self._alive()
+        by_name = {scheduler_name(s.arbitration): s.name for s in self.topology.switches}
+        return [name for name, switch in by_name.items() if reads(alive, self._nodes[switch])]
+
     def _equip(self, switch: Switch) -> None:
         """Its scheduler, its output buffers, its latency."""
         node = self._nodes[switch.name]

@@ -80,4 +80,5 @@ static const struct vn_scheduler vn_scheduler_srpt = {
     .for_each = flows_each,
     .end = flows_end,
     .give_up = srpt_give_up,
+    .reads_left = true,
 };

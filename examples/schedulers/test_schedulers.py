@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from pcn import FlowSpec, Scheme, VirtualNetwork, find_scheme
 from pcn.base.errors import TopologyError
+from pcn.experiments.run.virtual import remarks
 from pcn.hosts.virtual.flows import VirtualFlow
 from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import Topology
@@ -141,6 +142,14 @@ def test_srpt_gives_up_the_packets_with_the_most_left() -> None:
             assert short.stats().lost_packets == 0
             assert alone or long.stats().lost_packets > 200
     assert times[True] < times[False] < times[True] + 2 * MTU * 8 / LINE_BPS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_run_notes_a_scheme_that_does_not_report_what_srpt_reads(name: str) -> None:
+    for scheme in (PFC, pfabric().configure()):
+        with VirtualNetwork(ordered(star(1), name), scheme) as network:
+            noted = any("by which srpt serves them" in note for note in remarks(network))
+            assert noted is (name == "srpt" and scheme is PFC)
 
 
 def test_pias_serves_what_has_sent_less_first() -> None:

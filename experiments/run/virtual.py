@@ -405,7 +405,7 @@ class _Run:
 
     def notes(self) -> Iterator[str]:
         """Yields remarks for readers of the report."""
-        yield from _notes(self._network)
+        yield from remarks(self._network)
         if refusing := self.refusing():
             names = ", ".join(f"{port} class {number}" for port, number in refusing)
             yield f"Queues refused {sum(refusing.values()):,} packets: {names}."
@@ -443,7 +443,8 @@ class _Run:
         self.series.add(time_s, entity, "window_marked_ue", window.marked_ue)
 
 
-def _notes(network: VirtualNetwork) -> Iterator[str]:
+def remarks(network: VirtualNetwork) -> Iterator[str]:
+    """Yields remarks on a network that has run."""
     totals, threads = network.totals(), network.threads()
     yield (
         f"Virtual time: {totals.events:,} events, {totals.traversals:,} packets through a switch's "
@@ -455,3 +456,8 @@ def _notes(network: VirtualNetwork) -> Iterator[str]:
         yield str(network.part_stats())
     if remark := unfit(network.topology, network.scheme, network.switch_tick_s):
         yield f"Telemetry: {remark}."
+    if (names := network.reading_left()) and not network.scheme.has_credit:
+        yield (
+            f"Packets of {network.scheme.scheme.name} don't report what their flow has left, by "
+            f"which {', '.join(names)} serves them: to it all are equal."
+        )

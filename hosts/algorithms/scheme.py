@@ -135,9 +135,10 @@ class Configured:
         return self._usual_rp.wants_telemetry
 
     @property
-    def reports_left(self) -> bool:
-        """Whether its RPs' packets report what their flow has left. Raises SchemeError."""
-        return self._usual_rp.reports_left
+    def has_credit(self) -> bool:
+        """Whether its data has 4 bytes more: what its NP is to grant, or what its flow has left.
+        Raises SchemeError."""
+        return self._usual_rp.reports_left or self.new_np().grants
 
     @property
     def _usual_rp(self) -> ReactionPoint | type[ReactionPoint]:

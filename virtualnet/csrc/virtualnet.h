@@ -63,6 +63,7 @@ int64_t vn_add_switch(struct vn_context *, struct sw_switch *sw);
 /* A scheduler of schedulers.c at each output, by its name, instead of one FIFO a class: "round_robin"
  * over the switch's inputs. */
 int vn_set_scheduler(struct vn_context *, uint32_t node, const char *name);
+bool vn_reads_left(const struct vn_context *, uint32_t node); /* see scheduler.h */
 /* At each output of the switch a buffer behind a fabric: see fabric.c. The fabric carries speed_up
  * times the rate that the port has at the start to it. */
 struct vn_fabric_config {

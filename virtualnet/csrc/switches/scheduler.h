@@ -28,6 +28,7 @@ struct vn_scheduler {
     /* A lossy packet finds the class full (its `depth`): takes the one that is to be lost in its
      * place out of the queue, and returns it. VN_NONE: none. NULL: it is always the one that comes */
     uint32_t (*give_up)(struct vn_context *, struct vn_link *, uint32_t class, uint32_t packet);
+    bool reads_left; /* serves by what packets report that their flow has left */
 };
 
 /* NULL: there is none. */

@@ -325,3 +325,9 @@ int vn_set_scheduler(struct vn_context *context, uint32_t node, const char *name
     snprintf(why, sizeof why, "no scheduler %.40s: no file defines vn_scheduler_%.40s", name, name);
     return vn_refuse(context, -EINVAL, why);
 }
+
+bool vn_reads_left(const struct vn_context *context, uint32_t node)
+{
+    const struct vn_scheduler *scheduler = vn_switch_of(&context->nodes[node])->scheduler;
+    return scheduler != NULL && scheduler->reads_left;
+}
