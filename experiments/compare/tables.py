@@ -169,8 +169,11 @@ def _missing(groups: Sequence[Group], name: str) -> str:
     statistic, _, of = name.partition(" ")
     percentile = statistic.partition("_")[0]
     runs = [run for group in groups for run in group.runs]
-    flows = [(run.seed, run.numbers.get(f"flows {of}") or 0.0) for run in runs]
-    fewest = min(count for _, count in flows)
+    having = {run.scenario for run in runs if f"flows {of}" in run.numbers}
+    flows = [
+        (run.seed, run.numbers.get(f"flows {of}") or 0.0) for run in runs if run.scenario in having
+    ]
+    fewest = min((count for _, count in flows), default=0.0)
     if not fewest and any(count for _, count in flows):
         return f"no such flows in {_seeds(seed for seed, count in flows if not count)}"
     if any(run.numbers.get(f"unfinished {of}") for run in runs):

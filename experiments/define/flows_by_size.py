@@ -178,7 +178,12 @@ def _by_size(group: str, runs: ByRun) -> Iterator[Table]:
     if len(runs) == 1:
         yield from (_of_one(group, runs, unit) for unit in UNITS)
     elif any(run.seeds > 1 for run in runs.values()):
-        yield from (_beside(group, same, [name]) for same in _alike(runs) for name in SHOWN)
+        yield from (
+            _beside(group, same, [name])
+            for same in _alike(runs)
+            for name in SHOWN
+            if any(_line(run, name).x.size for run in same.values())
+        )
     else:
         for same in _alike(runs):
             names = list(same)

@@ -136,10 +136,11 @@ def _ended(plan: Plan, recording: Recording) -> Ended:
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Returns the completion times in ms and slowdowns, mean and percentiles, by size; how many
     flows haven't arrived; PAUSE frames, by the tier that sends them (a switch's name without its
-    number) and by class. Of a size of which a flow hasn't arrived there is neither mean nor
-    percentile: the others are the faster ones; nor is there a percentile of so few flows that none
-    is beyond it. Goodput is payload that arrived until the last flow did, or the run ended, and
-    until the last flow started; the largest queue is what the run saw when it looked."""
+    number), and by class where PFC protects several. Of a size of which a flow hasn't arrived there
+    is neither mean nor percentile: the others are the faster ones; nor is there a percentile of so
+    few flows that none is beyond it. Goodput is payload that arrived until the last flow did, or
+    the run ended, and until the last flow started; the largest queue is what the run saw when it
+    looked."""
     return recording.once("numbers", lambda: _numbers(plan, recording))
 
 
@@ -173,8 +174,9 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     measured["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
     for name, frames in sorted(pause_by_tier(recording).items()):
         measured[f"pause_frames {name}"] = float(frames)
+    safe = plan.topology.lossless_classes
     for number, frames in enumerate(pause_by_class(recording)):
-        if frames:
+        if number in safe and len(safe) > 1:
             measured[f"pause_frames class {number}"] = float(frames)
     return measured
 

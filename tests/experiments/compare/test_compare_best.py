@@ -117,6 +117,8 @@ def test_statistic_that_no_run_has_is_a_row_with_its_reason():
     ]
     late_groups = [Group(run.scheme + str(place), (run,)) for place, run in enumerate(late)]
     assert tables.best(late_groups).rows[1][-1] == "flows unfinished"
+    without_flows = Group("c", (replace(stored_run(1), scenario="dumbbell"),))
+    assert tables.best([*compared, without_flows]).rows[1][6].startswith("too few flows: 58 in")
 
 
 def test_number_that_a_seed_lacks_is_a_row_with_that_seed():

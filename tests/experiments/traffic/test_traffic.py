@@ -363,7 +363,7 @@ def test_slowdown_of_a_spraying_scheme_is_over_all_paths():
 
 
 def test_what_becomes_of_the_flows():
-    traffic = Traffic(TrafficSpec("clos", "W1", "incast"))
+    traffic = Traffic(TrafficSpec("clos", "W1", "incast", options="lossless_classes=3,4"))
     plan = traffic.plan(
         "pfc", 2, {"pods": 1, "spines": 0, "count": 300, "xoff_bytes": 50_000, "load": 0.8}
     )
@@ -382,6 +382,7 @@ def test_what_becomes_of_the_flows():
     assert set(tiers) == {"l", "t"}
     assert tiers["t"] > 0
     assert sum(tiers.values()) == numbers["pause_frames"] == numbers["pause_frames class 3"]
+    assert numbers["pause_frames class 4"] == 0
     assert traffic.settled(plan, recording)[0].verdict == "met"
 
 
