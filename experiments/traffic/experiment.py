@@ -4,6 +4,7 @@ clocks."""
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from pcn.experiments.traffic.spec import NAME, TrafficSpec, draw, files
 from pcn.hosts.algorithms import Configured, find_scheme
 from pcn.topologies import lossless
 from pcn.topologies.lookup import find_topology, kind_of_option
-from pcn.topologies.model import Endpoint, FlowSpec, Topology, TopologyError
+from pcn.topologies.model import MOST_RATE_BPS, Endpoint, FlowSpec, Topology, TopologyError
 from pcn.topologies.suspect_values import unusual
 
 _PARAMETERS = (
@@ -299,9 +300,10 @@ def _of_topology(name: str) -> tuple[Parameter, ...]:
         kind = kind_of_option(option, declared.annotation)
         default = None if declared.default in (None, inspect.Parameter.empty) else declared.default
         derived = "the topology's own" if default is None else ""
-        parameters.append(
-            Parameter(option, kind, default, f"of the topology {name}", derived=derived)
-        )
+        # a link's has to be above 0; a rate whose default is 0 isn't a link's
+        bounds = (1.0, MOST_RATE_BPS) if kind == "rate" and default else (0.0, math.inf)
+        meaning = f"of the topology {name}"
+        parameters.append(Parameter(option, kind, default, meaning, *bounds, derived=derived))
     return tuple(parameters)
 
 

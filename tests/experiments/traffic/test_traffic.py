@@ -488,6 +488,8 @@ def test_its_parameters_are_the_topologys_too():
     assert plan.topology.number("mtu_bytes") == 4058
     with pytest.raises(ExperimentError, match="k = 3 must be even"):
         Traffic(TrafficSpec("fat-tree")).plan("pcn", 1, {"k": 3})
+    with pytest.raises(ExperimentError, match="rate_bps=0 bit/s: must be 1 bit/s to 100000 Gbit/s"):
+        Traffic(TrafficSpec("star")).plan("pcn", 1, {"rate_bps": 0.0})
 
 
 def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path, capsys):
