@@ -73,6 +73,8 @@ int sw_queue_set(struct sw_switch *sw, int number, int queue, uint64_t depth, ui
         return sw_say(error, -EINVAL, "the port has no such queue");
     if (depth != SW_AS_IT_IS && depth > UINT32_MAX)
         return sw_say(error, -EINVAL, "a queue has no such depth");
+    if (interval_ns != SW_AS_IT_IS && interval_ns > 1000000000)
+        return sw_say(error, -EINVAL, "a packet leaves a queue in a second at most");
     sw_lock(sw);
     struct sw_tm_port *port = number < 0 ? NULL : sw_tm_port(&sw->tm, (uint32_t)number);
     bool there = number < 0 || port != NULL;

@@ -32,8 +32,8 @@ int sw_port_remove(struct sw_switch *, uint16_t port, char error[SW_ERROR_BYTES]
 /* rate 0: unshaped */
 int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t delay_ns,
                   char error[SW_ERROR_BYTES]);
-/* A queue's depth in packets, and the time in which one packet leaves it (0: any); UINT64_MAX: as
- * it is. port < 0: all ports, and those to come; queue < 0: all queues. */
+/* A queue's depth in packets, and the time in which one packet leaves it (0: any; at most 1 s);
+ * UINT64_MAX: as it is. port < 0: all ports, and those to come; queue < 0: all queues. */
 int sw_queue_set(struct sw_switch *, int port, int queue, uint64_t depth, uint64_t interval_ns,
                  char error[SW_ERROR_BYTES]);
 

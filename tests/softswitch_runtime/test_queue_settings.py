@@ -91,8 +91,10 @@ def test_queue_depth_is_of_a_queue_a_port_or_all(port, queue, depths):
             assert switch.stats(to).queue_packets[priority] == waiting
 
 
-def test_queue_that_is_not_there_is_refused():
+def test_queue_that_is_not_there_and_an_interval_that_overflows_are_refused():
     with forwarding_switch() as switch:
+        with pytest.raises(SwitchError):
+            set_queue(switch, 2, 0, interval_ns=2**55)  # ps have 64 bits
         for port, queue in ((2, 8), (512, 0)):
             with pytest.raises(SwitchError):
                 set_queue(switch, port, queue, depth=2)
