@@ -18,16 +18,24 @@ static uint64_t srpt_left(const struct vn_context *context, struct vn_packet *pa
     return says ? wire_load32(frame + WIRE_DEMAND) : UINT32_MAX;
 }
 
+/* A flow has two entries, which are each other's value: its own, which waits, by the least that its
+ * packets have left; and a twin among the idle ones, by what its first packet has left, the most first:
+ * what a full queue gives up. */
 static void srpt_push(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
 {
     struct flows *flows = flows_of(link, class);
     struct vn_packet *packet = vn_packet_at(context, id);
     uint64_t left = srpt_left(context, packet),
              key = left == UINT32_MAX ? 0 : flow_key(context, packet);
-    uint32_t number = flows_find(flows, key);
+    uint32_t number = flows_find(flows, key), twin;
     if (number == VN_NONE) {
-        if ((number = flows_add(context, flows, key)) == VN_NONE) return;
+        if ((number = flows_add(context, flows, key)) == VN_NONE ||
+            (twin = flows_add(context, flows, ~key)) == VN_NONE)
+            return;
+        flows->all[number].value = twin;
+        flows->all[twin].value = number;
         heap_add(flows, &flows->waiting, number, left);
+        heap_add(flows, &flows->idle, twin, ~left);
     } else if (left < flows->all[number].rank) { /* a packet that is sent again says more */
         flows->all[number].rank = left;
         heap_up(flows, &flows->waiting, number);
@@ -35,41 +43,37 @@ static void srpt_push(struct vn_context *context, struct vn_link *link, uint32_t
     vn_fifo_push(context, &flows->all[number].packets, id);
 }
 
-static void srpt_took(struct flows *flows, uint32_t number)
+static uint32_t srpt_take(struct vn_context *context, struct flows *flows, uint32_t number)
 {
-    if (flows->all[number].packets.packets != 0) return;
+    const struct vn_fifo *packets = &flows->all[number].packets;
+    uint32_t twin = (uint32_t)flows->all[number].value;
+    uint32_t id = vn_fifo_pop(context, &flows->all[number].packets);
+    heap_remove(flows, &flows->idle, twin);
+    if (packets->packets != 0) {
+        uint64_t left = srpt_left(context, vn_packet_at(context, packets->head));
+        heap_add(flows, &flows->idle, twin, ~left);
+        return id;
+    }
     heap_remove(flows, &flows->waiting, number);
     flows_forget(flows, number);
+    flows_forget(flows, twin);
+    return id;
 }
 
 static uint32_t srpt_pop(struct vn_context *context, struct vn_link *link, uint32_t class)
 {
     struct flows *flows = flows_of(link, class);
-    uint32_t number = flows->waiting.flows[0];
-    uint32_t id = vn_fifo_pop(context, &flows->all[number].packets);
-    srpt_took(flows, number);
-    return id;
+    return srpt_take(context, flows, flows->waiting.flows[0]);
 }
 
-/* All flows are looked at, since a full queue is short. */
 static uint32_t srpt_give_up(struct vn_context *context, struct vn_link *link, uint32_t class,
                              uint32_t id)
 {
     struct flows *flows = flows_of(link, class);
-    uint64_t most = srpt_left(context, vn_packet_at(context, id));
-    uint32_t last = VN_NONE;
-    for (uint32_t i = 0; i < flows->waiting.n; i++) {
-        uint32_t number = flows->waiting.flows[i];
-        uint32_t head = flows->all[number].packets.head;
-        uint64_t left = srpt_left(context, vn_packet_at(context, head));
-        if (left <= most) continue;
-        most = left;
-        last = number;
-    }
-    if (last == VN_NONE) return VN_NONE;
-    uint32_t lost = vn_fifo_pop(context, &flows->all[last].packets);
-    srpt_took(flows, last);
-    return lost;
+    if (flows->idle.n == 0) return VN_NONE;
+    const struct flow *twin = &flows->all[flows->idle.flows[0]];
+    if (~twin->rank <= srpt_left(context, vn_packet_at(context, id))) return VN_NONE;
+    return srpt_take(context, flows, (uint32_t)twin->value);
 }
 
 static const struct vn_scheduler vn_scheduler_srpt = {
