@@ -602,6 +602,14 @@ def test_writer_of_p4lang_refuses_names_that_exercises_read_otherwise():
         write(find_topology("dumbbell").build())
 
 
+def test_writer_of_hpcc_notes_ports_that_a_reader_counts_otherwise():
+    note = FORMATS["hpcc"].written_note
+    assert note(find_topology("compact").build()).endswith(
+        "in the order of links: s1:2 becomes s1:1"
+    )
+    assert "ports" not in note(find_topology("dumbbell").build())
+
+
 def test_reference_that_begins_with_a_format_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("clos").write_text((FILES / "topology.txt").read_text())

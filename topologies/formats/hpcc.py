@@ -149,16 +149,24 @@ def numbered(topology: Topology) -> dict[str, int]:
 
 
 def renumbered(topology: Topology) -> str:
-    """Names a host that flow.txt has by another number than its name's; empty: there is none."""
-    numbers = numbered(topology)
+    """Names a host that flow.txt has by another number than its name's, and a port that a reader of
+    the file counts otherwise; empty: there is neither."""
+    numbers, remarks = numbered(topology), []
     others = [host.name for host in topology.hosts if host.name != f"h{numbers[host.name]}"]
-    if not others:
-        return ""
-    host = others[len(others) > 1]  # not node 0, whose number is as good as its name's
-    return (
-        f"hosts are numbered anew: {host} is node {numbers[host]}, so files of flows need new "
-        "numbers"
-    )
+    if others:
+        host = others[len(others) > 1]  # not node 0, whose number is as good as its name's
+        remarks.append(
+            f"hosts are numbered anew: {host} is node {numbers[host]}, so files of flows need new "
+            "numbers"
+        )
+    following = dict.fromkeys(numbers, 0) | {switch.name: 1 for switch in topology.switches}
+    for end in (end for link in topology.links for end in (link.a, link.b)):
+        if end.port != following[end.node]:
+            place = f"{end.node}:{following[end.node]}"
+            remarks.append(f"ports are numbered anew, in the order of links: {end} becomes {place}")
+            break
+        following[end.node] += 1
+    return "; ".join(remarks)
 
 
 def _recognises(source: Source) -> bool:
