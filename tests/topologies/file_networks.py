@@ -1,10 +1,29 @@
-"""Networks for tests, drawn."""
+"""Networks for tests: drawn, and of files."""
 
 import random
+from pathlib import Path
 
 from hypothesis import strategies as st
 
+from pcn.topologies.formats import Source
+from pcn.topologies.formats.known import format_of
 from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
+
+FILES = Path(__file__).parent / "files"
+
+
+def read(name: str, text: str, **options: float) -> Topology:
+    source = Source(Path(name), text)
+    return format_of(source).read(source, **options)
+
+
+def astra(*values: str) -> str:
+    return "".join(
+        f"{name}: {value}\n"
+        for name, value in zip(
+            ("topology", "npus_count", "bandwidth", "latency"), values, strict=True
+        )
+    )
 
 
 @st.composite

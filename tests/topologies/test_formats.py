@@ -1,29 +1,20 @@
-"""Files of networks, ours and other projects': what is read, what is refused, and that writers give
-it back."""
+"""Files of networks, ours and other projects': what is read."""
 
 import re
-from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
 import pytest
-from file_networks import connected_topologies
+from file_networks import FILES, astra, read
 from hypothesis import given, strategies as st
 
 from pcn.base.errors import LabError
-from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.formats import FormatError, Source
-from pcn.topologies.formats.known import FORMATS, format_of, writer
+from pcn.topologies.formats.known import FORMATS, format_of
 from pcn.topologies.lookup import find_topology
-from pcn.topologies.model import FlowSpec, OutputBuffer, Switch, Topology
+from pcn.topologies.model import FlowSpec, Topology
 
-FILES = Path(__file__).parent / "files"
 ROOT = Path(__file__).parents[2]
-
-
-def read(name: str, text: str, **options: float) -> Topology:
-    source = Source(Path(name), text)
-    return format_of(source).read(source, **options)
 
 
 def links(topology: Topology) -> list[str]:
@@ -198,7 +189,7 @@ def test_reader_of_astra_links_npus_that_differ_in_one_dimension(dimensions):
     kinds, sizes = zip(*dimensions, strict=True)
     ones = [str(10 + place) for place in range(len(sizes))]
     values = (", ".join(part) for part in (kinds, map(str, sizes), ones, ones))
-    topology = read("network.yml", _astra(*(f"[{text}]" for text in values)))
+    topology = read("network.yml", astra(*(f"[{text}]" for text in values)))
     places = [tuple(reversed(place)) for place in product(*map(range, reversed(sizes)))]
     assert [host.name for host in topology.hosts] == [f"h{npu}" for npu in range(len(places))]
     inside = [link for link in topology.links if link.a.node[0] == "h" and link.b.node[0] == "n"]
@@ -230,8 +221,8 @@ def test_reader_of_astra_links_npus_that_differ_in_one_dimension(dimensions):
 
 def test_reader_of_astra_takes_delay_of_links_inside_npus_alone():
     ring, switch = (
-        _astra("[Ring]", "[3]", "[1]", "[500]"),
-        _astra("[Switch]", "[3]", "[1]", "[500]"),
+        astra("[Ring]", "[3]", "[1]", "[500]"),
+        astra("[Switch]", "[3]", "[1]", "[500]"),
     )
     assert {link.delay_s for link in read("a.yml", ring, delay_s=1e-9).links} == {1e-9, 500e-9}
     with pytest.raises(FormatError, match="gives each link its delay: leave out delay_s"):
@@ -286,328 +277,6 @@ def test_reader_takes_addresses_ports_and_flows_of_own_format():
         topology.parameters["colour"],
         topology.parameters["weight"],
     ) == (256e3, "blue", 3)
-
-
-def _astra(*values: str) -> str:
-    return "".join(
-        f"{name}: {value}\n"
-        for name, value in zip(
-            ("topology", "npus_count", "bandwidth", "latency"), values, strict=True
-        )
-    )
-
-
-REFUSED = [
-    ("t.txt", "", "is in no format that is recognised"),
-    ("t.txt", "3 1\n", "is in no format that is recognised: write which, as hpcc:t.txt"),
-    (
-        "t.txt",
-        "2 1 1\n1\n0 1 100Gbps 1us\n",
-        "t.txt:3: 4 words: a link is SRC DST RATE DELAY ERROR_RATE",
-    ),
-    (
-        "t.txt",
-        "2 1 1\n1\n0 1 100Gbps 1us 0.01\n",
-        "t.txt:3: error rate 0.01: links here lose nothing; write 0",
-    ),
-    ("t.txt", "2 1 1\n1\n0 1 100Gbps 1us nan\n", "t.txt:3: error rate nan"),
-    ("t.txt", "2 1 1\n1\n0 1 100G 1us 0\n", "t.txt:3: '100G' is no rate: write it like 100Gbps"),
-    ("t.txt", "2 1 1\n1\n0 1 0Gbps 1us 0\n", "t.txt:3: rate 0Gbps: must be above 0"),
-    ("t.txt", "2 1 1\n1\n0 1 1Gbps 1 us 0\n", "t.txt:3: 6 words"),
-    ("t.txt", "2 1 1\n1\n0 2 1Gbps 1us 0\n", "t.txt:3: no node '2': nodes are numbered 0 to 1"),
-    ("t.txt", "2 1 2\n1\n0 1 1Gbps 1us 0\n", "t.txt:3: 1 links: the first line counts 2"),
-    (
-        "t.txt",
-        "2 1 1\n1 0\n0 1 1Gbps 1us 0\n",
-        "t.txt:2: 2 switches' numbers: the first line counts 1",
-    ),
-    (
-        "t.txt",
-        "5 3 2\n2 3\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n",
-        "t.txt:2: 2 switches' numbers: the first",
-    ),
-    ("t.txt", "3 2 1\n1 1\n0 1 1Gbps 1us 0\n", "t.txt:2: switch 1 stands in line 2 already"),
-    (
-        "t.txt",
-        "999999999 1 1\n1\n",
-        "t.txt:1: 999999999 nodes: 262,144 hosts and 65,536 switches are possible",
-    ),
-    ("t.topo", "Nodes 16\nTiers 4\nPodsize 16\n", "t.topo:2: Tiers 4: 2 or 3 are possible"),
-    ("t.topo", "Nodes 16\nTears 2\n", "t.topo:2: no attribute 'Tears' here; did you mean 'Tiers'"),
-    (
-        "t.topo",
-        (
-            "Nodes 33\nTiers 2\nPodsize 32\nTier 0\nRadix_Down 8\nRadix_Up 2\nOversubscribed "
-            "4\nTier 1\nRadix_Down 4\n"
-        ),
-        "t.topo:1: Nodes 33, but the radixes make 32 hosts: Radix_Down 8 of tier 0 x 4 of tier 1",
-    ),
-    (
-        "t.topo",
-        (FILES / "small.topo").read_text().replace("Podsize 8", "Podsize 16"),
-        (
-            "t.topo:4: Podsize 16, but the radixes make 8 hosts: Radix_Down 4 of tier 0 x 4 of "
-            "tier 1 / Bundle 2"
-        ),
-    ),
-    (
-        "t.topo",
-        "Nodes 16\nTiers 2\nPodsize 16\nTier 0\nDownlink_speed_Gbps 400Gbps\n",
-        (
-            "t.topo:5: 'Downlink_speed_Gbps 400Gbps': write a name and a whole number, as "
-            "Downlink_speed_Gbps 400, without"
-        ),
-    ),
-    ("t.topo", "Nodes x\n", "t.topo:1: 'Nodes x': write a name and a whole number"),
-    ("t.topo", "Nodes 16\nNodes 16\n", "t.topo:2: Nodes stands in line 1 already"),
-    (
-        "t.topo",
-        "Nodes 16\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nRadix_Up 4\nTier 1\nRadix_Down 8\n",
-        "t.topo:1: Nodes 16, but the radixes make 32 hosts: Radix_Down 4 of tier 0 x 8 of tier 1",
-    ),
-    (
-        "t.topo",
-        "Nodes 16\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nRadix_Up 4\nTier 1\nRadix_Down 4\n",
-        "t.topo:4: tier 0 has no Downlink_speed_Gbps",
-    ),
-    (
-        "t.json",
-        '{"hosts": {"h1": {}}, "switches": {}, "links": [["h1"]]}',
-        "t.json:1: links[0]: a link is",
-    ),
-    (
-        "t.json",
-        '{"hosts": {"h1": {}}, "switches": {}, "links": [["h1", "s1-p1"]]}',
-        "t.json:1: no node 's1'",
-    ),
-    (
-        "t.json",
-        '{"hosts": {"h 1": {}}, "switches": {}, "links": []}',
-        "t.json:1: node name 'h 1': up to 48 letters",
-    ),
-    (
-        "t.json",
-        '{"hosts": {"h1": {}}',
-        "t.json:1: this is no JSON: it ends where a comma is wanted",
-    ),
-    (
-        "t.json",
-        '{"hosts": [\n"h1",], "links": []}',
-        "t.json:2: this is no JSON: ']' where a value is wanted",
-    ),
-    ("t.json", '{"a": "\\x"}', "t.json:1: this is no JSON"),
-    ("t.clab.yml", "topology:\n  nodes:\n    {{- range x}}\n", "t.clab.yml:3: this is no YAML"),
-    ("t.clab.yml", "topology:\n  nodes: {a: }\n", "t.clab.yml: no link between nodes"),
-    (
-        "t.clab.yml",
-        "topology:\n nodes: {a: }\n links: [{endpoints: [a, 'b:1']}]\n",
-        "t.clab.yml:3: topology.links[0]",
-    ),
-    (
-        "t.yaml",
-        "hosts: [h0]\nlinks: [{a: h0, b: s0, rat: 1G}]\n",
-        "t.yaml:2: links[0].rat: no such field; did you mean",
-    ),
-    (
-        "t.yaml",
-        "hosts: [h0]\nlinks:\n- {a: h0, b: h0, rate: 1G}\n",
-        "t.yaml:3: links[0]: no delay: give the link one",
-    ),
-    (
-        "t.yaml",
-        "hosts: [h0]\nlinks:\n- {a: h0, b: h0, rate: 1, delay: 0}\n",
-        "t.yaml:3: links[0].rate: '1' has no unit",
-    ),
-    (
-        "t.yaml",
-        "hosts: [h0, h0]\nlinks: [{a: h0, b: h0, rate: 1G, delay: 0}]\n",
-        "t.yaml:1: node h0 stands in line 1",
-    ),
-    (
-        "t.yaml",
-        "hosts: [h0]\nhosts: [h0]\nlinks: []\n",
-        "t.yaml:2: hosts: stands in line 1 already",
-    ),
-    ("t.yaml", "hosts: [h0]\nlinks: []\n---\n", "t.yaml:3: a second document begins here"),
-    ("t.yaml", "hosts: [*x]\nlinks: []\n", "t.yaml:1: this is no YAML: found undefined alias 'x'"),
-    (
-        "t.yml",
-        _astra("[ring]", "[4]", "[1]", "[1]"),
-        "t.yml:1: topology[0]: no building block 'ring'; did you mean",
-    ),
-    (
-        "t.yml",
-        _astra("[Ring]", "[1]", "[1]", "[1]"),
-        "t.yml:2: npus_count[0]: '1': a number of NPUs, from 2",
-    ),
-    ("t.yml", _astra("[Ring]", "[4]", "[0]", "[1]"), "t.yml:3: bandwidth[0]: '0': GB/s, above 0"),
-    (
-        "t.yml",
-        _astra("[Ring]", "[4]", "[1]", "[tbd]"),
-        "t.yml:4: latency[0]: 'tbd': a number, in ns",
-    ),
-    ("t.yml", _astra("[Ring]", "[4]", "[1]", "[-1]"), "t.yml:4: latency[0]: '-1': ns, 0 or above"),
-    (
-        "t.yml",
-        _astra("[Ring]", "[4]", "[1e300]", "[1]"),
-        "t.yml:3: bandwidth[0]: '1e300': GB/s, above 0 and finite",
-    ),
-    (
-        "t.yml",
-        _astra("[Ring]", "[4]", "[inf]", "[1]"),
-        "t.yml:3: bandwidth[0]: 'inf': a finite number",
-    ),
-    (
-        "t.yml",
-        _astra("[Ring, Ring]", "[4]", "[1, 1]", "[1, 1]"),
-        "t.yml:2: npus_count: 1 values: topology has 2",
-    ),
-    ("t.yml", _astra("[Ring]", "[4]", "4", "[1]"), "t.yml:3: bandwidth: a list is wanted here"),
-    (
-        "t.yml",
-        _astra("[Ring]", "[999999]", "[1]", "[1]"),
-        "t.yml:1: 999,999 NPUs: 262,144 hosts are possible",
-    ),
-    (
-        "t.yml",
-        _astra("[FullyConnected]", "[999]", "[1]", "[1]"),
-        "t.yml:1: 998 links of an NPU: a switch has 507",
-    ),
-    (
-        "t.yml",
-        _astra("[Switch]", "[508]", "[1]", "[1]"),
-        "t.yml:1: npus_count: a switch has 507 ports",
-    ),
-    ("t.graphml", "<graphml>\n<graph><node/></graph></graphml>", "t.graphml:2: id: missing"),
-    (
-        "t.graphml",
-        "<graphml>\n<graph><node id='a'></graph></graphml>",
-        "t.graphml:2: this is no XML: mismatched tag",
-    ),
-    (
-        "t.graphml",
-        "<graphml><graph><hyperedge/></graph></graphml>",
-        "t.graphml:1: a hyperedge: links have two ends",
-    ),
-    ("t.graphml", "<graphml/>", "t.graphml: no node: GraphML has <graph>"),
-    (
-        "t.json",
-        '{"nodes": [{"id": 1}], "edges": [{"source": 1}]}',
-        "t.json:1: edges[0]: target: missing",
-    ),
-    (
-        "t.json",
-        (
-            '{"nodes": [{"id": 1}, {"id": 2}],\n"edges": [{"source": 1, "target": 2, "bandwidth": '
-            "10}]}"
-        ),
-        "t.json:2: bandwidth of 1 - 2: '10' has no unit: write 10G, 10M or 10k, or rate_bps",
-    ),
-    (
-        "t.json",
-        '{"directed": true, "nodes": [{"id": 1}, {"id": 2}],\n"edges": [{"source": 1, "target": '
-        "2},\n"
-        '{"source": 2, "target": 1}]}',
-        "t.json:2: an edge from 1 to 2, and line 3 has one back",
-    ),
-]
-
-
-@pytest.mark.parametrize(("name", "text", "message"), REFUSED)
-def test_reader_refuses_with_file_line_and_way_out(name, text, message):
-    with pytest.raises(FormatError) as caught:
-        read(name, text)
-    assert message in str(caught.value)
-    assert len(str(caught.value)) < 400
-
-
-@pytest.mark.parametrize("name", TOPOLOGIES)
-@pytest.mark.parametrize("form", ["pcn", "pcn-json"])
-def test_own_format_gives_topology_back(form, name):
-    topology = find_topology(name).build()
-    write = FORMATS[form].write
-    assert read(f"t{FORMATS[form].suffix}", write(topology)) == topology
-
-
-def test_own_format_gives_all_back():
-    topology = find_topology(str(FILES / "racks.yaml")).build({"xon_bytes": "100KB"})
-    buffered = Switch("Tor-B", 9, "round robin", OutputBuffer(100e3, 1.7, 1 / 3e6, True))
-    topology = replace(
-        topology,
-        switches=(topology.switches[0], buffered),
-        flow_control="credits",
-        flows=(
-            *topology.flows,
-            FlowSpec(7, "a0", "b1", -1 / 3e5, rate_bps=1e10 / 3),
-            FlowSpec(8, "b1", "a0", 5e-6, 9, after=(1,)),
-            FlowSpec(9, "b1", "a0", 5e-6, 9, after=(1, 8), after_s=(0.0, 1e-6), colour="red"),
-            FlowSpec(10, "b1", "a0", 0.0, 9, after=(1, 8), acknowledged=(8,)),
-        ),
-    )
-    quick = replace(topology.switches[0], latency_s=1 / 3e6, cut_through=True)
-    cut = replace(topology, switches=(quick, topology.switches[1]), flow_control="pfc")
-    for form, network in product(("pcn", "pcn-json"), (topology, cut)):
-        write = FORMATS[form].write
-        assert read(f"t{FORMATS[form].suffix}", write(network)) == network
-
-
-@given(connected_topologies())
-def test_writers_give_network_back(topology):
-    """Names, addresses and ports where the format has them; HPCC's numbers its nodes, p4lang's has
-    no device ids."""
-    for form in FORMATS.values():
-        if form.write is not None:
-            again = read(f"random{form.suffix}", form.write(topology))
-            if form.name == "hpcc":
-                assert [len(again.hosts), links_by_place(again)] == [
-                    len(topology.hosts),
-                    links_by_place(topology),
-                ]
-                assert form.write(again) == form.write(topology)
-                assert read("random.txt", form.write(again)) == again
-            else:
-                assert again == topology, form.name
-
-
-def links_by_place(topology: Topology) -> list[tuple[int, int, int, int, float, float]]:
-    names = [
-        *(host.name for host in topology.hosts),
-        *(switch.name for switch in topology.switches),
-    ]
-    return [
-        (
-            names.index(link.a.node), link.a.port, names.index(link.b.node), link.b.port,
-            link.rate_bps, link.delay_s,
-        )
-        for link in topology.links
-    ]  # fmt: skip
-
-
-def test_writer_is_chosen_by_name_or_suffix():
-    assert writer("a/topology.txt")[0].name == "hpcc"
-    assert writer("hpcc:x.y") == (FORMATS["hpcc"], Path("x.y"))
-    assert writer("net.graph.json")[0].name == "node-link"
-    with pytest.raises(FormatError, match="write the format before the file, as hpcc:net"):
-        writer("net.xyz")
-    for name in (name for name, format_ in FORMATS.items() if not format_.write):
-        with pytest.raises(
-            FormatError, match=f"{name}:net.topo: {name} is only read; written are pcn,"
-        ):
-            writer(f"{name}:net.topo")
-
-
-def test_writer_of_p4lang_refuses_names_that_exercises_read_otherwise():
-    write = FORMATS["p4lang"].write
-    with pytest.raises(FormatError, match="r0: hosts begin with h there, switches with s"):
-        write(find_topology("dumbbell").build())
-
-
-def test_writer_of_hpcc_notes_ports_that_a_reader_counts_otherwise():
-    note = FORMATS["hpcc"].written_note
-    assert note(find_topology("compact").build()).endswith(
-        "in the order of links: s1:2 becomes s1:1"
-    )
-    assert "ports" not in note(find_topology("dumbbell").build())
 
 
 def test_reference_that_begins_with_a_format_is_a_file(tmp_path, monkeypatch):
