@@ -273,10 +273,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_trace": (_int, [_u32]),
     "vn_link_stats": (_int, [_u32, ctypes.c_void_p]),
     "vn_deadlock": (_int, [ctypes.POINTER(Deadlock), ctypes.POINTER(_u32)]),
-    "vn_add_sampler": (
-        _i64,
-        [_u64, _u64, _u64, ctypes.c_void_p, _u32, _u64, _bool],
-    ),
+    "vn_add_sampler": (_i64, [_u64, _u64, _u64, ctypes.c_void_p, _u32, _u64, _bool]),
     "vn_samples": (
         _u64,
         [_u32, ctypes.POINTER(ctypes.POINTER(_u64)), ctypes.POINTER(ctypes.POINTER(_double))],

@@ -248,10 +248,7 @@ def numbers(groups: Sequence[Group]) -> Table:
     """Returns those that aren't equal in all groups, each with its difference from the first
     group's; below it what is marked, and by which test."""
     rows = [
-        [
-            _labelled(groups, name),
-            *(_cell(groups, group, name) for group in groups),
-        ]
+        [_labelled(groups, name), *(_cell(groups, group, name) for group in groups)]
         for name in _names(groups)
         if not _equal(groups, name)
     ]

@@ -19,12 +19,7 @@ from pcn.controller import settings
 from pcn.controller.constants import index
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import LinkRate, Plan
-from pcn.experiments.data.recording import (
-    LinkRecord,
-    PortRecord,
-    Recording,
-    flow_entity,
-)
+from pcn.experiments.data.recording import LinkRecord, PortRecord, Recording, flow_entity
 from pcn.experiments.data.records import Recorded
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.experiment import Variant

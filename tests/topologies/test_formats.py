@@ -5,7 +5,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 import pytest
-from file_networks import FILES, astra, read
+from file_networks import FILES, read
 from hypothesis import given, strategies as st
 
 from pcn.base.errors import LabError
@@ -17,6 +17,15 @@ from pcn.topologies.model import FlowSpec, Topology
 ROOT = Path(__file__).parents[2]
 
 
+def astra(*values: str) -> str:
+    return "".join(
+        f"{name}: {value}\n"
+        for name, value in zip(
+            ("topology", "npus_count", "bandwidth", "latency"), values, strict=True
+        )
+    )
+
+
 def links(topology: Topology) -> list[str]:
     return [
         f"{link.a} {link.b} {link.rate_bps / 1e9:g} {link.delay_s * 1e6:g}"
@@ -24,132 +33,62 @@ def links(topology: Topology) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "form", "hosts", "switches", "wiring"),
-    [
-        (
-            "topology.txt",
-            "hpcc",
-            "h0 h1 h2 h3",
-            "s4 s5",
-            [
-                "h0:0 s4:1 100 1",
-                "h1:0 s4:2 100 1",
-                "h2:0 s5:1 25 1",
-                "h3:0 s5:2 100 1",
-                "s4:3 s5:3 400 2",
-            ],
-        ),
-        (
-            "tors.txt",
-            "hpcc",
-            "h0 h1 h2 h3",
-            "s4 s5",
-            [
-                "h0:0 s4:1 25 1",
-                "h1:0 s4:2 25 1",
-                "h2:0 s5:1 25 1",
-                "h3:0 s5:2 25 1",
-                "s4:3 s5:3 100 5",
-            ],
-        ),
-        (
-            "topology.json",
-            "p4lang",
-            "h1 h2 h11",
-            "s1 s2",
-            ["h1:0 s1:2 10 1", "h11:0 s1:1 10 5", "h2:0 s2:1 25 500", "s1:3 s2:3 0.0005 0"],
-        ),
-        (
-            "exercise-2018.json",
-            "p4lang",
-            "h1 h2 h3",
-            "s1 s2",
-            ["h1:0 s1:1 10 1", "h2:0 s1:2 10 1", "h3:0 s2:1 10 1000", "s1:3 s2:2 0.01 5000"],
-        ),
-        (
-            "p4app.json",
-            "p4-utils",
-            "h1 h2 h3",
-            "s1 s2",
-            ["h1:0 s1:1 0.01 1", "h2:0 s1:2 10 1", "s1:3 s2:1 0.01 5000", "s2:4 h3:0 10 1"],
-        ),
-        (
-            "p4-utils-written.json",
-            "p4-utils",
-            "h1 h2",
-            "s1 s2",
-            ["h1:0 s1:1 0.01 1", "s2:1 h2:0 10 1", "s1:3 s2:2 0.005 2000"],
-        ),
-        (
-            "multiswitch.json",
-            "p4app",
-            "h1 h2",
-            "s1 s2",
-            ["h1:0 s1:1 10 1", "s2:1 h2:0 10 50000", "s1:2 s2:2 10 1"],
-        ),
-        (
-            "lab.clab.yml",
-            "containerlab",
-            "client1 client2",
-            "Leaf-1 Leaf-2 Superspine-of-pod-01 router",
-            [
-                "Leaf-1:1 Superspine-of-pod-01:1 10 1",
-                "Leaf-2:1 Superspine-of-pod-01:2 10 1",
-                "client1:0 Leaf-1:2 10 1",
-                "client2:0 router:1 10 1",
-                "router:2 Leaf-2:2 10 1",
-            ],
-        ),
-        (
-            "racks.yaml",
-            "pcn",
-            "a0 a1 b0 b1",
-            "Tor-A Tor-B",
-            [
-                "a0:0 Tor-A:1 25 1",
-                "a1:0 Tor-A:2 25 1",
-                "b0:0 Tor-B:7 100 1",
-                "b1:0 Tor-B:1 25 1",
-                "Tor-A:3 Tor-B:2 100 5",
-                "Tor-A:4 Tor-B:3 100 5",
-            ],
-        ),
-        (
-            "graph.json",
-            "node-link",
-            "0 gpu-1 gpu-2",
-            "tor spine",
-            [
-                "0:0 tor:1 10 1",
-                "gpu-1:0 tor:2 25 2",
-                "tor:3 spine:1 100 5",
-                "spine:2 tor:4 100 5",
-                "gpu-2:0 spine:3 50 0.5",
-            ],
-        ),
-        ("graph.graphml", "graphml", "0 2", "n1", ["0:0 n1:1 100 1", "2:0 n1:2 10 1"]),
-        (
-            "network.yml",
-            "astra",
-            "h0 h1 h2 h3 h4 h5",
-            "n0 n1 n2 n3 n4 n5 d2s0 d2s1 d2s2",
-            [
-                *(f"h{npu}:0 n{npu}:1 3865.47 0.1" for npu in range(6)),
-                *("n0:2 n1:2 1717.99 0.05", "n1:3 n2:2 1717.99 0.05", "n2:3 n0:3 1717.99 0.05"),
-                *("n3:2 n4:2 1717.99 0.05", "n4:3 n5:2 1717.99 0.05", "n5:3 n3:3 1717.99 0.05"),
-                *("n0:4 d2s0:1 429.497 1", "n3:4 d2s0:2 429.497 1", "n1:4 d2s1:1 429.497 1"),
-                *("n4:4 d2s1:2 429.497 1", "n2:4 d2s2:1 429.497 1", "n5:4 d2s2:2 429.497 1"),
-            ],
-        ),
-    ],
-)
-def test_reader_makes_network_of_file(name, form, hosts, switches, wiring):
+NETWORKS = """
+topology.txt, hpcc: h0 h1 h2 h3; s4 s5
+h0:0 s4:1 100 1, h1:0 s4:2 100 1, h2:0 s5:1 25 1, h3:0 s5:2 100 1, s4:3 s5:3 400 2
+
+tors.txt, hpcc: h0 h1 h2 h3; s4 s5
+h0:0 s4:1 25 1, h1:0 s4:2 25 1, h2:0 s5:1 25 1, h3:0 s5:2 25 1, s4:3 s5:3 100 5
+
+topology.json, p4lang: h1 h2 h11; s1 s2
+h1:0 s1:2 10 1, h11:0 s1:1 10 5, h2:0 s2:1 25 500, s1:3 s2:3 0.0005 0
+
+exercise-2018.json, p4lang: h1 h2 h3; s1 s2
+h1:0 s1:1 10 1, h2:0 s1:2 10 1, h3:0 s2:1 10 1000, s1:3 s2:2 0.01 5000
+
+p4app.json, p4-utils: h1 h2 h3; s1 s2
+h1:0 s1:1 0.01 1, h2:0 s1:2 10 1, s1:3 s2:1 0.01 5000, s2:4 h3:0 10 1
+
+p4-utils-written.json, p4-utils: h1 h2; s1 s2
+h1:0 s1:1 0.01 1, s2:1 h2:0 10 1, s1:3 s2:2 0.005 2000
+
+multiswitch.json, p4app: h1 h2; s1 s2
+h1:0 s1:1 10 1, s2:1 h2:0 10 50000, s1:2 s2:2 10 1
+
+lab.clab.yml, containerlab: client1 client2; Leaf-1 Leaf-2 Superspine-of-pod-01 router
+Leaf-1:1 Superspine-of-pod-01:1 10 1, Leaf-2:1 Superspine-of-pod-01:2 10 1,
+client1:0 Leaf-1:2 10 1, client2:0 router:1 10 1, router:2 Leaf-2:2 10 1
+
+racks.yaml, pcn: a0 a1 b0 b1; Tor-A Tor-B
+a0:0 Tor-A:1 25 1, a1:0 Tor-A:2 25 1, b0:0 Tor-B:7 100 1, b1:0 Tor-B:1 25 1,
+Tor-A:3 Tor-B:2 100 5, Tor-A:4 Tor-B:3 100 5
+
+graph.json, node-link: 0 gpu-1 gpu-2; tor spine
+0:0 tor:1 10 1, gpu-1:0 tor:2 25 2, tor:3 spine:1 100 5, spine:2 tor:4 100 5,
+gpu-2:0 spine:3 50 0.5
+
+graph.graphml, graphml: 0 2; n1
+0:0 n1:1 100 1, 2:0 n1:2 10 1
+
+network.yml, astra: h0 h1 h2 h3 h4 h5; n0 n1 n2 n3 n4 n5 d2s0 d2s1 d2s2
+h0:0 n0:1 3865.47 0.1, h1:0 n1:1 3865.47 0.1, h2:0 n2:1 3865.47 0.1, h3:0 n3:1 3865.47 0.1,
+h4:0 n4:1 3865.47 0.1, h5:0 n5:1 3865.47 0.1, n0:2 n1:2 1717.99 0.05, n1:3 n2:2 1717.99 0.05,
+n2:3 n0:3 1717.99 0.05, n3:2 n4:2 1717.99 0.05, n4:3 n5:2 1717.99 0.05, n5:3 n3:3 1717.99 0.05,
+n0:4 d2s0:1 429.497 1, n3:4 d2s0:2 429.497 1, n1:4 d2s1:1 429.497 1, n4:4 d2s1:2 429.497 1,
+n2:4 d2s2:1 429.497 1, n5:4 d2s2:2 429.497 1
+"""
+"""Name and format of a file; its hosts; its switches; links with Gbit/s and us."""
+
+
+@pytest.mark.parametrize("network", NETWORKS.split("\n\n"), ids=lambda text: text.split(",")[0])
+def test_reader_makes_network_of_file(network):
+    head, _, wiring = network.strip().partition("\n")
+    name, form, hosts, switches = re.split("[,:;] ", head)
     assert format_of(Source.of(FILES / name)).name == form
     topology = find_topology(str(FILES / name)).build()
     assert [host.name for host in topology.hosts] == hosts.split()
     assert [switch.name for switch in topology.switches] == switches.split()
-    assert links(topology) == wiring
+    assert links(topology) == re.split(",\\s", wiring)
     assert find_topology(f"{form}:{FILES / name}").build() == topology
 
 
