@@ -1,5 +1,6 @@
 """Files of networks that are refused: each in one line, with the place and the way out."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -30,123 +31,87 @@ REFUSED = [
 ]
 """Names, texts and messages."""
 IN_LINES = r"""
-t.txt 3 1\n
-    is in no format that is recognised: write which, as hpcc:t.txt
-t.txt 2 1 1\n1\n0 1 100Gbps 1us\n
-    :3: 4 words: a link is SRC DST RATE DELAY ERROR_RATE
-t.txt 2 1 1\n1\n0 1 100Gbps 1us 0.01\n
-    :3: error rate 0.01: links here lose nothing; write 0
-t.txt 2 1 1\n1\n0 1 100Gbps 1us nan\n
-    :3: error rate nan
-t.txt 2 1 1\n1\n0 1 100G 1us 0\n
-    :3: '100G' is no rate: write it like 100Gbps
-t.txt 2 1 1\n1\n0 1 0Gbps 1us 0\n
-    :3: rate 0Gbps: must be above 0
-t.txt 2 1 1\n1\n0 1 1Gbps 1 us 0\n
-    :3: 6 words
-t.txt 2 1 1\n1\n0 2 1Gbps 1us 0\n
-    :3: no node '2': nodes are numbered 0 to 1
-t.txt 2 1 2\n1\n0 1 1Gbps 1us 0\n
-    :3: 1 links: the first line counts 2
-t.txt 2 1 1\n1 0\n0 1 1Gbps 1us 0\n
-    :2: 2 switches' numbers: the first line counts 1
-t.txt 5 3 2\n2 3\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n
-    :2: 2 switches' numbers: the first
-t.txt 3 2 1\n1 1\n0 1 1Gbps 1us 0\n
-    :2: switch 1 stands in line 2 already
-t.txt 999999999 1 1\n1\n
-    :1: 999999999 nodes: 262,144 hosts and 65,536 switches are possible
-t.topo Nodes 16\nTiers 4\nPodsize 16\n
-    :2: Tiers 4: 2 or 3 are possible
-t.topo Nodes 16\nTears 2\n
-    :2: no attribute 'Tears' here; did you mean 'Tiers'
+t.txt 3 1\n => is in no format that is recognised: write which, as hpcc:t.txt
+t.txt 2 1 1\n1\n0 1 100Gbps 1us\n => :3: 4 words: a link is SRC DST RATE DELAY ERROR_RATE
+t.txt 2 1 1\n1\n0 1 100Gbps 1us 0.01\n => :3: error rate 0.01: links here lose nothing; write 0
+t.txt 2 1 1\n1\n0 1 100Gbps 1us nan\n => :3: error rate nan
+t.txt 2 1 1\n1\n0 1 100G 1us 0\n => :3: '100G' is no rate: write it like 100Gbps
+t.txt 2 1 1\n1\n0 1 0Gbps 1us 0\n => :3: rate 0Gbps: must be above 0
+t.txt 2 1 1\n1\n0 1 1Gbps 1 us 0\n => :3: 6 words
+t.txt 2 1 1\n1\n0 2 1Gbps 1us 0\n => :3: no node '2': nodes are numbered 0 to 1
+t.txt 2 1 2\n1\n0 1 1Gbps 1us 0\n => :3: 1 links: the first line counts 2
+t.txt 2 1 1\n1 0\n0 1 1Gbps 1us 0\n => :2: 2 switches' numbers: the first line counts 1
+t.txt 5 3 2\n2 3\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n => :2: 2 switches' numbers: the first
+t.txt 3 2 1\n1 1\n0 1 1Gbps 1us 0\n => :2: switch 1 stands in line 2 already
+t.txt 999999999 1 1\n1\n => :1: 999999999 nodes: 262,144 hosts and 65,536 switches are possible
+t.topo Nodes 16\nTiers 4\nPodsize 16\n => :2: Tiers 4: 2 or 3 are possible
+t.topo Nodes 16\nTears 2\n => :2: no attribute 'Tears' here; did you mean 'Tiers'
 t.topo Nodes 16\nTiers 2\nPodsize 16\nTier 0\nDownlink_speed_Gbps 400Gbps\n
-    :5: 'Downlink_speed_Gbps 400Gbps': write a name and a whole number
-t.topo Nodes x\n
-    :1: 'Nodes x': write a name and a whole number
-t.topo Nodes 16\nNodes 16\n
-    :2: Nodes stands in line 1 already
+    => :5: 'Downlink_speed_Gbps 400Gbps': write a name and a whole number
+t.topo Nodes x\n => :1: 'Nodes x': write a name and a whole number
+t.topo Nodes 16\nNodes 16\n => :2: Nodes stands in line 1 already
 t.topo Nodes 16\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nRadix_Up 4\nTier 1\nRadix_Down 8\n
-    :1: Nodes 16, but the radixes make 32 hosts: Radix_Down 4 of tier 0 x 8 of tier 1
+    => :1: Nodes 16, but the radixes make 32 hosts: Radix_Down 4 of tier 0 x 8 of tier 1
 t.topo Nodes 16\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nRadix_Up 4\nTier 1\nRadix_Down 4\n
-    :4: tier 0 has no Downlink_speed_Gbps
-t.json {"hosts": {"h1": {}}, "switches": {}, "links": [["h1"]]}
-    :1: links[0]: a link is
-t.json {"hosts": {"h1": {}}, "switches": {}, "links": [["h1", "s1-p1"]]}
-    :1: no node 's1'
-t.json {"hosts": {"h 1": {}}, "switches": {}, "links": []}
-    :1: node name 'h 1': up to 48 letters
-t.json {"hosts": {"h1": {}}
-    :1: this is no JSON: it ends where a comma is wanted
-t.json {"hosts": [\n"h1",], "links": []}
-    :2: this is no JSON: ']' where a value is wanted
-t.json {"a": "\x"}
-    :1: this is no JSON
-t.clab.yml topology:\n  nodes:\n    {{- range x}}\n
-    :3: this is no YAML
-t.clab.yml topology:\n  nodes: {a: }\n
-    : no link between nodes
-t.clab.yml topology:\n nodes: {a: }\n links: [{endpoints: [a, 'b:1']}]\n
-    :3: topology.links[0]
+    => :4: tier 0 has no Downlink_speed_Gbps
+t.json {"hosts": {"h1": {}}, "switches": {}, "links": [["h1"]]} => :1: links[0]: a link is
+t.json {"hosts": {"h1": {}}, "switches": {}, "links": [["h1", "s1-p1"]]} => :1: no node 's1'
+t.json {"hosts": {"h 1": {}}, "switches": {}, "links": []} => :1: node name 'h 1': up to 48 letters
+t.json {"hosts": {"h1": {}} => :1: this is no JSON: it ends where a comma is wanted
+t.json {"hosts": [\n"h1",], "links": []} => :2: this is no JSON: ']' where a value is wanted
+t.json {"a": "\x"} => :1: this is no JSON
+t.clab.yml topology:\n  nodes:\n    {{- range x}}\n => :3: this is no YAML
+t.clab.yml topology:\n  nodes: {a: }\n => : no link between nodes
+t.clab.yml topology:\n nodes: {a: }\n links: [{endpoints: [a, 'b:1']}]\n => :3: topology.links[0]
 t.yaml hosts: [h0]\nlinks: [{a: h0, b: s0, rat: 1G}]\n
-    :2: links[0].rat: no such field; did you mean
+    => :2: links[0].rat: no such field; did you mean
 t.yaml hosts: [h0]\nlinks:\n- {a: h0, b: h0, rate: 1G}\n
-    :3: links[0]: no delay: give the link one
+    => :3: links[0]: no delay: give the link one
 t.yaml hosts: [h0]\nlinks:\n- {a: h0, b: h0, rate: 1, delay: 0}\n
-    :3: links[0].rate: '1' has no unit
+    => :3: links[0].rate: '1' has no unit
 t.yaml hosts: [h0, h0]\nlinks: [{a: h0, b: h0, rate: 1G, delay: 0}]\n
-    :1: node h0 stands in line 1
-t.yaml hosts: [h0]\nhosts: [h0]\nlinks: []\n
-    :2: hosts: stands in line 1 already
-t.yaml hosts: [h0]\nlinks: []\n---\n
-    :3: a second document begins here
-t.yaml hosts: [*x]\nlinks: []\n
-    :1: this is no YAML: found undefined alias 'x'
+    => :1: node h0 stands in line 1
+t.yaml hosts: [h0]\nhosts: [h0]\nlinks: []\n => :2: hosts: stands in line 1 already
+t.yaml hosts: [h0]\nlinks: []\n---\n => :3: a second document begins here
+t.yaml hosts: [*x]\nlinks: []\n => :1: this is no YAML: found undefined alias 'x'
 t.yml topology: [ring]\nnpus_count: [4]\nbandwidth: [1]\nlatency: [1]\n
-    :1: topology[0]: no building block 'ring'; did you mean
+    => :1: topology[0]: no building block 'ring'; did you mean
 t.yml topology: [Ring]\nnpus_count: [1]\nbandwidth: [1]\nlatency: [1]\n
-    :2: npus_count[0]: '1': a number of NPUs, from 2
+    => :2: npus_count[0]: '1': a number of NPUs, from 2
 t.yml topology: [Ring]\nnpus_count: [4]\nbandwidth: [0]\nlatency: [1]\n
-    :3: bandwidth[0]: '0': GB/s, above 0
+    => :3: bandwidth[0]: '0': GB/s, above 0
 t.yml topology: [Ring]\nnpus_count: [4]\nbandwidth: [1]\nlatency: [tbd]\n
-    :4: latency[0]: 'tbd': a number, in ns
+    => :4: latency[0]: 'tbd': a number, in ns
 t.yml topology: [Ring]\nnpus_count: [4]\nbandwidth: [1]\nlatency: [-1]\n
-    :4: latency[0]: '-1': ns, 0 or above
+    => :4: latency[0]: '-1': ns, 0 or above
 t.yml topology: [Ring]\nnpus_count: [4]\nbandwidth: [1e300]\nlatency: [1]\n
-    :3: bandwidth[0]: '1e300': GB/s, above 0 and finite
+    => :3: bandwidth[0]: '1e300': GB/s, above 0 and finite
 t.yml topology: [Ring]\nnpus_count: [4]\nbandwidth: [inf]\nlatency: [1]\n
-    :3: bandwidth[0]: 'inf': a finite number
+    => :3: bandwidth[0]: 'inf': a finite number
 t.yml topology: [Ring, Ring]\nnpus_count: [4]\nbandwidth: [1, 1]\nlatency: [1, 1]\n
-    :2: npus_count: 1 values: topology has 2
+    => :2: npus_count: 1 values: topology has 2
 t.yml topology: [Ring]\nnpus_count: [4]\nbandwidth: 4\nlatency: [1]\n
-    :3: bandwidth: a list is wanted here
+    => :3: bandwidth: a list is wanted here
 t.yml topology: [Ring]\nnpus_count: [999999]\nbandwidth: [1]\nlatency: [1]\n
-    :1: 999,999 NPUs: 262,144 hosts are possible
+    => :1: 999,999 NPUs: 262,144 hosts are possible
 t.yml topology: [FullyConnected]\nnpus_count: [999]\nbandwidth: [1]\nlatency: [1]\n
-    :1: 998 links of an NPU: a switch has 507
+    => :1: 998 links of an NPU: a switch has 507
 t.yml topology: [Switch]\nnpus_count: [508]\nbandwidth: [1]\nlatency: [1]\n
-    :1: npus_count: a switch has 507 ports
-t.graphml <graphml>\n<graph><node/></graph></graphml>
-    :2: id: missing
-t.graphml <graphml>\n<graph><node id='a'></graph></graphml>
-    :2: this is no XML: mismatched tag
-t.graphml <graphml><graph><hyperedge/></graph></graphml>
-    :1: a hyperedge: links have two ends
-t.graphml <graphml/>
-    : no node: GraphML has <graph>
-t.json {"nodes": [{"id": 1}], "edges": [{"source": 1}]}
-    :1: edges[0]: target: missing
+    => :1: npus_count: a switch has 507 ports
+t.graphml <graphml>\n<graph><node/></graph></graphml> => :2: id: missing
+t.graphml <graphml>\n<graph><node id='a'></graph></graphml> => :2: this is no XML: mismatched tag
+t.graphml <graphml><graph><hyperedge/></graph></graphml> => :1: a hyperedge: links have two ends
+t.graphml <graphml/> => : no node: GraphML has <graph>
+t.json {"nodes": [{"id": 1}], "edges": [{"source": 1}]} => :1: edges[0]: target: missing
 t.json {"nodes": [{"id": 1}, {"id": 2}],\n"edges": [{"source": 1, "target": 2, "bandwidth": 10}]}
-    :2: bandwidth of 1 - 2: '10' has no unit: write 10G, 10M or 10k, or rate_bps
+    => :2: bandwidth of 1 - 2: '10' has no unit: write 10G, 10M or 10k, or rate_bps
 """
-"""A name and a text; below them a message, behind the name where it begins with a colon."""
+"""A name and a text; a message, behind the name where it begins with a colon."""
 
 
 def in_lines() -> Iterator[tuple[str, str, str]]:
-    lines = IN_LINES.strip().splitlines()
-    for file, message in zip(lines[::2], lines[1::2], strict=True):
-        name, _, text = file.partition(" ")
-        yield name, text.replace(r"\n", "\n"), name * message.startswith("    :") + message.strip()
+    for name, text, message in re.findall(r"^(\S+) (.+)\s+=> (.+)", IN_LINES, re.M):
+        yield name, text.replace(r"\n", "\n"), name * message.startswith(":") + message
 
 
 @pytest.mark.parametrize(("name", "text", "message"), [*REFUSED, *in_lines()])
