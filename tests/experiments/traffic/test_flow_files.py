@@ -1,7 +1,6 @@
 """Files of flows beyond a line a flow: flows that wait for others, Parquet, captures."""
 
 import io
-import re
 import struct
 import tempfile
 from collections.abc import Sequence
@@ -189,79 +188,6 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path, count):
         len(Traffic(parse_spec(str(topology), flows=str(path))).plan("pcn", 1, {}).topology.flows)
         == 1
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (AFTER + "3,h0,r0,0,5B,3\n", "flow 3 waits for itself"),
-        (AFTER + "3,h0,r0,0,5B,9\n", "flow 3 waits for flow 9, which is missing"),
-        (AFTER + "3,h0,r0,0,5B,4\n4,h0,r0,0,5B,3\n", "flows wait for each other: 3 -> 4 -> 3"),
-        (AFTER + "2,h0,r0,0,5B,0\n", ": flow id 2 is used twice"),
-        (AFTER + (
-            "3,h0,r0,0,5B,0+5us 1\n"
-        ), ":5: after: '0+5us 1': each flow has a time behind it, or none has"),
-        (AFTER + "3,h0,r0,0,5B,0+5KB\n", ":5: after: '5KB'"),
-        ("src,dst,size,after,acknowledged\nh0,r0,1B,,\nh0,r0,1B,0,1\n",
-        ":3: acknowledged: '1' is no id of the row's `after`"),
-        ("src,dst,size,colour\nh0,r0,1B,blue\n",
-        ":2: colour: 'blue'; choose from green, yellow, red"),
-        ("src,dst,size,class,colour\nh0,r0,1B,6,red\n",
-        ":2: red in class 6: classes 1 to 4 have colours"),
-        (AFTER + "3,h0,r0,0,5B,0;1\n", ":5: after: '0;1' isn't the id of a flow"),
-        (CM + (
-            "0->1 start 0 trigger 1 size 9\n"
-        ), ":3: a connection has a start or a trigger: one of them"),
-        (CM + "0->1 size 9\n", ":3: a connection has a start or a trigger: one of them"),
-        (CM + "0->1 trigger 1 size 9\n", ":3: trigger 1: a connection names it, and no line"),
-        (CM + (
-            "0->1 trigger 1 size 9\ntrigger id 1 oneshot\n"
-        ), ":4: trigger 1: it starts connections, and no"),
-        (CM + (
-            "0->1 trigger 1 size 9 send_done_trigger 1\ntrigger id 1 oneshot\n"
-        ), "flow 0 waits for itself"),
-        (
-            CM + "0->1 start 0 size 9 send_done_trigger 1\n0->2 start 0 size 9 send_done_trigger "
-                 "1\n"
-            "0->3 trigger 1 size 9\ntrigger id 1 oneshot\n",
-            ":6: trigger 1: a oneshot, which 2 connections activate",
-        ),
-        (CM + (
-            "0->1 start 0 size 9 send_done_trigger 1\ntrigger id 1 barrier count 2\n"
-        ), ":4: trigger 1: a barrier of"),
-        (CM + (
-            "Connections 2\n0->1 start 0 size 9\n"
-        ), ":3: Connections 2, but the file has 1: htsim refuses"),
-        (CM + (
-            "Triggers 1\n0->1 start 0 size 9\n"
-        ), ":3: Triggers 1, but the file has 0: htsim refuses"),
-        ("Connections\n0->1 start 0 size 9\n", ":1: 'Connections': write it like Connections 16"),
-        (CM + "0->1 start 0 size 9 id 0\n", ":3: id '0': a number from 1 to 16,777,215"),
-        (CM + (
-            "0->1 start 0 size 9 id 7\n0->1 start 5 size 9 id 7\n"
-        ), ":4: id 7 stands in line 3 already"),
-        (CM + (
-            "0->1 id 9 trigger 1 size 9 send_done_trigger 1\ntrigger id 1 oneshot\n"
-        ), "flow 9 waits for itself"),
-        (CM + "trigger id 1 barrier\n", ":3: count '': a barrier has the number"),
-        (CM + "trigger id 1\n", ":3: a trigger is: trigger id N oneshot"),
-        (CM + "trigger id 0 oneshot\n", ":3: trigger '0': a number from 1"),
-        (CM + "trigger id 1 oneshot\ntrigger id 1 oneshot\n", ":4: trigger 1 stands there twice"),
-        (CM + "failure switch_type TOR\n", ":3: failure: links don't fail here"),
-        ("id,src,dst,size\n1,h0,r0,1B\n1,h1,r0,1B\n", ": flow id 1 is used twice"),
-        ("PAR1nonsense", "this can't be read as Parquet"),
-        (b"\xd4\xc3\xb2\xa1" + bytes(20), "its frames aren't Ethernet's"),
-        (struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1),
-        "no RoCEv2 data over IPv4 is in it"),
-    ],
-)  # fmt: skip
-def test_reader_refuses_flows_in_one_line(tmp_path, text, message, capfd):
-    path = written(tmp_path, text)
-    with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
-        read_flows(path)
-    assert len(str(caught.value).splitlines()) == 1
-    assert str(caught.value).startswith(str(path))
-    assert capfd.readouterr().err == ""
 
 
 def test_parquet_needs_its_columns_in_their_types(tmp_path):
