@@ -354,7 +354,8 @@ _LOADED: dict[tuple[Any, ...], ctypes.CDLL] = {}
 def engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
     """Returns the engine, with these parts, compiled when it isn't in the cache. Raises
     BuildError."""
-    key = tuple(part[:-1] for part in parts)  # signatures follow from the source
+    # signatures follow from the source, which a notebook's user edits and uses again
+    key = tuple((*part[:-1], part.source.stat().st_mtime_ns) for part in parts)
     if key not in _LOADED:
         _LOADED[key] = _load(parts)
     return _LOADED[key]

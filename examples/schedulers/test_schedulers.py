@@ -86,10 +86,13 @@ def test_backlogged_flows_share_an_output(name: str, shares: tuple[int, ...]) ->
 
 
 def test_scheduler_that_its_file_lacks_is_refused_and_another_of_it_works(tmp_path: Path) -> None:
-    (tmp_path / "fair.c").write_text(f'#include "{FOLDER}/fair.c"\n')
-    with pytest.raises(VirtualError, match="no scheduler unfair: no file defines vn_scheduler_unf"):
-        VirtualNetwork(ordered(star(1), f"{tmp_path}/fair.c:unfair"), PFC)
-    VirtualNetwork(ordered(star(1), f"{tmp_path}/fair.c:fair"), PFC).close()
+    """The file is edited meanwhile."""
+    file = tmp_path / "own.c"
+    for has, name in (("pias", "fair"), ("fair", "unfair")):
+        file.write_text(f'#include "{FOLDER}/{has}.c"\n')
+        with pytest.raises(VirtualError, match=f"no scheduler {name}: no file defines"):
+            VirtualNetwork(ordered(star(1), f"{file}:{name}"), PFC)
+    VirtualNetwork(ordered(star(1), f"{file}:fair"), PFC).close()
 
 
 @pytest.mark.parametrize("name", ['a"b', "\udce9"])
