@@ -30,36 +30,32 @@ MODULES = {
 """Modules with structures, each named in its docstring, and the headers that have them."""
 
 NUMBERS = {
-    "EVENT_FRAME_BYTES": agents.EVENT_FRAME_BYTES,
-    "LOOP_MOST_PORTS": agents.LOOP_MOST_PORTS,
     "NP_OWN_DOUBLES": notification._OWN_DOUBLES,
     "PATHS_MOST": paths.MOST,
-    "PSN_MEMORY": agents.PSN_MEMORY,
     "RP_MOST_HOPS": reaction._MOST_HOPS,
     "RP_OWN_DOUBLES": reaction._OWN_DOUBLES,
-    "SW_DROP_PORT": statements.DROP_PORT,
-    "SW_ENTRY_WORDS": controls.ENTRY_WORDS,
-    "SW_ERROR_BYTES": native.ERROR_BYTES,
-    "SW_EVENT_FENCE": native.EVENT_FENCE,
     "SW_GROUP": native_state.REFER_GROUP,
     "SW_INPLACE_DEPTH": inplace.DEPTH,
-    "SW_BRIDGED_BYTES": inplace.BRIDGED_BYTES,
-    "SW_LEAST_PERIOD_NS": options.LEAST_PERIOD_NS,
-    "SW_MAX_FRAME": frames.MAX_FRAME,
-    "SW_MEMBER": native_state.REFER_MEMBER,
-    "SW_PACE_HOLD_NS": pace.HOLD_NS,
-    "SW_PACE_LEAST": pace.LEAST,
-    "SW_PACE_WINDOW_NS": pace.WINDOW_NS,
-    "SW_PRIORITIES": native.PRIORITIES,
-    "SW_SHORT_CRC32": calculations.SHORT_CRC32,
     "SW_TABLE_MAX_KEY": limits.KEY_BYTES,
-    "VN_CLASSES": pcn.virtualnet.native.CLASSES,
-    "VN_MOST_THREADS": pcn.virtualnet.native.MOST_THREADS,
-    "VN_NO_QUEUE": pcn.virtualnet.native.NO_QUEUE,
-    "VN_PACE_BUCKETS": pcn.virtualnet.native.PACE_BUCKETS,
     "WIRE_MAX_FRAME": frames.MAX_FRAME,
-    "WIRE_TELEMETRY_BYTES": wire.TELEMETRY_BYTES,
     "sizeof(struct sw_channel)": memory_link.CHANNEL_BYTES,
+    **{
+        f"{prefix}{name}": getattr(module, name)
+        for module, prefix, names in (
+            (agents, "", "EVENT_FRAME_BYTES LOOP_MOST_PORTS PSN_MEMORY"),
+            (calculations, "SW_", "SHORT_CRC32"),
+            (controls, "SW_", "ENTRY_WORDS"),
+            (frames, "SW_", "MAX_FRAME"),
+            (inplace, "SW_", "BRIDGED_BYTES"),
+            (native, "SW_", "ERROR_BYTES EVENT_FENCE PRIORITIES"),
+            (options, "SW_", "LEAST_PERIOD_NS"),
+            (pace, "SW_PACE_", "HOLD_NS LEAST PATIENCE SHARE WINDOW_NS"),
+            (pcn.virtualnet.native, "VN_", "CLASSES MOST_THREADS NO_QUEUE PACE_BUCKETS"),
+            (statements, "SW_", "DROP_PORT"),
+            (wire, "WIRE_", "TELEMETRY_BYTES"),
+        )
+        for name in names.split()
+    },
 }
 """Python's, each by C's expression."""
 

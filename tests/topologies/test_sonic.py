@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -197,77 +198,55 @@ def test_headroom_that_is_too_small_is_refused(tmp_path):
         VirtualNetwork(set_up(tmp_path, config), find_scheme("pfc").configure())
 
 
+REFUSED = r"""
+PORT {} => no port
+PORT/Ethernet0/speed "fast" => PORT.Ethernet0.speed: 'fast'
+PORT/Ethernet0 5 => a mapping is wanted
+BUFFER_PROFILE/egress/dynamic_th "99" => -15 to 15
+BUFFER_PROFILE/egress/static_th "9" => either dynamic_th or static_th
+BUFFER_PROFILE/egress/size "-1" => a whole number from 0
+BUFFER_PG/Ethernet0|0/profile "none" => BUFFER_PROFILE has no 'none'
+BUFFER_PG/Ethernet0|9 {} => PORT\|FIRST-LAST
+BUFFER_PG/Ethernet0 {} => PORT\|FIRST-LAST
+TC_TO_QUEUE_MAP/AZURE/3 "2" => class 3 has queue 2: a lossless class has one of
+TC_TO_PRIORITY_GROUP_MAP/AZURE/5 "4" => class 5 has priority group 4: a lossless class
+PORT_QOS_MAP/Ethernet0/tc_to_pg_map "B" => TC_TO_PRIORITY_GROUP_MAP has no 'B'
+PORT_QOS_MAP/Ethernet0/pfc_enable "3,7" => classes from 0 to 6
+PORT_QOS_MAP/Ethernet0/pfc_enable "3" => pfc_enable of .* differ
+WRED_PROFILE/AZURE_LOSSLESS/green_min_threshold "2000000" => k_min <= k_max
+WRED_PROFILE/AZURE_LOSSLESS/green_drop_probability "101" => p_max 1.01
+WRED_PROFILE/AZURE_LOSSLESS/red_min_threshold "5" => has red_min_threshold and red_max_threshold
+SCHEDULER/scheduler.0/type "WRR" => choose from DWRR and STRICT
+SCHEDULER/scheduler.0/weight "0" => from 1
+PFC_WD/Ethernet0/action "alert" => choose from drop and forward
+PFC_WD/Ethernet0 {} => detection_time
+PFC_WD/Ethernet0/detection_time "5" => PFC_WD.Ethernet4: differs from that of Ethernet0
+PORT_QOS_MAP/Ethernet4/pfcwd_sw_enable "3" => Ethernet4: differs .* or pfcwd_sw_enable does
+BUFFER_POOL/ingress_lossless_pool {"mode": "dynamic"} => no size, as in the dynamic buffer model
+BUFFER_POOL {} => BUFFER_POOL has no ingress_lossless_pool
+BUFFER_PROFILE/ingress_lossy_profile/pool "egress_lossless_pool" => is of egress_lossless_pool
+BUFFER_QUEUE {"Ethernet0|3-4": {"profile": "limit"}} => BUFFER_PROFILE has no 'limit'
+BUFFER_QUEUE {"Ethernet0|0-2": {"profile": "low"}} => BUFFER_QUEUE.Ethernet0\|0-2: low limits what
+BUFFER_QUEUE {"Ethernet0|3": {"profile": "fixed"}} => BUFFER_QUEUE.Ethernet0\|3: fixed limits what
+BUFFER_PORT_INGRESS_PROFILE_LIST {"Ethernet0": {"profile_list": "egress,low"}}
+    => Ethernet0: low limits
+QUEUE/lc1|asic0|Ethernet0|3 {} => a queue of another line card \(HOST\|ASIC\|PORT\|QUEUE\)
+SCHEDULER/scheduler.0/cir "1250000000" => scheduler.0: cir: no rate is guaranteed
+SCHEDULER/scheduler.0 {"type": "STRICT", "pir": "9", "meter_type": "packets"}
+    => meter_type 'packets': pir is in bytes a second
+PORT_QOS_MAP/Ethernet0/scheduler "scheduler.0" => a port has no shaper here
+QUEUE/Ethernet0|3 {"wred_profile": "LOSSIER"} => WRED_PROFILE has no 'LOSSIER'
+"""
+"""A path and the value there, in JSON; what the error has."""
+
+
 @pytest.mark.parametrize(
-    ("path", "value", "why"),
-    [
-        (("PORT",), {}, "no port"),
-        (("PORT", "Ethernet0", "speed"), "fast", r"PORT.Ethernet0.speed: 'fast'"),
-        (("PORT", "Ethernet0"), 5, "a mapping is wanted"),
-        (("BUFFER_PROFILE", "egress", "dynamic_th"), "99", "-15 to 15"),
-        (("BUFFER_PROFILE", "egress", "static_th"), "9", "either dynamic_th or static_th"),
-        (("BUFFER_PROFILE", "egress", "size"), "-1", "a whole number from 0"),
-        (("BUFFER_PG", "Ethernet0|0", "profile"), "none", "BUFFER_PROFILE has no 'none'"),
-        (("BUFFER_PG", "Ethernet0|9"), {}, "PORT|FIRST-LAST"),
-        (("BUFFER_PG", "Ethernet0"), {}, "PORT|FIRST-LAST"),
-        (("TC_TO_QUEUE_MAP", "AZURE", "3"), "2", (
-            "class 3 has queue 2: a lossless class has one of"
-        )),
-        (("TC_TO_PRIORITY_GROUP_MAP", "AZURE", "5"), "4", (
-            "class 5 has priority group 4: a lossless class"
-        )),
-        (("PORT_QOS_MAP", "Ethernet0", "tc_to_pg_map"), "B", "TC_TO_PRIORITY_GROUP_MAP has no 'B'"),
-        (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3,7", "classes from 0 to 6"),
-        (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3", "pfc_enable of .* differ"),
-        (("WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold"), "2000000", "k_min <= k_max"),
-        (("WRED_PROFILE", "AZURE_LOSSLESS", "green_drop_probability"), "101", "p_max 1.01"),
-        (("WRED_PROFILE", "AZURE_LOSSLESS", "red_min_threshold"), "5", (
-            "has red_min_threshold and red_max_threshold"
-        )),
-        (("SCHEDULER", "scheduler.0", "type"), "WRR", "choose from DWRR and STRICT"),
-        (("SCHEDULER", "scheduler.0", "weight"), "0", "from 1"),
-        (("PFC_WD", "Ethernet0", "action"), "alert", "choose from drop and forward"),
-        (("PFC_WD", "Ethernet0"), {}, "detection_time"),
-        (("PFC_WD", "Ethernet0", "detection_time"), "5", (
-            r"PFC_WD.Ethernet4: differs from that of Ethernet0"
-        )),
-        (("PORT_QOS_MAP", "Ethernet4", "pfcwd_sw_enable"), "3", (
-            r"Ethernet4: differs .* or pfcwd_sw_enable does"
-        )),
-        (("BUFFER_POOL", "ingress_lossless_pool"), {"mode": "dynamic"}, (
-            "no size, as in the dynamic buffer model"
-        )),
-        (("BUFFER_POOL",), {}, "BUFFER_POOL has no ingress_lossless_pool"),
-        (("BUFFER_PROFILE", "ingress_lossy_profile", "pool"), "egress_lossless_pool", (
-            "is of egress_lossless_pool"
-        )),
-        (("BUFFER_QUEUE",), {"Ethernet0|3-4": {"profile": "limit"}}, (
-            "BUFFER_PROFILE has no 'limit'"
-        )),
-        (("BUFFER_QUEUE",), {"Ethernet0|0-2": {"profile": "low"}}, (
-            r"BUFFER_QUEUE.Ethernet0\|0-2: low limits what"
-        )),
-        (("BUFFER_QUEUE",), {"Ethernet0|3": {"profile": "fixed"}}, (
-            r"BUFFER_QUEUE.Ethernet0\|3: fixed limits what"
-        )),
-        (("BUFFER_PORT_INGRESS_PROFILE_LIST",), {"Ethernet0": {"profile_list": "egress,low"}}, (
-            "Ethernet0: low limits"
-        )),
-        (("QUEUE", "lc1|asic0|Ethernet0|3"), {}, (
-            r"a queue of another line card \(HOST\|ASIC\|PORT\|QUEUE\)"
-        )),
-        (("SCHEDULER", "scheduler.0", "cir"), "1250000000", (
-            "scheduler.0: cir: no rate is guaranteed"
-        )),
-        (("SCHEDULER", "scheduler.0"), {"type": "STRICT", "pir": "9", "meter_type": "packets"}, (
-            "meter_type 'packets': pir is in bytes a second"
-        )),
-        (("PORT_QOS_MAP", "Ethernet0", "scheduler"), "scheduler.0", "a port has no shaper here"),
-        (("QUEUE", "Ethernet0|3"), {"wred_profile": "LOSSIER"}, "WRED_PROFILE has no 'LOSSIER'"),
-    ],
-)  # fmt: skip
+    ("path", "value", "why"), re.findall(r"^(\S+) (.+)\s+=> (.+)", REFUSED, re.MULTILINE)
+)
 def test_file_that_is_wrong_is_refused_with_its_line(tmp_path, path, value, why):
+    file = written(tmp_path, changed(*path.split("/"), value=json.loads(value)))
     with pytest.raises(TopologyError, match=rf"config_db.json:\d+: .*{why}"):
-        sonic.read(written(tmp_path, changed(*path, value=value)))
+        sonic.read(file)
 
 
 @pytest.mark.parametrize(
