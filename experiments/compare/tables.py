@@ -88,7 +88,8 @@ def best(groups: Sequence[Group]) -> Table:
     for name, ranked in ranks.items():
         if not ranked:
             if names:
-                row = [*["–"] * 5, _missing(groups, name), *["–"] * several]
+                having = [group for group in groups if any(name in r.numbers for r in group.runs)]
+                row = [*["–"] * 5, _missing(having, name), *["–"] * several]
                 rows.append([_labelled(groups, name), *row])
             continue
         if name not in names:
@@ -169,11 +170,8 @@ def _missing(groups: Sequence[Group], name: str) -> str:
     statistic, _, of = name.partition(" ")
     percentile = statistic.partition("_")[0]
     runs = [run for group in groups for run in group.runs]
-    having = {run.scenario for run in runs if f"flows {of}" in run.numbers}
-    flows = [
-        (run.seed, run.numbers.get(f"flows {of}") or 0.0) for run in runs if run.scenario in having
-    ]
-    fewest = min((count for _, count in flows), default=0.0)
+    flows = [(run.seed, run.numbers.get(f"flows {of}") or 0.0) for run in runs]
+    fewest = min(count for _, count in flows)
     if not fewest and any(count for _, count in flows):
         return f"no such flows in {_seeds(seed for seed, count in flows if not count)}"
     if any(run.numbers.get(f"unfinished {of}") for run in runs):
@@ -248,7 +246,10 @@ def numbers(groups: Sequence[Group]) -> Table:
     """Returns those that aren't equal in all groups, each with its difference from the first
     group's; below it what is marked, and by which test."""
     rows = [
-        [_labelled(groups, name), *(_cell(groups, group, name) for group in groups)]
+        [
+            _labelled(groups, name),
+            *(_cell(groups, group, name) for group in groups),
+        ]
         for name in _names(groups)
         if not _equal(groups, name)
     ]

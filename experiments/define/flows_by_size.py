@@ -27,8 +27,8 @@ _UNFINISHED = (
     " Where one is unfinished there is a dash, as the others are the faster ones: a longer run has "
     "them all."
 )
-_BESIDE = 3
-"""Runs in one table."""
+_BESIDE = 9
+"""Columns of statistics in one table."""
 
 ByRun = Mapping[str, Pooled]
 """A group's flows by the name of the run, or of the runs of several seeds."""
@@ -178,19 +178,20 @@ def _by_size(group: str, runs: ByRun) -> Iterator[Table]:
     if len(runs) == 1:
         yield from (_of_one(group, runs, unit) for unit in UNITS)
     elif any(run.seeds > 1 for run in runs.values()):
-        yield from (
-            _beside(group, same, [name])
-            for same in _alike(runs)
-            for name in SHOWN
-            if any(_line(run, name).x.size for run in same.values())
-        )
+        yield from (_beside(group, same, [name]) for same in _alike(runs) for name in _shown(same))
     else:
         for same in _alike(runs):
-            names = list(same)
-            for place in range(0, len(names), _BESIDE):
-                yield _beside(
-                    group, {name: same[name] for name in names[place : place + _BESIDE]}, SHOWN
-                )
+            names, shown = list(same), _shown(same)
+            beside = _BESIDE // len(shown)
+            for place in range(0, len(names), beside):
+                part = {name: same[name] for name in names[place : place + beside]}
+                yield _beside(group, part, shown)
+
+
+def _shown(runs: ByRun) -> Sequence[str]:
+    """Returns the statistics for which some bin has enough flows."""
+    most = max(run.flows(place) for run in runs.values() for place in range(len(run.limits)))
+    return [name for name in SHOWN if samples.needed(name) <= most] or SHOWN[:1]
 
 
 def _alike(runs: ByRun) -> list[ByRun]:

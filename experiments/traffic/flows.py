@@ -22,6 +22,7 @@ from pcn.experiments.define.samples import PERCENTILES, needed
 from pcn.experiments.traffic import collective
 from pcn.experiments.traffic.sizes import SIZES, size_group
 from pcn.hosts.explain_log import PARTS
+from pcn.topologies import lossless
 from pcn.topologies.model import FlowSpec
 
 ALL = "all"
@@ -67,6 +68,8 @@ TEXTS: Mapping[str, NumberText] = {
     "largest_queue_kb": NumberText("largest queue", "less"),
     "pause_frames": NumberText("PAUSE frames", "less"),
     "pause_frames *": NumberText("PAUSE frames that switches * sent"),
+    # of one class the same as of all: it isn't tested twice
+    **{f"pause_frames class {n}": NumberText(f"PAUSE frames, class {n}") for n in range(8)},
 }
 """What the numbers are called, without the group that a blank is before."""
 GROUP_TEXTS: Mapping[str, str] = {
@@ -136,11 +139,10 @@ def _ended(plan: Plan, recording: Recording) -> Ended:
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Returns the completion times in ms and slowdowns, mean and percentiles, by size; how many
     flows haven't arrived; PAUSE frames, by the tier that sends them (a switch's name without its
-    number), and by class where PFC protects several. Of a size of which a flow hasn't arrived there
-    is neither mean nor percentile: the others are the faster ones; nor is there a percentile of so
-    few flows that none is beyond it. Goodput is payload that arrived until the last flow did, or
-    the run ended, and until the last flow started; the largest queue is what the run saw when it
-    looked."""
+    number) and by class. Of a size of which a flow hasn't arrived there is neither mean nor
+    percentile: the others are the faster ones; nor is there a percentile of so few flows that none
+    is beyond it. Goodput is payload that arrived until the last flow did, or the run ended, and
+    until the last flow started; the largest queue is what the run saw when it looked."""
     return recording.once("numbers", lambda: _numbers(plan, recording))
 
 
@@ -174,9 +176,9 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     measured["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
     for name, frames in sorted(pause_by_tier(recording).items()):
         measured[f"pause_frames {name}"] = float(frames)
-    safe = plan.topology.lossless_classes
+    protected = lossless.classes(str(plan.topology.parameters["lossless_classes"]))
     for number, frames in enumerate(pause_by_class(recording)):
-        if number in safe and len(safe) > 1:
+        if frames or number in protected:  # 0 is a number to compare with
             measured[f"pause_frames class {number}"] = float(frames)
     return measured
 
