@@ -43,39 +43,25 @@ def test_ports_of_tofino_2_begin_at_8_and_have_8_lanes(sample_of_tofino2: Path):
     assert read(sample_of_tofino2).pipes == 4
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            "port: 136, panel",
-            "port: 128, panel",
-            "those of Tofino 2 are 8 to 71, plus 128 times the pipe",
-        ),
-        ("port: 136, panel: 1/0", "port: 200, panel: 1/0", "200 is no port at the front"),
-        (
-            "port: 136, panel: 1/0",
-            "port: 140, panel: 1/4",
-            "a port of 400G takes 8 lanes of its connector",
-        ),
-        (
-            "panel: 1/0, speed: 400G",
-            "panel: 1/4, speed: 100G",
-            "port 136 is lane 0 of its connector, panel 1/4 is lane 4",
-        ),
-        (
-            "panel: 1/0, speed: 400G, fec: yes",
-            "panel: 1/0, speed: 200G",
-            "port 136: 200G needs `fec: yes`",
-        ),
-        (
-            "panel: 1/0, speed: 400G",
-            "panel: 1/0, speed: 800G",
-            "a port of Tofino 2 has one of 10G, 25G",
-        ),
-        ("  xoff: 512KB ", "  xoff: 19MB ", "the buffer has 30.8 free: lower them"),
-        ("  k_max: 200KB ", "  k_max: 93MB ", "no queue is longer than 92.3 MB"),
-    ],
-)
+OF_TOFINO_2 = r"""
+port: 136, panel => port: 128, panel => those of Tofino 2 are 8 to 71, plus 128 times the pipe
+port: 136, panel: 1/0 => port: 200, panel: 1/0 => 200 is no port at the front
+port: 136, panel: 1/0 => port: 140, panel: 1/4 => a port of 400G takes 8 lanes of its connector
+panel: 1/0, speed: 400G => panel: 1/4, speed: 100G
+    => port 136 is lane 0 of its connector, panel 1/4 is lane 4
+panel: 1/0, speed: 400G, fec: yes => panel: 1/0, speed: 200G => port 136: 200G needs `fec: yes`
+panel: 1/0, speed: 400G => panel: 1/0, speed: 800G => a port of Tofino 2 has one of 10G, 25G
+xoff: 512KB => xoff: 19MB => the buffer has 30.8 free: lower them
+k_max: 200KB => k_max: 93MB => no queue is longer than 92.3 MB
+"""
+
+
+def faults(text: str) -> list[list[str]]:
+    rows = text.strip().replace("\n    =>", " =>").splitlines()
+    return [[part.replace(r"\n", "\n") for part in row.split(" => ")] for row in rows]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), faults(OF_TOFINO_2))
 def test_fault_of_tofino_2_is_reported(old, new, message, sample_of_tofino2: Path):
     text = sample_of_tofino2.read_text()
     assert old in text
@@ -104,123 +90,70 @@ routes:
     assert not lab.ports[0].autoneg
 
 
-PORT = "- {port: 128, panel: 1/0, speed: 100G, fec: yes}"
-FAULTS = [
-    # field by field
-    ("switch: tofino ", "switch: a b ", "switch: 'a b': letters"),
-    ("chip: tofino ", "chip: tofino3 ", "chip: 'tofino3': it is tofino or tofino2"),
-    ("device: 1 ", "device: 0 ", "device: '0': a whole number from 1"),
-    ("device: 1 ", "device: ١ ", "device: '١': a whole number from 1"),
-    ("pipes: 2 ", "pipes: 3 ", "pipes: '3': a Tofino 1 has 2 or 4"),
-    ("mtu: 1514B", "mtu: 100KB", "mtu: '100KB': from 256 to 9216 bytes are possible"),
-    ("lossless: yes", "lossless: maybe", "classes.3.lossless: 'maybe': write yes or no"),
-    ("3: {priority", "8: {priority", "classes.8: '8': a whole number from 0 to 7"),
-    ("{priority: 7}", "{prio: 7}", "classes.7.prio: no such field; did you mean 'priority'?"),
-    (", lossless: yes", "", "classes: none is lossless: write `3: {lossless: yes}`"),
-    ("xoff: 512KB ", "xoff: 512QB ", "pfc.xoff: '512QB' is no size in bytes: write it like 64KB"),
-    ("xoff: 512KB ", "xoff: 1e999B ", "pfc.xoff: '1e999B' is too much"),
-    ("xon: 509KB ", "xon: 600KB ", "pfc: xon 600000 B is above xoff 512000 B"),
-    ("  headroom: 100KB  ", "  head: 100KB  ", "pfc.headroom: missing"),
-    (PORT, "- {port: 128, panel: 1/0}", "ports[0].speed: missing"),
-    (
-        PORT,
-        "- {port: 128, panel: 1-0, speed: 100G}",
-        "ports[0].panel: '1-0': write it as CONNECTOR/LANE",
-    ),
-    (
-        PORT,
-        "- {port: 192, panel: 1/0, speed: 100G}",
-        "ports[0].port: 192 is no port at the front: those of Tofino 1 are 0 to 63, plus 128",
-    ),
-    (
-        PORT,
-        "- {port: 128, panel: 1/0, speed: 11G}",
-        "ports[0].speed: '11G': a port of Tofino 1 has one of 10G, 25G",
-    ),
-    (
-        PORT,
-        "- {port: 130, panel: 1/2, speed: 100G}",
-        "ports[0]: a port of 100G takes 4 lanes of its connector",
-    ),
-    (
-        PORT,
-        "- {port: 129, panel: 1/0, speed: 25G}",
-        "ports[0]: port 129 is lane 1 of its connector, panel 1/0 is lane 0",
-    ),
-    (PORT, "- 128", "ports[0]: a mapping is wanted here"),
-    (PORT, "- {port: [128], panel: 1/0, speed: 25G}", "ports[0].port: one value is wanted here"),
-    ("to: 10.0.0.1,", "to: 10.0.0.256,", "routes[0].to: Octet 256"),
-    ("to: 10.0.0.1,", "to: 10.0.0.1/24,", "routes[0].to: 10.0.0.1/24 has host bits set"),
-    (
-        "to: 10.0.0.1,",
-        "to: 0.0.0.0/0,",
-        "routes[0].to: a route for everything is the table's default entry",
-    ),
-    ("02:00:00:00:00:01", "02:00:00:00:01", "routes[0].mac: '02:00:00:00:01': write it like"),
-    (
-        "02:00:00:00:00:01",
-        "01:00:5e:00:00:01",
-        "routes[0].mac: '01:00:5e:00:00:01' is a multicast address",
-    ),
-    ("  k_max: 200KB ", "  k_max: 4KB ", "tcd: k_min 5000 B is above k_max 4000 B"),
-    ("  k_max: 200KB ", "  k_max: 42MB ", "tcd: k_max 42000000 B: no queue is longer than 41.9 MB"),
-    ("  p_max: 1% ", "  p_max: 101% ", "tcd.p_max: '101%': more than all"),
-    ("  delay: 1us ", "  delay: 2ms ", "tcd.delay: '2ms': above 0 and up to 1ms are possible"),
-    ("  epsilon: 0.05 ", "  epsilon: 0.001 ", "tcd.epsilon: '0.001': 0.01 at least"),
-    ("  looks: 6 ", "  looks: 256 ", "tcd.looks: '256': a whole number from 1 to 255"),
-    ("  q_eq: 26KB ", "  q_eq: 999B ", "qcn.q_eq: '999B': from 1000 to 200000 bytes are possible"),
-    ("  q_eq: 26KB ", "  q_eq: 1MB ", "qcn.q_eq: '1MB': from 1000 to 200000 bytes are possible"),
-    (
-        "  sample: 150KB ",
-        "  sample: 9B ",
-        "qcn.sample: '9B': from 64 to 1000000000 bytes are possible",
-    ),
-    (
-        "  culprit: sojourn ",
-        "  culprit: random ",
-        "qcn.culprit: 'random': a Tofino chooses by arrival or sojourn",
-    ),
-    # between fields
-    ("port: 136, panel", "port: 128, panel", "port 128 stands in line 19 already"),
-    ("to: 10.0.0.2", "to: 10.0.0.1", "prefix 10.0.0.1/32 stands in line 29 already"),
-    (
-        "port: 136, mac",
-        "port: 140, mac",
-        "route 10.0.0.2/32: no port 140; `ports` has 128, 136, 144",
-    ),
-    ("port: 144\n", "port: 272\n", "port 272 is in pipe 2; with `pipes: 2` there is none"),
-    (
-        "  headroom: 100KB  ",
-        "  headroom: 3KB  ",
-        "port 128: headroom 3000 B: give it two frames at least, 3028 B",
-    ),
-    (
-        "{xoff: 256KB, xon: 253KB",
-        "{xoff: 1KB, xon: 1KB",
-        "port 144: xoff 1000 B is less than a frame, 1514 B",
-    ),
-    ("  xoff: 512KB ", "  xoff: 9MB ", "the buffer has 14.7 free: lower them"),
-    (
-        "{port: 136, panel: 3/0",
-        "{port: 129, panel: 1/1",
-        "ports[1]: a port of 100G takes 4 lanes of its connector and starts at 1/0",
-    ),
-    (
-        "{port: 136, panel: 3/0, speed: 100G",
-        "{port: 130, panel: 1/2, speed: 25G",
-        "panel 1/2 is a lane of port 128, which starts at 1/0",
-    ),
-    # the file's form
-    ("pfc:  ", "pcf:  ", "pcf: no such field; did you mean 'pfc'?"),
-    ("device: 1 ", "pipes: 2 ", "pipes: stands in line 5 already"),
-    ("ports:\n", "ports: 3\nrest:\n", "ports: a list is wanted here"),
-    ("routes:  ", "routes: []\nrest:  ", "routes: the list is empty"),
-    ("mtu: 1514B", "mtu: [1514", "this is no YAML"),
-    ("mtu: 1514B", "mtu: *other", "this is no YAML: found undefined alias"),
-]
+FAULTS = r"""
+switch: tofino => switch: a b => switch: 'a b': letters
+chip: tofino => chip: tofino3 => chip: 'tofino3': it is tofino or tofino2
+device: 1 => device: 0 => device: '0': a whole number from 1
+device: 1 => device: ١ => device: '١': a whole number from 1
+pipes: 2 => pipes: 3 => pipes: '3': a Tofino 1 has 2 or 4
+mtu: 1514B => mtu: 100KB => mtu: '100KB': from 256 to 9216 bytes are possible
+lossless: yes => lossless: maybe => classes.3.lossless: 'maybe': write yes or no
+3: {priority => 8: {priority => classes.8: '8': a whole number from 0 to 7
+{priority: 7} => {prio: 7} => classes.7.prio: no such field; did you mean 'priority'?
+, lossless: yes =>  => classes: none is lossless: write `3: {lossless: yes}`
+xoff: 512KB => xoff: 512QB => pfc.xoff: '512QB' is no size in bytes: write it like 64KB
+xoff: 512KB => xoff: 1e999B => pfc.xoff: '1e999B' is too much
+xon: 509KB => xon: 600KB => pfc: xon 600000 B is above xoff 512000 B
+headroom: 100KB => head: 100KB => pfc.headroom: missing
+panel: 1/0, speed: 100G, fec: yes => panel: 1/0 => ports[0].speed: missing
+panel: 1/0, => panel: 1-0, => ports[0].panel: '1-0': write it as CONNECTOR/LANE
+port: 128, panel => port: 192, panel
+    => ports[0].port: 192 is no port at the front: those of Tofino 1 are 0 to 63, plus 128
+speed: 100G, fec: yes => speed: 11G => ports[0].speed: '11G': a port of Tofino 1 has one of 10G, 25G
+port: 128, panel: 1/0 => port: 130, panel: 1/2
+    => ports[0]: a port of 100G takes 4 lanes of its connector
+port: 128, panel: 1/0, speed: 100G, fec: yes => port: 129, panel: 1/0, speed: 25G
+    => ports[0]: port 129 is lane 1 of its connector, panel 1/0 is lane 0
+- {port: 128, panel: 1/0, speed: 100G, fec: yes} => - 128 => ports[0]: a mapping is wanted here
+port: 128, panel => port: [128], panel => ports[0].port: one value is wanted here
+to: 10.0.0.1, => to: 10.0.0.256, => routes[0].to: Octet 256
+to: 10.0.0.1, => to: 10.0.0.1/24, => routes[0].to: 10.0.0.1/24 has host bits set
+to: 10.0.0.1, => to: 0.0.0.0/0, => routes[0].to: a route for everything is the table's default entry
+02:00:00:00:00:01 => 02:00:00:00:01 => routes[0].mac: '02:00:00:00:01': write it like
+02:00:00:00:00:01 => 01:00:5e:00:00:01 => routes[0].mac: '01:00:5e:00:00:01' is a multicast address
+k_max: 200KB => k_max: 4KB => tcd: k_min 5000 B is above k_max 4000 B
+k_max: 200KB => k_max: 42MB => tcd: k_max 42000000 B: no queue is longer than 41.9 MB
+p_max: 1% => p_max: 101% => tcd.p_max: '101%': more than all
+delay: 1us => delay: 2ms => tcd.delay: '2ms': above 0 and up to 1ms are possible
+epsilon: 0.05 => epsilon: 0.001 => tcd.epsilon: '0.001': 0.01 at least
+looks: 6 => looks: 256 => tcd.looks: '256': a whole number from 1 to 255
+q_eq: 26KB => q_eq: 999B => qcn.q_eq: '999B': from 1000 to 200000 bytes are possible
+q_eq: 26KB => q_eq: 1MB => qcn.q_eq: '1MB': from 1000 to 200000 bytes are possible
+sample: 150KB => sample: 9B => qcn.sample: '9B': from 64 to 1000000000 bytes are possible
+culprit: sojourn => culprit: random => qcn.culprit: 'random': a Tofino chooses by arrival or sojourn
+port: 136, panel => port: 128, panel => port 128 stands in line 19 already
+to: 10.0.0.2 => to: 10.0.0.1 => prefix 10.0.0.1/32 stands in line 29 already
+port: 136, mac => port: 140, mac => route 10.0.0.2/32: no port 140; `ports` has 128, 136, 144
+port: 144\n => port: 272\n => port 272 is in pipe 2; with `pipes: 2` there is none
+headroom: 100KB => headroom: 3KB => port 128: headroom 3000 B: give it two frames at least, 3028 B
+{xoff: 256KB, xon: 253KB => {xoff: 1KB, xon: 1KB
+    => port 144: xoff 1000 B is less than a frame, 1514 B
+xoff: 512KB => xoff: 9MB => the buffer has 14.7 free: lower them
+{port: 136, panel: 3/0 => {port: 129, panel: 1/1
+    => ports[1]: a port of 100G takes 4 lanes of its connector and starts at 1/0
+{port: 136, panel: 3/0, speed: 100G => {port: 130, panel: 1/2, speed: 25G
+    => panel 1/2 is a lane of port 128, which starts at 1/0
+pfc: => pcf: => pcf: no such field; did you mean 'pfc'?
+device: 1 => pipes: 2 => pipes: stands in line 5 already
+ports:\n => ports: 3\nrest:\n => ports: a list is wanted here
+routes: => routes: []\nrest: => routes: the list is empty
+mtu: 1514B => mtu: [1514 => this is no YAML
+mtu: 1514B => mtu: *other => this is no YAML: found undefined alias
+"""
+"""A text of the sample, the one in its place, the message."""
 
 
-@pytest.mark.parametrize(("old", "new", "message"), FAULTS)
+@pytest.mark.parametrize(("old", "new", "message"), faults(FAULTS))
 def test_fault_is_reported_with_line_field_and_way_out(old, new, message, tmp_path):
     assert old in TEXT
     path = tmp_path / "ports.yaml"
