@@ -179,65 +179,33 @@ def test_runtime_json_writes_entries_groups_and_sessions(tmp_path, kind):
         assert entry.priority == 7
 
 
-REFUSED = [
-    ({"target": "tofino"}, "target: target 'tofino': entries for bmv2 alone"),
-    ({"tables": []}, "tables: no such field; did you mean 'table_entries'"),
-    ({"table_entries": [{"table": "l2"}]}, "action_name: missing"),
-    ({"table_entries": [{**FORWARD, "table": "l9"}]}, "no table 'l9'"),
-    (
-        {"table_entries": [{**FORWARD, "action_params": {}}]},
-        "has the parameters ['port'], not none",
-    ),
-    (
-        {"table_entries": [{**FORWARD, "action_params": {"port": 999}}]},
-        "'999' has more than 9 bits",
-    ),
-    (
-        {"table_entries": [{**FORWARD, "action_params": {"port": 1.5}}]},
-        "'1.5' is no value of 9 bits",
-    ),
-    (
-        {"table_entries": [{**FORWARD, "match": {"dst": 1}, "action_params": {"port": 1}}]},
-        "no match field 'dst'",
-    ),
-    (
-        {
-            "table_entries": [
-                {**FORWARD, "match": {"dst_addr": [1, 2]}, "action_params": {"port": 1}}
-            ]
-        },
-        "dst_addr matches exactly",
-    ),
-    (
-        {"table_entries": [{**FORWARD, "default_action": True, "action_params": {"port": 1}}]},
-        "has no match",
-    ),
-    (
-        {"table_entries": [{"table": "acl", "match": {}, "action_name": "drop"}]},
-        "needs a priority above 0",
-    ),
-    (
-        {"table_entries": [{"table": "keyless", "action_name": "NoAction"}] * 2},
-        "has no key, and its entry is there",
-    ),
-    (
-        {"table_entries": [{"table": "keyless", "match": {"x": 1}, "action_name": "NoAction"}]},
-        "keyless has no match fields, so none is 'x'",
-    ),
-    ({"multicast_group_entries": [{"multicast_group_id": 0, "replicas": []}]}, "from 1 to 65535"),
-    (
-        {
-            "multicast_group_entries": [
-                {"multicast_group_id": 1, "replicas": [{"egress_port": 512}]}
-            ]
-        },
-        "from 0 to 511",
-    ),
-]
+REFUSED = """
+{"target": "tofino"} => target: target 'tofino': entries for bmv2 alone
+{"tables": []} => tables: no such field; did you mean 'table_entries'
+[{"table": "l2"}] => action_name: missing
+[{$, "table": "l9"}] => no table 'l9'
+[{$, "action_params": {}}] => has the parameters ['port'], not none
+[{$, "action_params": {"port": 999}}] => '999' has more than 9 bits
+[{$, "action_params": {"port": 1.5}}] => '1.5' is no value of 9 bits
+[{$, "match": {"dst": 1}, "action_params": {"port": 1}}] => no match field 'dst'
+[{$, "match": {"dst_addr": [1, 2]}, "action_params": {"port": 1}}] => dst_addr matches exactly
+[{$, "default_action": true, "action_params": {"port": 1}}] => has no match
+[{$, "table": "acl", "match": {}, "action_name": "drop"}] => needs a priority above 0
+[{"table": "keyless", "action_name": "NoAction"}, {"table": "keyless", "action_name": "NoAction"}]
+    => has no key, and its entry is there
+[{$, "table": "keyless", "match": {"x": 1}, "action_name": "NoAction"}]
+    => keyless has no match fields, so none is 'x'
+{"multicast_group_entries": [{"multicast_group_id": 0, "replicas": []}]} => from 1 to 65535
+{"multicast_group_entries": [{"multicast_group_id": 1, "replicas": [{"egress_port": 512}]}]}
+    => from 0 to 511
+"""
+"""Parts, or table entries, with $ for FORWARD; why."""
 
 
-@pytest.mark.parametrize(("parts", "why"), REFUSED, ids=[why[:30] for _, why in REFUSED])
-def test_runtime_json_names_the_line_that_it_is_refused_for(tmp_path, parts, why):
+@pytest.mark.parametrize(("text", "why"), re.findall(r"(.+)\s+=> (.+)", REFUSED))
+def test_runtime_json_names_the_line_that_it_is_refused_for(tmp_path, text, why):
+    parts = json.loads(text.replace("$", json.dumps(FORWARD)[1:-1]))
+    parts = parts if isinstance(parts, dict) else {"table_entries": parts}
     with switch() as control, pytest.raises(P4NetError) as caught:
         written(control, runtime(tmp_path, **parts))
     message = str(caught.value)
