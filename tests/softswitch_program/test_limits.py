@@ -128,111 +128,79 @@ ARRAYS = limits.ARRAYS + 1
 LISTS = limits.LISTS + 1
 RATES = {"type": "bytes", "rate_count": 2, "is_direct": False}
 ALGORITHM = {"algo": "crc16", "input": []}
-CASES = {
+CASES = [
+    ("name: 1 to 1,024", lambda: base().header("x" * (limits.NAME + 1), [["a", 8]]).json()),
     (
-        "a name"
-    ): (lambda: base().header("x" * (limits.NAME + 1), [["a", 8]]).json(), "name: 1 to 1,024"),
+        "header_types[3].fields[0][1]: 32769 is outside",
+        lambda: headers(1, limits.FIELD_BITS + 1, 1).json(),
+    ),
     (
-        "a field"
-    ): (lambda: headers(1, limits.FIELD_BITS + 1, 1).json(), (
-        "header_types[3].fields[0][1]: 32769 is outside"
-    )),
-    "fields": (lambda: base().header("m", [[f"f{i}", 1] for i in range(limits.FIELDS)],
-    metadata=True).json(),
-               "header_types[3]: 65,556 fields of header types so far"),
-    "headers": (lambda: headers(limits.HEADERS, 8, 1).json(), "headers: 4,099 headers"),
+        "header_types[3]: 65,556 fields of header types so far",
+        lambda: (
+            base().header("m", [[f"f{i}", 1] for i in range(limits.FIELDS)], metadata=True).json()
+        ),
+    ),
+    ("headers: 4,099 headers", lambda: headers(limits.HEADERS, 8, 1).json()),
     (
-        "a header"
-    ): (lambda: headers(1, 8, limits.HEADER_BYTES + 1).json(), (
-        "headers[3]: 9,217 bytes of header 'x0'"
-    )),
+        "headers[3]: 9,217 bytes of header 'x0'",
+        lambda: headers(1, 8, limits.HEADER_BYTES + 1).json(),
+    ),
+    ("bytes of headers and metadata up to 'x30'", lambda: headers(40, 4096, 17).json()),
+    # more than 4 GiB in all
+    ("headers[3]: 4,194,304 bytes", lambda: headers(1025, 32768, 1024).json()),
+    ("parse_states: 1,001 parser states", lambda: states(limits.STATES, 0)),
+    ("parse_states[0]: 1,001 transitions so far", lambda: states(0, limits.TRANSITIONS)),
+    ("deparsers[0].order: 4,097 emitted headers", lambda: emitted(limits.EMITS + 1)),
+    ("deparsers[0].order[3276]: 65,540 bytes of emitted headers up to 'x0'", lambda: emitted(3277)),
     (
-        "all headers"
-    ): (lambda: headers(40, 4096, 17).json(), "bytes of headers and metadata up to 'x30'"),
+        "is outside",
+        lambda: base_parser({"type": "lookahead", "value": [0, limits.LOOKAHEAD_BITS + 1]}),
+    ),
     (
-        "headers of more than 4 GiB"
-    ): (lambda: headers(1025, 32768, 1024).json(), "headers[3]: 4,194,304 bytes"),
-    "parser states": (lambda: states(limits.STATES, 0), "parse_states: 1,001 parser states"),
-    "transitions": (lambda: states(0, limits.TRANSITIONS), (
-        "parse_states[0]: 1,001 transitions so far"
-    )),
-    "emits": (lambda: emitted(limits.EMITS + 1), "deparsers[0].order: 4,097 emitted headers"),
+        "actions[0].runtime_data: 1,025 runtime data",
+        lambda: parameters(*[1] * (limits.PARAMETERS + 1)),
+    ),
+    ("actions[0]: 69,632 bytes of an action's parameters", lambda: parameters(*[32768] * 17)),
+    ("1,001 statements so far", lambda: repeated(*[primitive("no_op")] * (limits.STATEMENTS + 1))),
+    ("nested more than 150 deep", lambda: deep(limits.DEPTH + 1)),
+    ("65537 is outside [0, 65536]", lambda: pushed(limits.STACK_MOVE + 1)),
+    ("tables[0].key: 513 bytes of a key", lambda: table([("x0", "f0"), ("h", "a")])),
+    ("max_size: 2147483648 is outside", lambda: table([("h", "a")], max_size=limits.ENTRIES + 1)),
+    ("entries: 1,001 entries of the source so far", lambda: entries(limits.CONST_ENTRIES + 1)),
     (
-        "emitted bytes"
-    ): (lambda: emitted(3277), (
-        "deparsers[0].order[3276]: 65,540 bytes of emitted headers up to 'x0'"
-    )),
+        "size: 2147483648 is outside",
+        lambda: sized("register_arrays", limits.ENTRIES + 1, bitwidth=8),
+    ),
+    ("bitwidth: 32769 is outside", lambda: sized("register_arrays", 1, bitwidth=32769)),
+    ("size: 4294967296 is outside", lambda: sized("counter_arrays", 2**32, is_direct=False)),
+    ("is outside", lambda: sized("meter_arrays", 2**32 + 1, **RATES)),
     (
-        "a lookahead"
-    ): (lambda: base_parser({"type": "lookahead", "value": [0, limits.LOOKAHEAD_BITS + 1]}), (
-        "is outside"
-    )),
-    "parameters": (lambda: parameters(*[1] * (limits.PARAMETERS + 1)), (
-        "actions[0].runtime_data: 1,025 runtime data"
-    )),
+        "16,385 register",
+        lambda: with_extra("register_arrays", several(ARRAYS, "r", size=1, bitwidth=1)),
+    ),
+    ("16,385 counter arrays", lambda: with_extra("counter_arrays", several(ARRAYS, "c", size=1))),
     (
-        "bytes of parameters"
-    ): (lambda: parameters(*[32768] * 17), "actions[0]: 69,632 bytes of an action's parameters"),
-    "statements": (lambda: repeated(*[primitive("no_op")] * (limits.STATEMENTS + 1)), (
-        "1,001 statements so far"
-    )),
-    "depth": (lambda: deep(limits.DEPTH + 1), "nested more than 150 deep"),
-    "a stack's move": (lambda: pushed(limits.STACK_MOVE + 1), "65537 is outside [0, 65536]"),
-    "a key": (lambda: table([("x0", "f0"), ("h", "a")]), "tables[0].key: 513 bytes of a key"),
+        "16,385 meter arrays",
+        lambda: with_extra("meter_arrays", several(ARRAYS, "m", size=1, **RATES)),
+    ),
+    ("4,097 calculations", lambda: with_extra("calculations", several(LISTS, "c", **ALGORITHM))),
+    ("4,097 field lists", lambda: with_extra("field_lists", several(LISTS, "f", elements=[]))),
+    ("4,097 learn lists", lambda: with_extra("learn_lists", several(LISTS, "f", elements=[]))),
     (
-        "a table"
-    ): (lambda: table([("h", "a")], max_size=limits.ENTRIES + 1), (
-        "max_size: 2147483648 is outside"
-    )),
+        "1,025 parse vsets",
+        lambda: with_extra("parse_vsets", several(1025, "v", compressed_bitwidth=1)),
+    ),
     (
-        "const entries"
-    ): (lambda: entries(limits.CONST_ENTRIES + 1), "entries: 1,001 entries of the source so far"),
+        "calculations[0]: 20,480 bytes of a calculation's input",
+        lambda: calculation(*[header("x0")] * 5),
+    ),
+    ("learn_lists[0]: 4,097 bytes of a digest", lambda: digest(limits.DIGEST_BYTES + 1)),
+    ("action_ids: an action stands twice", twice),
     (
-        "a register"
-    ): (lambda: sized("register_arrays", limits.ENTRIES + 1, bitwidth=8), (
-        "size: 2147483648 is outside"
-    )),
-    (
-        "a register's cell"
-    ): (lambda: sized("register_arrays", 1, bitwidth=32769), "bitwidth: 32769 is outside"),
-    (
-        "a counter"
-    ): (lambda: sized("counter_arrays", 2**32, is_direct=False), "size: 4294967296 is outside"),
-    "a meter": (lambda: sized("meter_arrays", 2**32 + 1, **RATES), "is outside"),
-    "registers": (lambda: with_extra("register_arrays", several(ARRAYS, "r", size=1, bitwidth=1)), (
-        "16,385 register"
-    )),
-    "counters": (lambda: with_extra("counter_arrays", several(ARRAYS, "c", size=1)), (
-        "16,385 counter arrays"
-    )),
-    "meters": (lambda: with_extra("meter_arrays", several(ARRAYS, "m", size=1, **RATES)), (
-        "16,385 meter arrays"
-    )),
-    "calculations": (lambda: with_extra("calculations", several(LISTS, "c", **ALGORITHM)), (
-        "4,097 calculations"
-    )),
-    (
-        "field lists"
-    ): (lambda: with_extra("field_lists", several(LISTS, "f", elements=[])), "4,097 field lists"),
-    (
-        "learn lists"
-    ): (lambda: with_extra("learn_lists", several(LISTS, "f", elements=[])), "4,097 learn lists"),
-    (
-        "value sets"
-    ): (lambda: with_extra("parse_vsets", several(1025, "v", compressed_bitwidth=1)), (
-        "1,025 parse vsets"
-    )),
-    "a calculation": (lambda: calculation(*[header("x0")] * 5),
-        "calculations[0]: 20,480 bytes of a calculation's input"),
-    (
-        "a digest"
-    ): (lambda: digest(limits.DIGEST_BYTES + 1), "learn_lists[0]: 4,097 bytes of a digest"),
-    "an action twice": (twice, "action_ids: an action stands twice"),
-    (
-        "a field list twice"
-    ): (lambda: with_extra("field_lists", [{"name": "f", "id": 1, "elements": []}] * 2),
-        "a second list has id 1"),
-}  # fmt: skip
+        "a second list has id 1",
+        lambda: with_extra("field_lists", [{"name": "f", "id": 1, "elements": []}] * 2),
+    ),
+]
 
 
 def base_parser(key: Json) -> Json:
@@ -258,9 +226,8 @@ def _lower(monkeypatch):
         monkeypatch.setattr(limits, name, 1000)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_program_beyond_a_limit_is_refused_with_its_place(name):
-    make, message = CASES[name]
+@pytest.mark.parametrize(("message", "make"), CASES)
+def test_program_beyond_a_limit_is_refused_with_its_place(message, make):
     with pytest.raises(ProgramError) as caught:
         generate(load_program(json.dumps(make())))
     assert message in str(caught.value)
