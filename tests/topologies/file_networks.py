@@ -17,6 +17,15 @@ def read(name: str, text: str, **options: float) -> Topology:
     return format_of(source).read(source, **options)
 
 
+def astra(*values: str) -> str:
+    return "".join(
+        f"{name}: {value}\n"
+        for name, value in zip(
+            ("topology", "npus_count", "bandwidth", "latency"), values, strict=True
+        )
+    )
+
+
 @st.composite
 def connected_topologies(draw: st.DrawFn) -> Topology:
     """Random switch graphs (a tree and some more links), hosts spread over them."""

@@ -5,7 +5,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 import pytest
-from file_networks import FILES, read
+from file_networks import FILES, astra, read
 from hypothesis import given, strategies as st
 
 from pcn.base.errors import LabError
@@ -15,15 +15,6 @@ from pcn.topologies.lookup import find_topology
 from pcn.topologies.model import FlowSpec, Topology
 
 ROOT = Path(__file__).parents[2]
-
-
-def astra(*values: str) -> str:
-    return "".join(
-        f"{name}: {value}\n"
-        for name, value in zip(
-            ("topology", "npus_count", "bandwidth", "latency"), values, strict=True
-        )
-    )
 
 
 def links(topology: Topology) -> list[str]:
