@@ -96,13 +96,10 @@ def test_flows_written_as_csv_are_read_equal(flows):
 
 
 def test_flows_of_any_format_are_printed_as_csv(tmp_path, capsys):
-    path = written(
-        tmp_path,
-        (
-            f"{CM}0->1 id 3 start 5 size 9 send_done_trigger 1\n1->2 trigger 1 size 7\ntrigger id "
-            "1 oneshot"
-        ),
+    text = (
+        "0->1 id 3 start 5 size 9 send_done_trigger 1\n1->2 trigger 1 size 7\ntrigger id 1 oneshot"
     )
+    path = written(tmp_path, CM + text)
     assert cli.run(["workload", "flows", str(path)]) == 0
     assert read_flows(written(tmp_path, capsys.readouterr().out, "flows.csv")) == read_flows(path)
 
@@ -110,39 +107,36 @@ def test_flows_of_any_format_are_printed_as_csv(tmp_path, capsys):
 CM = "Nodes 4\n\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "after"),
-    [
-        (
-            (
-                "0->1 id 1 start 0 size 9 send_done_trigger 1\n0->2 id 2 trigger 1 size 9\ntrigger "
-                "id 1 oneshot\n"
-            ),
-            [(), (1,)],
-        ),
-        (
-            (
-                "trigger id 7 oneshot\n0->2 id 2 trigger 7 size 9\n0->1 start 0 size 9 "
-                "recv_done_trigger 7\n"
-            ),
-            [(0,), ()],
-        ),
-        (
-            "0->1 start 0 size 9 send_done_trigger 1\n1->2 start 5 size 9 recv_done_trigger 1\n"
-            "2->3 trigger 1 size 9\n3->0 trigger 1 size 9\ntrigger id 1 barrier count 2\n",
-            [(), (), (0, 1), (0, 1)],
-        ),
-        (
-            (
-                "0->1 start 0 size 9 send_done_trigger 1\n0->2 trigger 1 size 9\ntrigger id 1 "
-                "multishot\n"
-            ),
-            [(), (0,)],
-        ),
-    ],
-)
-def test_triggers_of_htsim_become_flows_after_others(tmp_path, text, after):
-    assert [flow.after for flow in read_flows(written(tmp_path, CM + text))] == after
+TRIGGERS = """\
+0->1 id 1 start 0 size 9 send_done_trigger 1
+0->2 id 2 trigger 1 size 9
+trigger id 1 oneshot
+=> [(), (1,)]
+
+trigger id 7 oneshot
+0->2 id 2 trigger 7 size 9
+0->1 start 0 size 9 recv_done_trigger 7
+=> [(0,), ()]
+
+0->1 start 0 size 9 send_done_trigger 1
+1->2 start 5 size 9 recv_done_trigger 1
+2->3 trigger 1 size 9
+3->0 trigger 1 size 9
+trigger id 1 barrier count 2
+=> [(), (), (0, 1), (0, 1)]
+
+0->1 start 0 size 9 send_done_trigger 1
+0->2 trigger 1 size 9
+trigger id 1 multishot
+=> [(), (0,)]
+"""
+
+
+@pytest.mark.parametrize("case", TRIGGERS.split("\n\n"))
+def test_triggers_of_htsim_become_flows_after_others(tmp_path, case):
+    text, _, after = case.partition("=> ")
+    flows = read_flows(written(tmp_path, CM + text))
+    assert str([flow.after for flow in flows]) == after.strip()
 
 
 def test_matrix_in_picoseconds_is_noted(tmp_path):
@@ -165,11 +159,9 @@ def test_flow_behind_a_sent_one_waits_for_its_last_acknowledgement(tmp_path):
 
 
 def test_matrix_keeps_its_ids_and_fills_free_ones(tmp_path):
-    text = (
-        f"{CM}0->1 id 3 start 0 size 9\n1->2 start 0 size 9\n2->3 id 1 start 0 size 9\n3->0 start "
-        "1 size 9\n"
-    )
-    assert [flow.id for flow in read_flows(written(tmp_path, text))] == [3, 0, 1, 2]
+    text = "0->1 id 3 start 0 size 9\n1->2 start 0 size 9\n2->3 id 1 start 0 size 9\n"
+    text += "3->0 start 1 size 9"
+    assert [flow.id for flow in read_flows(written(tmp_path, CM + text))] == [3, 0, 1, 2]
 
 
 @pytest.mark.parametrize("count", [3, 5])
