@@ -9,7 +9,8 @@ verdicts come from outcomes that were kept.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,12 @@ class RunPage:
     """Of one run: the few ports and flows that stand out; empty: there is nothing to show."""
     explain: str = ""
     """Options of `pcn explain` for its slow flows; empty: no command is named."""
+
+    def explain_command(self, folder: str, files: Iterable[str]) -> str:
+        """Returns the command for the run in this folder, which was made of these files: those of
+        code need its user's leave."""
+        leave = " --allow-code" if any(file.endswith((".py", ".c")) for file in files) else ""
+        return f"pcn explain {shlex.quote(folder)} {self.explain}{leave}"
 
 
 class Experiment:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import unescape
@@ -76,7 +75,7 @@ def render(
         "trees": _trees(results, replay.largest_trees(replayed_data)),
         "drawings": pictures_of[:1] if loads else pictures_of,
         "seeds": _seeds(results),
-        "explain": _explain(first),
+        "explain": _explain(results),
         # a network by its tiers has them in its drawing
         "load_steps": [
             (f"{below:.0%} to {most:.0%}", colour) for below, (most, colour) in _load_steps()
@@ -251,13 +250,14 @@ def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
     ]
 
 
-def _explain(result: Result) -> str:
-    """Returns how flows of a run are explained; empty where they aren't."""
-    options = plots.page_of(result).explain
-    if not options or result.clock != "virtual":
+def _explain(results: Sequence[Result]) -> str:
+    """Returns how flows of the first run are explained; empty where they aren't. A run's own page
+    lies in its folder."""
+    result, page = results[0], plots.page_of(results[0])
+    if not page.explain or result.clock != "virtual":
         return ""
-    command = f"`pcn explain {shlex.quote(result.folder or '.')} {options}`"
-    return f"Why flows were slow: {command}, in the folder of this page."
+    command = page.explain_command(result.folder if len(results) > 1 else ".", result.files)
+    return f"Why flows were slow: `{command}`, in the folder of this page."
 
 
 def _trees(results: Sequence[Result], trees: Sequence[replay.Tree | None]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,7 +76,9 @@ def _show_next(directory: Path, summary: Mapping[str, Any], console: Console) ->
     page = SCENARIOS[summary["scenario"]].page if summary["scenario"] in SCENARIOS else None
     name, run = next(iter((summary.get("runs") or {"": summary}).items()))
     if page is not None and page.explain and run["clock"] == "virtual":
-        command = f"pcn explain {shlex.quote(str(directory / name))} {page.explain}"
+        folder = directory / name
+        whole = json.loads(inputs.read_text(folder / SUMMARY)) if name else summary
+        command = page.explain_command(str(folder), whole["files"])
         console.print(f"Why flows were slow: {command}", highlight=False, soft_wrap=True)
 
 

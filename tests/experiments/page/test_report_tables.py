@@ -86,10 +86,13 @@ def test_victim_s_page_and_command_end_with_the_way_to_explain_it(tmp_path):
     words = ["run", "victim", "--clock", "virtual", "--scheme", "pfc,pcn", *settings]
     done = forks.run("pcn", *words, "--out", str(place))
     command = f"pcn explain {place / 'pfc'} --flow 0"
+    of_code = SCENARIOS["victim"].page.explain_command("a b", ["net.yaml", "mine.py"])
+    assert of_code == "pcn explain 'a b' --flow 0 --allow-code"
     assert f"Why flows were slow: {command}\n" in done.stdout
     assert forks.run(*command.split()).stdout.rstrip().endswith("(VICTIM).")
     page = (place / "report.html").read_text(encoding="utf-8")
     assert "slow: <code>pcn explain pfc --flow 0</code>, in the folder of this page." in page
+    assert "explain . --flow 0</code>" in (place / "pfc/report.html").read_text(encoding="utf-8")
     assert page.count("but no sender reacts to them") == 1
     assert "PFC alone: the switches&#39; program (pcn) marks, and receivers count" in page
 
