@@ -149,7 +149,9 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
                 (measured.numbers.get(f"flows {ALL}"), measured.numbers.get(f"unfinished {ALL}"))
             ]
         ],
-        [f"{tier}*: all switches named {tier} plus a number."] if (tier := _tier(tiers)) else (),
+        [f"{tier}*: all switches named {tier}, or {tier} and a number."]
+        if (tier := _tier(tiers))
+        else (),
     )
 
 

@@ -343,7 +343,15 @@ def _bytes_by_host(topology: Topology) -> tuple[dict[str, int], dict[str, int]]:
 def _busiest(received: Mapping[str, int], topology: Topology) -> list[Endpoint]:
     """Returns the switches' ports to the hosts that receive most bytes, the first most of all."""
     most = sorted(received, key=lambda host: (-received[host], host))[:_BUSIEST]
-    return [topology.peer(host, port) for host in most for port in topology.ports(host)][:_BUSIEST]
+    peers = (topology.peer(host, port) for host in most for port in topology.ports(host))
+    switches = {switch.name for switch in topology.switches}
+    busiest = [peer for peer in peers if peer.node in switches][:_BUSIEST]
+    if not busiest:
+        raise ExperimentError(
+            f"{topology.name}: no switch is next to {most[0]}, and ports of switches are measured; "
+            "put one between the hosts"
+        )
+    return busiest
 
 
 def _received_bps(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:

@@ -241,7 +241,7 @@ def _pause_by_tier(recording: Recording) -> dict[str, int]:
 def tier_of(link: str) -> str:
     """Returns the name of a link's sender without its number: the link is `l0->t3` or
     `l0:2->t3`."""
-    return re.sub(r"\d+(:\d+)?$", "", link.partition("->")[0])
+    return re.sub(r"\d*(:\d+)?$", "", link.partition("->")[0])
 
 
 def pause_by_class(recording: Recording) -> list[int]:

@@ -170,6 +170,23 @@ def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path, capsys):
     assert "--dilation 6: virtual time isn't stretched" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("switched", [False, True])
+def test_run_measures_ports_of_switches_alone(tmp_path, capsys, switched):
+    """Of hosts that a link joins without a switch, no port is measured."""
+    file, ends = tmp_path / "net.json", [("h0", "h1"), *[("h0", "s"), ("h1", "s")] * switched]
+    links = [{"a": a, "b": b, "rate": "10G", "delay": "1us"} for a, b in ends]
+    hosts = {"hosts": ["h0", "h1"], "switches": ["s"] * switched}
+    file.write_text(json.dumps({**hosts, "links": links}))
+    words = ["run", "traffic", "--clock", "virtual", "--topology", str(file), "--set", "count=9"]
+    assert pcn([*words, "--out", str(tmp_path / "out")]) == (not switched)
+    assert ("no switch is next to h" in capsys.readouterr().err) == (not switched)
+
+
+@pytest.mark.parametrize("link", ["Tor->s0", "Tor:1->s0", "Tor12->s0", "Tor12:1->s0"])
+def test_tier_is_the_name_without_number_and_port(link):
+    assert flows.tier_of(link) == "Tor"
+
+
 def test_a_run_of_two_schemes(tmp_path, capsys):
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
@@ -187,6 +204,7 @@ def test_a_run_of_two_schemes(tmp_path, capsys):
     summary = json.loads((out / "pcn" / "summary.json").read_text())
     assert summary["steady"]["jain"] is None
     assert summary["measures"]["flows all"] == 3
+    assert summary["measures"]["pause_frames class 3"] == 0, "a number to compare with"
     assert summary["parameters"]["duration"] is None
     text = (out / "report.html").read_text()
     assert "99% slowdown" in text
