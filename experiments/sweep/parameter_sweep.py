@@ -280,11 +280,10 @@ def charts(
         title, unit, factor = _number_text(experiment, name, outcomes)
         if axis:
             lines = [
-                collection.line(
-                    text_of(keys, kinds), axis, name, str(keys.get("scheme", "")), **keys
-                )
+                _line(collection, text_of(keys, kinds), axis, name, keys)
                 for keys in _others(outcomes, axis)
             ]
+            lines = [line for line in lines if line.x.size]
             if len({line.scheme for line in lines}) < len(lines):
                 # Several lines of a scheme would all look as it does
                 lines = [replace(line, scheme="") for line in lines]
@@ -302,6 +301,17 @@ def charts(
         line = _scaled(line, 1.0, factor)
         drawn.append(Chart(title, unit, "", [line], columns=min(2, len(names)), rows=texts))
     return drawn
+
+
+def _line(collection: Outcomes, text: str, axis: str, name: str, keys: Mapping[str, Key]) -> Line:
+    """Returns a number over what was varied; of runs without that, as of another scheme's
+    parameter, their mean all along it."""
+    line = collection.line(text, axis, name, str(keys.get("scheme", "")), **keys)
+    if line.x.size or not (same := collection.by_run(name, **keys)):
+        return line
+    values = [float(value) for value in collection.values(axis)]
+    means = [statistics.fmean(same)] * len(values)
+    return curve(text, values, means, line.scheme, stroke="dashed")
 
 
 def kinds_of(experiment: Experiment, outcomes: Iterable[Outcome]) -> dict[str, Kind]:
@@ -337,7 +347,9 @@ def _axis_text(
     of 1 is. Below a parameter's name, as `--set` has it, stands what it is."""
     values = [float(value) for run in outcomes if (value := run.keys.get(axis)) is not None]
     unit, factor = unit_of(axis, values, kinds.get(axis))
-    schemes = dict.fromkeys(str(run.keys["scheme"]) for run in outcomes if "scheme" in run.keys)
+    schemes = dict.fromkeys(
+        str(run.keys["scheme"]) for run in outcomes if axis in run.keys and "scheme" in run.keys
+    )
     parameters = {
         parameter.name: parameter.meaning
         for scheme in schemes

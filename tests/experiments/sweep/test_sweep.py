@@ -103,6 +103,19 @@ def test_picture_of_a_sweep_speaks_in_words_and_units():
     assert [list(line.x) for line in time.lines] == [[2, 4], [2, 4]]
     assert [list(line.y) for line in time.lines] == [[1, 2], [1, 2]]
     assert queue.title == "mean queue in the steady state"
+    # Runs of a scheme without what was varied are a line beside the others, of their own mean
+    alone = [
+        Outcome({"scheme": scheme, "seed": 1} | keys, {"jain": jain})
+        for scheme, keys, jain in (
+            ("dcqcn", {"g": 0.1}, 1.0),
+            ("dcqcn", {"g": 0.2}, 2.0),
+            ("dctcp", {}, 3.0),
+        )
+    ]
+    decided = dict.fromkeys(parameter_sweep.groups(alone), "marks")
+    (beside,) = parameter_sweep.charts(dumbbell, alone, decided)
+    assert beside.x_label == "g\nDCQCN: how fast alpha follows the CNPs"
+    assert [list(line.y) for line in beside.lines] == [[1, 2], [3, 3]]
     figure = find_experiment("fig14")
     frames = [
         Outcome({"scheme": name, "seed": 1}, {"pause": 1.0 * place})
