@@ -116,7 +116,7 @@ def _drawn(charts: Sequence[Chart]) -> Figure:
             1,
         )
     else:
-        columns = first.columns or (2 if len(charts) == 4 else min(len(charts), 3))
+        columns = min(first.columns or (2 if len(charts) == 4 else 3), len(charts))
         rows = -(-len(charts) // columns)
         width = 4.3 if columns <= 3 else 13.6 / columns
         height = max(
@@ -267,6 +267,8 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
                 theme,
             )
             continue
+        standing = [other.points for other in lines]
+        aside = sum(standing[:index]) - (sum(standing) - 1) / 2
         shift = min(_BESIDE, _ALL_BESIDE / count) * step * aside if line.points else 0.0
         places = line.x * 2**shift if chart.log_x else line.x + shift
         # over bins no line goes across one without a value

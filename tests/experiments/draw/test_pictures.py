@@ -42,6 +42,14 @@ def test_equal_lines_stand_side_by_side():
     )
 
 
+def test_points_beside_a_line_without_any_stand_at_their_x():
+    """In one panel, although its declaration has three a row."""
+    lines = [curve("a", X, X, points=True), curve("b", X, X, stroke="dashed")]
+    figure = draw([Chart("a", "x", "y", lines, columns=3)])
+    assert [tuple(line.get_xdata()) for line in figure.axes[0].lines] == [X, X]
+    assert figure.axes[0].get_gridspec().ncols == 1
+
+
 @pytest.mark.parametrize(
     "below", ["x", "Flows up to\n5 seeds, 40,025 flows each\n95% intervals by bootstrap"]
 )
