@@ -172,8 +172,9 @@ def _missing(groups: Sequence[Group], name: str) -> str:
     runs = [run for group in groups for run in group.runs]
     flows = [(run.seed, run.numbers.get(f"flows {of}") or 0.0) for run in runs]
     fewest = min(count for _, count in flows)
-    if not fewest and any(count for _, count in flows):
-        return f"no such flows in {_seeds(seed for seed, count in flows if not count)}"
+    if not fewest and any(f"flows {of}" in run.numbers for run in runs):
+        of_seeds = f" in {_seeds(seed for seed, count in flows if not count)}"
+        return f"no such flows{of_seeds * any(count for _, count in flows)}"
     if any(run.numbers.get(f"unfinished {of}") for run in runs):
         return "flows unfinished"
     least = needed(percentile) if re.fullmatch(r"p[0-9.]+", percentile) else 1

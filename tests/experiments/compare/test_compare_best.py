@@ -112,6 +112,8 @@ def test_statistic_that_no_run_has_is_a_row_with_its_reason():
         *["–"] * 5,
         "too few flows: 58 in a run, 100 needed",
     ]
+    none = [Group("a", (replace(stored_run(1), numbers={"flows XL": 0.0}),))]
+    assert tables._missing(none, "p99_slowdown XL") == "no such flows"
     late = [
         replace(of.runs[0], numbers={**of.runs[0].numbers, "unfinished S": 1.0}) for of in compared
     ]
