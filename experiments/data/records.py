@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -63,10 +63,18 @@ class FlowChoice:
         """Returns the numbers that are chosen. Raises ExperimentError for one that no flow has."""
         known = frozenset(flows)
         if missing := sorted(set(self.ids) - known):
-            raise ExperimentError(
-                f"--series: no flow {missing[0]}: flows are numbered {min(known)} to {max(known)}"
-            )
+            raise ExperimentError(f"--series: {missing_flow(missing[0], known)}")
         return known if self.every else frozenset(self.ids)
+
+
+def missing_flow(number: int, known: Collection[int]) -> str:
+    """Returns that no flow has this number, and which ones have."""
+    text = f"no flow {number}: flows are numbered {min(known)} to {max(known)}"
+    if min(known) < number < max(known):
+        below = max(flow for flow in known if flow < number)
+        above = min(flow for flow in known if flow > number)
+        text += f", with gaps: next to it are {below} and {above}"
+    return text
 
 
 @dataclass(frozen=True)

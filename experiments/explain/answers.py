@@ -11,7 +11,7 @@ from typing import Any
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parts import Parts
 from pcn.experiments.data.pauses import Pauses
-from pcn.experiments.data.records import LogChoice
+from pcn.experiments.data.records import LogChoice, missing_flow
 from pcn.experiments.explain.again import Again, Change, KeptResult
 from pcn.experiments.explain.explanation import Explanation
 from pcn.experiments.explain.flow import explain_flow, named_ports
@@ -59,9 +59,7 @@ def of_flows(
     known = {flow.id for flow in original.plan.topology.flows}
     for number in numbers:
         if number not in known:
-            raise ExperimentError(
-                f"no flow {number}: flows are numbered {min(known)} to {max(known)}"
-            )
+            raise ExperimentError(missing_flow(number, known))
     progress.stage("The run again: packets of these flows, and causes of PAUSEs")
     first = original.run(LogChoice(flows=tuple(numbers)), progress)
     span_ps = _in_ps(first, span_s)

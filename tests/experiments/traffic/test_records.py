@@ -220,6 +220,11 @@ def test_qlen_of_hpcc_counts_samples_by_kilobyte(recorded: RunFiles):
         assert line[0] == str(len(star().hosts))
 
 
+def test_number_in_a_gap_is_named_with_those_beside_it():
+    with pytest.raises(ExperimentError, match="1 to 8, with gaps: next to it are 2 and 7"):
+        FlowChoice(ids=(2, 5)).among([1, 2, 7, 8])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
