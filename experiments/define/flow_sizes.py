@@ -185,7 +185,10 @@ def read_cdf(path: Path) -> CdfSizes:
     ValueError that names the file, and the line."""
     points: list[tuple[float, float]] = []
     numbers: list[int] = []
-    lines = inputs.read_text(path).splitlines()
+    try:
+        lines = inputs.read_text(path).splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: this is no text in UTF-8: {error}") from None
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].replace(",", " ").split()
         if not words or (not points and not re.search("[0-9]", line)):

@@ -177,11 +177,11 @@ def parse_spec(
         path = Path(file).absolute()
         if not path.is_file():
             known = (
-                f" Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE SHARE`; "
+                f". Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE SHARE`; "
                 "collective operations are"
             )
             known = "" if flows else f"{known} {', '.join(collectives.names())}."
-            raise ExperimentError(f"no file {file}.{known}")
+            raise ExperimentError(f"no file {file}{known}")
         spec = replace(spec, **{"flows" if flows else "workload": str(path)})
         option = "flows" if flows else "workload"
         from pcn.experiments.traffic.flow_files.reading import read_flows

@@ -203,13 +203,14 @@ def test_file_of_shares_has_any_scale_and_a_header_or_none(text, tmp_path):
         ),
         ("# all\n10 1\n1000 100\n", r"mine.txt:2: begins with 1: shares begin with 0"),
         ("", "no line SIZE SHARE"),
+        ("0 0\n\xff", "mine.txt: this is no text in UTF-8"),
         ("0 0\n1000 60\n500 100\n", "mine.txt:3: '500 100': neither sizes nor shares may fall"),
         ("0 0\n500 60\n1000 50\n2000 100\n", "neither sizes nor shares may fall"),
     ],
 )
 def test_invalid_file_is_refused_with_its_line(text, message, tmp_path):
     path = tmp_path / "mine.txt"
-    path.write_text(text)
+    path.write_text(text, encoding="latin-1")
     with pytest.raises(ValueError, match=message) as error:
         read_cdf(path)
     assert "mine.txt" in str(error.value)
