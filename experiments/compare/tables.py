@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from pcn.experiments.compare.groups import Group, difference, different_settings
 from pcn.experiments.define import flows_by_size, intervals
 from pcn.experiments.define.intervals import Difference
 from pcn.experiments.define.number_texts import NumberText, named, unit_of, value_text
-from pcn.experiments.define.samples import interval_note, needed
+from pcn.experiments.define.samples import interval_note, too_few
 from pcn.experiments.define.tables import Measured, Table
 from pcn.experiments.papers import EXPERIMENTS, SCENARIOS
 
@@ -167,8 +166,7 @@ def _seed_counts(groups: Iterable[Group]) -> str:
 
 def _missing(groups: Sequence[Group], name: str) -> str:
     """Returns why no group has a number. A mean is of all seeds, so one without it is enough."""
-    statistic, _, of = name.partition(" ")
-    percentile = statistic.partition("_")[0]
+    of = name.partition(" ")[2]
     runs = [run for group in groups for run in group.runs]
     flows = [(run.seed, run.numbers.get(f"flows {of}") or 0.0) for run in runs]
     fewest = min(count for _, count in flows)
@@ -177,10 +175,8 @@ def _missing(groups: Sequence[Group], name: str) -> str:
         return f"no such flows{of_seeds * any(count for _, count in flows)}"
     if any(run.numbers.get(f"unfinished {of}") for run in runs):
         return "flows unfinished"
-    least = needed(percentile) if re.fullmatch(r"p[0-9.]+", percentile) else 1
-    if 0 < fewest < least:
-        return f"too few flows: {fewest:,.0f} in a run, {least:,} needed"
-    return f"no value in {_seeds(run.seed for run in runs if run.numbers.get(name) is None)}"
+    lacking = f"no value in {_seeds(run.seed for run in runs if run.numbers.get(name) is None)}"
+    return too_few(name, [run.numbers for run in runs]) or lacking
 
 
 def _seeds(seeds: Iterable[int]) -> str:

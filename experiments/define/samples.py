@@ -13,6 +13,7 @@ import base64
 import binascii
 import hashlib
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,17 @@ _MOST_FLOWS = 1 << 26
 def needed(statistic: str) -> int:
     """Returns how many flows a statistic needs: a percentile as many as leave one beyond it."""
     return 1 if statistic == MEAN else math.ceil(100 / (100 - float(statistic[1:])) - 1e-9)
+
+
+def too_few(name: str, runs: Iterable[Mapping[str, float | None]]) -> str:
+    """Returns that the runs, by their numbers, have too few flows for a percentile, as `p99_ms S`;
+    empty where that is no reason."""
+    statistic, _, of = name.partition(" ")
+    percentile = statistic.partition("_")[0]
+    fewest = min(numbers.get(f"flows {of}") or 0.0 for numbers in runs)
+    least = needed(percentile) if re.fullmatch(r"p[0-9.]+", percentile) else 1
+    few = 0 < fewest < least
+    return f"too few flows: {fewest:,.0f} in a run, {least:,} needed" if few else ""
 
 
 def limits_of(sizes: Iterable[float]) -> tuple[float, ...]:

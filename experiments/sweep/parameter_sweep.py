@@ -33,6 +33,7 @@ from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.number_texts import named, unit_of
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.define.samples import too_few
 from pcn.experiments.results.atomic_folder import replacing
 from pcn.experiments.sweep.figures import runs_of
 from pcn.experiments.sweep.run_task import outcome, texts_of
@@ -220,16 +221,23 @@ def notes(
                 f"{name}: {len(members)} seeds give {different} different runs, so no standard "
                 "error"
             )
-        for number in shown:
+    missing: dict[str, list[str]] = {}
+    for number in shown:
+        for group, members in grouped.items():
             lacking = [
-                str(member.keys["seed"])
+                member
                 for member in members
                 if number in member.numbers and member.numbers[number] is None
             ]
             if lacking:
-                remarks.append(
-                    f"{name}: no mean of {number}, which seed {', '.join(lacking)} lacks"
+                seeds = ", ".join(str(member.keys["seed"]) for member in lacking)
+                few = too_few(number, [member.numbers for member in lacking])
+                text = f"no mean of {number}" + (
+                    f": {few}" if few else f", which seed {seeds} lacks"
                 )
+                missing.setdefault(text, []).append(text_of(json.loads(group), kinds))
+    for text, names in missing.items():
+        remarks.append(text if len(names) == len(grouped) > 1 else f"{'; '.join(names)}: {text}")
     return remarks
 
 

@@ -99,6 +99,15 @@ def test_spread_stands_where_each_seed_gives_another_run():
     assert parameter_sweep.notes(traffic, lacking, {group: "marks"}, ["mean_ms"])[1:] == [
         "DCQCN: no mean of mean_ms, which seed 2 lacks"
     ]
+    few = [
+        Outcome({"scheme": scheme, "seed": seed}, {"p99_ms all": None, "flows all": 50.0})
+        for scheme in ("dcqcn", "pcn")
+        for seed in (1, 2)
+    ]
+    decided = dict.fromkeys(parameter_sweep.groups(few), "marks")
+    assert parameter_sweep.notes(traffic, few, decided, ["p99_ms all"])[-1] == (
+        "no mean of p99_ms all: too few flows: 50 in a run, 100 needed"
+    ), "once, of all schemes"
     assert parameter_sweep.notes(traffic, outcomes(1.0, 1.0), {group: NOTHING}, []) == [
         "the seed decides nothing"
     ]
