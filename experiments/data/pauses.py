@@ -138,6 +138,14 @@ class Pauses:
             if stop > begin
         ]
 
+    def gone_ps(self, key: Key, at: int, work_ps: int) -> int:
+        """Returns when the work that waits at a port has left: so long later, and for each span in
+        which its gate is closed until then."""
+        end = at + work_ps
+        while (later := at + work_ps + sum(ps for _, ps in self.closed(key, at, end))) > end:
+            end = later
+        return end
+
     def behind(self, key: Key, closed_ps: int) -> Pause | None:
         """Returns the PAUSE by which the port's gate closed then; None: no switch sent one."""
         starts = self._starts.get(key)

@@ -14,7 +14,7 @@ from pcn.experiments.data.pauses import Pauses
 from pcn.experiments.data.records import LogChoice, missing_flow
 from pcn.experiments.explain.again import Again, Change, KeptResult
 from pcn.experiments.explain.explanation import Explanation
-from pcn.experiments.explain.flow import explain_flow, named_ports
+from pcn.experiments.explain.flow import explain_flow, needed_lines
 from pcn.experiments.explain.job import Job, explain_job
 from pcn.experiments.explain.lines import Lines
 from pcn.experiments.explain.marks import explain_marks
@@ -66,17 +66,17 @@ def of_flows(
     for number in numbers:
         _require_explained(first, number, span_s)
     pauses = Pauses(first.logs, _end_ps(first))
-    ports = named_ports(first, pauses, list(numbers), span_ps)
+    ports, times = needed_lines(first, pauses, list(numbers), span_ps)
     progress.stage(f"The run again: {len(ports)} ports that these flows met")
     start_s = first.plan.start_s
-    times = first.logs.sent["time_ps"]
     lives = LogChoice(
         tuple(numbers),
         tuple(first.logs.ports[port] for port in sorted(ports)),
-        min((item.start_s for item in first.flows if item.id in numbers), default=start_s),
-        start_s
-        + (int(first.logs.hops["start_ps"].max()) if first.logs.hops.size else int(times.max()))
-        / 1e12,
+        min(
+            start_s + min(times) / 1e12,
+            *(item.start_s for item in first.flows if item.id in numbers),
+        ),
+        start_s + max(times) / 1e12,
         marks=True,
     )
     second = original.run(lives, progress)

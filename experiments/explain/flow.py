@@ -45,21 +45,28 @@ _ANY_POINTS = ("before", "here")
 """Reasons for a mark, whatever the marking point."""
 
 
-def named_ports(
+def needed_lines(
     again: Again, pauses: Pauses, flows: list[int], span_ps: tuple[int, int] | None
-) -> set[int]:
-    """Returns the ports of which an explanation of these flows needs the lines: of their paths, and
-    roots."""
-    result: set[int] = set()
+) -> tuple[set[int], list[int]]:
+    """Returns the ports of which an explanation of these flows needs the lines, of their paths and
+    roots; and times, ps, from the first to the last of which: a PAUSE that is behind one of theirs
+    may be older than they are, and what waited then leave after them."""
+    ports: set[int] = set()
+    times: list[int] = []
     for number in flows:
         log = FlowLog(again, number)
         if not log.sent.size:
             continue
-        result |= log.ports()
-        for port, span, _ in log.blamed(span_ps):
-            followed, _ = pauses.blame((port, log.spec.traffic_class), [span])
-            result |= {root.port for root in followed.roots}
-    return result
+        ports |= log.ports()
+        times += log.hops["start_ps"].tolist() or log.sent["time_ps"].tolist()
+        blame, _, by_pause, _ = _blame(pauses, log, span_ps)
+        chains = _chains(pauses, by_pause, log.spec.traffic_class)
+        for root in blame:
+            ports.add(root.port)
+            key = root.port, log.spec.traffic_class
+            for at, work_ps in chains.get(root.port, {}).items():
+                times += [at, pauses.gone_ps(key, at, work_ps)]
+    return ports, times
 
 
 def explain_flow(
