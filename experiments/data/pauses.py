@@ -139,8 +139,8 @@ class Pauses:
         ]
 
     def gone_ps(self, key: Key, at: int, work_ps: int) -> int:
-        """Returns when the work that waits at a port has left: so long later, and for each span in
-        which its gate is closed until then."""
+        """Returns when the work that waits at a port has left: its time, and that for which the
+        gate is closed until then, later."""
         end = at + work_ps
         while (later := at + work_ps + sum(ps for _, ps in self.closed(key, at, end))) > end:
             end = later

@@ -267,8 +267,8 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
                 theme,
             )
             continue
-        standing = [other.points for other in lines]
-        aside = sum(standing[:index]) - (sum(standing) - 1) / 2
+        pointed = [drawn.points for drawn in lines]
+        aside = sum(pointed[:index]) - (sum(pointed) - 1) / 2
         shift = min(_BESIDE, _ALL_BESIDE / count) * step * aside if line.points else 0.0
         places = line.x * 2**shift if chart.log_x else line.x + shift
         # over bins no line goes across one without a value

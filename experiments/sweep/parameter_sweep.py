@@ -236,8 +236,8 @@ def notes(
                     f": {few}" if few else f", which seed {seeds} lacks"
                 )
                 missing.setdefault(text, []).append(text_of(json.loads(group), kinds))
-    for text, names in missing.items():
-        remarks.append(text if len(names) == len(grouped) > 1 else f"{'; '.join(names)}: {text}")
+    for text, lacks in missing.items():
+        remarks.append(text if len(lacks) == len(grouped) > 1 else f"{'; '.join(lacks)}: {text}")
     return remarks
 
 
