@@ -1,6 +1,7 @@
 """Pages for readers: links and paths are right, maps of files complete, lines of at most 120
 characters."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -80,3 +81,12 @@ def test_walks_go_through_functions_that_are_there():
         source = (ROOT / path).read_text()
         definition = rf"^(?!.*;$).*\b(?:def |class )?{name}\("
         assert re.search(definition, source, re.MULTILINE), f"{path} has no {name}"
+
+
+def test_python_s_modules_have_the_names_that_its_page_gives_them():
+    """Of rows with one module, names with a dot: a module in it, and what that has."""
+    rows = re.findall(r"^\| `(pcn[\w.]*)` \| (.*) \|$", (ROOT / "docs/python.md").read_text(), re.M)
+    named = [(top, *pair) for top, text in rows for pair in re.findall(r"`(\w+)\.(\w+)`", text)]
+    assert len(named) > 5
+    for top, module, name in named:
+        assert hasattr(importlib.import_module(f"{top}.{module}"), name)
