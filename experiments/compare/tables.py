@@ -236,7 +236,8 @@ def settings(groups: Sequence[Group]) -> Table:
         "seeds",
         *(", ".join(map(str, sorted(run.seed for run in group.runs))) for group in groups),
     ]
-    return Table("settings that differ", ["", *(group.name for group in groups)], [*rows, seeds])
+    title = "settings that differ" if len(groups) > 1 else "settings"
+    return Table(title, ["", *(group.name for group in groups)], [*rows, seeds])
 
 
 def numbers(groups: Sequence[Group]) -> Table:

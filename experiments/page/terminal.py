@@ -104,14 +104,13 @@ def show_table(table: Table, console: Console) -> None:
     without rows it prints the title alone, and what stands below it."""
     cells = aligned_rows(table.rows)
     widths = _column_widths([table.columns, *cells], console.width)
-    if not table.rows:
-        console.print(Text(table.title))
-    elif widths is None:
+    if table.rows and widths is None:
         _print_paragraphs(table, console)
     else:
-        rich_table = RichTable(
-            title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
-        )
+        # Not as the table's title, which would be no wider than the table
+        console.print(Text(table.title, style="table.title" if table.rows else ""))
+    if table.rows and widths is not None:
+        rich_table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
         rich_table.padding = (0, 0)
         for place, (heading, width) in enumerate(zip(table.columns, widths, strict=True)):
             rich_table.add_column(Text(heading), justify="right" if place else "left", width=width)

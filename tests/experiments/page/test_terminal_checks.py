@@ -89,3 +89,8 @@ def test_table_of_numbers_does_cut_none_at_any_width(width, monkeypatch, capsys)
     words = text.split()
     for number in ("1.621", "2.497", "12.07", "1234", "(-2.75", "-1.5%)"):
         assert number in words or f"{number};" in words
+
+
+def test_title_is_a_line_where_its_table_is_narrow(capsys):
+    show_table(Table("settings that differ", ["", "PCN"], [["seeds", "1"]]), stdout())
+    assert capsys.readouterr().out.splitlines()[0] == "settings that differ"
