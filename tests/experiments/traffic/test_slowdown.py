@@ -162,3 +162,8 @@ def test_run_that_ends_early_has_no_mean_of_those_that_arrived():
     )
     tile = page.headlines(plan, recording, None)[0]
     assert (tile.value, "unfinished" in tile.beside) == ("–", True)
+
+
+@pytest.mark.parametrize("link", ["Tor->s0", "Tor:1->s0", "Tor12->s0", "Tor12:1->s0"])
+def test_tier_is_the_name_without_number_and_port(link):
+    assert flows.tier_of(link) == "Tor"

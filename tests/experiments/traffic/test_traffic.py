@@ -182,11 +182,6 @@ def test_run_measures_ports_of_switches_alone(tmp_path, capsys, switched):
     assert ("no switch is next to h" in capsys.readouterr().err) == (not switched)
 
 
-@pytest.mark.parametrize("link", ["Tor->s0", "Tor:1->s0", "Tor12->s0", "Tor12:1->s0"])
-def test_tier_is_the_name_without_number_and_port(link):
-    assert flows.tier_of(link) == "Tor"
-
-
 def test_a_run_of_two_schemes(tmp_path, capsys):
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
