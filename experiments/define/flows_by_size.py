@@ -189,9 +189,9 @@ def _by_size(group: str, runs: ByRun) -> Iterator[Table]:
 
 
 def _shown(runs: ByRun) -> Sequence[str]:
-    """Returns the statistics for which some bin has enough flows."""
+    """Returns the percentiles for which some bin has enough flows; else the mean."""
     most = max(run.flows(place) for run in runs.values() for place in range(len(run.limits)))
-    return [name for name in SHOWN if samples.needed(name) <= most] or SHOWN[:1]
+    return [name for name in SHOWN if samples.needed(name) <= most] or [samples.MEAN]
 
 
 def _alike(runs: ByRun) -> list[ByRun]:

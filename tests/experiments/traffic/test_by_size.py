@@ -82,6 +82,12 @@ def test_bin_with_an_unfinished_flow_has_no_percentile():
     assert bins.notes[0].startswith("1 seed, 400 flows, 1 unfinished each. Where one is")
 
 
+def test_bins_of_a_flow_each_have_means_beside_each_other():
+    runs = {name: Measured({}, [samples_of(np.array([1.0, 9.0]), [1e-3, 2e-3])]) for name in "ab"}
+    assert by_size.tables(runs)[-1].title == "slowdown mean, by size"
+    assert by_size.tables(runs)[-1].rows[1] == ["9 B", "1", "2", "2"]
+
+
 def test_cell_has_its_value_within_its_interval():
     interval = Interval(1.0055, 1.0063, bootstrap=True)
     assert cell(Estimate(1.00578, interval)) == "1.01 [1.01, 1.01]"
