@@ -172,7 +172,6 @@ def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path, capsys):
 
 @pytest.mark.parametrize("switched", [False, True])
 def test_run_measures_ports_of_switches_alone(tmp_path, capsys, switched):
-    """Of hosts that a link joins without a switch, no port is measured."""
     file, ends = tmp_path / "net.json", [("h0", "h1"), *[("h0", "s"), ("h1", "s")] * switched]
     links = [{"a": a, "b": b, "rate": "10G", "delay": "1us"} for a, b in ends]
     hosts = {"hosts": ["h0", "h1"], "switches": ["s"] * switched}
