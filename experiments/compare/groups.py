@@ -146,10 +146,17 @@ def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
             ]
             names = longer if len(set(longer)) > len(shared) else names
     counts = Counter(names)
-    return [
-        replace(group, name=name if counts[name] == 1 else f"{name}, {group.runs[0].place}")
+    names = [
+        name if counts[name] == 1 else f"{name}, {group.runs[0].place}"
         for name, group in zip(names, groups, strict=True)
     ]
+    # A name stands for its group, so that no two have one
+    counts, before = Counter(names), Counter[str]()
+    for place, name in enumerate(names):
+        before[name] += 1
+        if counts[name] > 1:
+            names[place] = f"{name} ({before[name]})"
+    return [replace(group, name=name) for name, group in zip(names, groups, strict=True)]
 
 
 def _called(setting: str, value: Any, text: str) -> str:

@@ -132,12 +132,17 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> StoredRun:
 
 def _of_sweep(place: Path, row: Mapping[str, Any]) -> StoredRun:
     keys, value = row["keys"], row["value"]
+    scenario, _, query = str(row.get("experiment", "")).partition("?")
+    made_of = dict(parse_qsl(query))
+    digests = made_of.pop("digest", ""), row.get("files", "")
+    files = " ".join(digest[:8] for digest in digests if digest)
     settings = {
+        **made_of,
         **{name: key for name, key in keys.items() if name != "seed"},
+        **({"files": files} if files else {}),
         "sources": row["version"],
     }
     scheme = str(keys.get("scheme", ""))
-    scenario = str(row.get("experiment", "")).partition("?")[0]
     if "samples" not in value:
         raise ExperimentError(
             f"{place} is a sweep of an earlier version, without its flows by size: the same `pcn "

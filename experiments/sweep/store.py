@@ -1,6 +1,6 @@
 """What has been run: a file with a line of JSON a task, in the order in which they ended.
 
-    done.jsonl   identity, version, experiment, keys, value, error, traceback, digest, host,
+    done.jsonl   identity, version, experiment, keys, files, value, error, traceback, digest, host,
                  wall_s, cpu_s, max_rss_bytes
 
 A task that failed and was run again has several lines; the last one holds. A crash leaves whole
@@ -86,6 +86,7 @@ class Store:
             "version": version(),
             "experiment": str(task.arguments.get("experiment", "")),
             "keys": dict(task.keys),
+            "files": digest(files)[:16] if (files := task.arguments.get("files")) else "",
             **asdict(done),
         }
         file = self._open()

@@ -1,5 +1,6 @@
 """Which runs are one group, what groups are called, and settings that differ."""
 
+import json
 from pathlib import Path
 
 from compared_runs import stored_run
@@ -24,6 +25,25 @@ def test_runs_that_differ_by_their_seed_are_one_group(results: Path):
     rows = {row[0]: row[1:] for row in tables.settings(everything).rows}
     assert rows["load"] == ["0.9", "0.9", "0.3"]
     assert rows["seeds"] == ["1, 2, 3", "1, 2, 3", "1"]
+
+
+def test_runs_of_a_sweep_on_changed_files_are_no_group(tmp_path):
+    """A topology's file, then a scheme's: one folder has the runs of all versions."""
+    contents = {"numbers": {"jain": 1.0}, "curves": {}, "samples": {}}
+    rows = [
+        {"version": "v", "experiment": f"traffic?topology=net.yaml&digest={network}", "error": "",
+         "keys": {"scheme": "pcn", "seed": seed}, "files": scheme, "value": contents}
+        for seed, (network, scheme) in enumerate([("11", ""), ("11", ""), ("22", ""), ("22", "33")])
+    ]  # fmt: skip
+    (tmp_path / "done.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    run_groups = grouped(read(tmp_path))
+    assert [[run.seed for run in group.runs] for group in run_groups] == [[0, 1], [2], [3]]
+    assert [group.name for group in run_groups] == ["PCN, 11", "PCN, 22", "PCN, 22 33"]
+
+
+def test_equal_runs_from_one_place_have_a_name_each():
+    run_groups = grouped([stored_run(1, place="a"), stored_run(1, place="a")])
+    assert [group.name for group in run_groups] == ["PCN, a (1)", "PCN, a (2)"]
 
 
 def test_equal_runs_from_two_places_stay_apart():
