@@ -150,7 +150,7 @@ def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
         name if counts[name] == 1 else f"{name}, {group.runs[0].place}"
         for name, group in zip(names, groups, strict=True)
     ]
-    # A name stands for its group, so that no two have one
+    # Tests of differences go by names
     counts, before = Counter(names), Counter[str]()
     for place, name in enumerate(names):
         before[name] += 1
