@@ -54,7 +54,8 @@ class Parameter:
         try:
             value = quantity(self.kind, text, whole=self.whole)
         except ValueError as error:
-            raise ExperimentError(f"{self.name}={text}: {error}") from None
+            several = "; `pcn sweep` takes several values" if "," in text else ""
+            raise ExperimentError(f"{self.name}={text}: {error}{several}") from None
         return self.check(value)
 
     def check(self, value: Value) -> Value:

@@ -129,9 +129,9 @@ void sw_notice(struct sw_switch *, const char *format, ...) __attribute__((forma
 
 /* switch.c */
 struct epoll_event;
-/* Opens what a worker waits at, if it isn't open. A switch on the manual clock may have thousands
- * beside it that an engine moves, without a worker, more than there may be descriptors: its first
- * interface or its worker opens them. Returns errno. */
+/* Opens what a worker waits at, if it isn't open. Of switches on the manual clock an engine moves
+ * thousands, which wait for nothing: more than a process may have descriptors for. So the first
+ * interface of such a switch, or its worker, opens them. Returns errno. */
 int sw_descriptors_open(struct sw_switch *);
 /* One iteration, with the lock held. Returns when the next one is due, ns; 0: at once. */
 uint64_t sw_iteration(struct sw_switch *, const struct epoll_event *, int n);

@@ -136,6 +136,7 @@ def test_examples_name_real_commands_and_options(command, capsys):
             1,
             "pairs=two: 'two' is no whole number: write it like 3",
         ),
+        (["run", "traffic", "--set", "count=2,3"], 1, "`pcn sweep` takes several values"),
         (["up", "dumbbell", "--dilation", "0"], 2, "'0': must be above 0"),
         (["up"], 2, "Missing argument 'TOPOLOGY'. (`pcn up --help`)"),
         (
