@@ -133,13 +133,14 @@ struct sw_cells {
 };
 
 /* Zeroed, aligned to a cache line. A large block is mapped: a heap would write its zeros, and of
- * arrays by port a switch uses the lines of its ports. NULL: no memory. */
+ * arrays by port a switch uses the lines of its ports. NULL: no memory, as of arrays that are
+ * larger than all there is. */
 static void *block_new(struct sw_cells *block, size_t bytes)
 {
     bool mapped = bytes >= LEAST_MAPPED;
     block->bytes = mapped ? bytes + PAGE : 0;
     block->memory = mapped ? mmap(NULL, block->bytes, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                            : calloc(1, bytes + CACHE_LINE);
     if (block->memory == MAP_FAILED || block->memory == NULL) {
         *block = (struct sw_cells){0};

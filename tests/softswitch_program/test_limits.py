@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import Need, missing
 from program_driver import Driver
 from program_json import Builder, assign, case, extract, field, header, op, primitive, state, value
 
 from pcn.softswitch.codegen import expressions
+from pcn.softswitch.codegen.build import build_program, build_runtime
 from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.native import NativeError, NativeSwitch, load_library
 from pcn.softswitch.program import limits
 from pcn.softswitch.program.errors import ProgramError, UnsupportedProgram
 from pcn.softswitch.program.load import load_program
@@ -294,6 +297,16 @@ def test_long_parser_and_deparser_are_many_functions():
     ends = [i for i, line in enumerate(text.splitlines()) if line == "}"]
     assert max(b - a for a, b in itertools.pairwise(ends)) < 7000
     assert text.count("\n") > 40_000
+
+
+def test_program_whose_registers_no_machine_holds_is_refused():
+    """When it is loaded, not when packets have filled them: 4 TB."""
+    if Path("/proc/sys/vm/overcommit_memory").read_text() == "1\n":
+        missing(Need("this kernel refuses no memory (vm.overcommit_memory)", "make unit", True))
+    text = json.dumps(sized("register_arrays", limits.ENTRIES, bitwidth=2**14))
+    program, library = build_program(text), load_library(build_runtime())
+    with NativeSwitch(library, manual=True) as switch, pytest.raises(NativeError, match="memory"):
+        switch.load(program)
 
 
 def test_page_has_every_limit():
