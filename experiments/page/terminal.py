@@ -76,9 +76,7 @@ def _show_next(directory: Path, summary: Mapping[str, Any], console: Console) ->
     page = SCENARIOS[summary["scenario"]].page if summary["scenario"] in SCENARIOS else None
     name, run = next(iter((summary.get("runs") or {"": summary}).items()))
     if page is not None and page.explain and run["clock"] == "virtual":
-        folder = directory / name
-        whole = json.loads(inputs.read_text(folder / SUMMARY)) if name else summary
-        command = page.explain_command(str(folder), whole["files"])
+        command = page.explain_command(str(directory / name), run["files"])
         console.print(f"Why flows were slow: {command}", highlight=False, soft_wrap=True)
 
 

@@ -35,6 +35,7 @@ _OF_EACH = (
     "target",
     "k",
     "parameters",
+    "files",
     "duration_s",
     "digest",
     "packets",
