@@ -394,6 +394,12 @@ def _set_x(axes: Axes, chart: Chart, view: View | None) -> None:
         else:
             axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         axes.minorticks_off()
+    else:
+        places = {float(x) for line in chart.lines if line.points for x in line.x}
+        if len(places) == 1 and not view:  # else the axis is of what points are moved by
+            (place,) = places
+            axes.set_xlim(place - 1, place + 1)
+            axes.set_xticks([place], [f"{place:g}"])
     names = chart.ticks or chart.bars
     if names:
         axes.set_xticks(range(len(names)), names)

@@ -50,6 +50,12 @@ def test_points_beside_a_line_without_any_stand_at_their_x():
     assert figure.axes[0].get_gridspec().ncols == 1
 
 
+def test_points_of_one_x_stand_at_its_tick():
+    lines = [curve(name, [120.0], [1.0], points=True) for name in "ab"]
+    (axes,) = draw([Chart("a", "x", "y", lines)]).axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["120"]
+
+
 @pytest.mark.parametrize(
     "below", ["x", "Flows up to\n5 seeds, 40,025 flows each\n95% intervals by bootstrap"]
 )
